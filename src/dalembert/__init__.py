@@ -1,0 +1,67 @@
+"""Constrained analytical mechanics: state a system once, derive, compile, simulate and compare it in every form."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Public name -> module that holds it. Modules are imported when a name is first used, so that importing dalembert is cheap.
+_HOMES = {
+    "Coordinate": "model.symbols",
+    "Equations": "formulations.equations",
+    "Input": "model.symbols",
+    "Motion": "integrate.motion",
+    "Outcome": "integrate.outcome",
+    "Parameter": "model.symbols",
+    "Scenario": "model.scenario",
+    "Speed": "model.symbols",
+    "System": "model.system",
+    "body": "model.forces",
+    "compare": "analysis.comparison",
+    "coordinates": "model.symbols",
+    "damper": "model.forces",
+    "derive": "formulations.registry",
+    "describe": "analysis.description",
+    "errors": "errors",
+    "event": "integrate.events",
+    "force": "model.forces",
+    "forms": "formulations.registry",
+    "from_sympy": "model.from_sympy",
+    "gallery": "gallery",
+    "gravity": "model.forces",
+    "holonomic": "model.constraints",
+    "image": "model.constraints",
+    "inputs": "model.symbols",
+    "load": "integrate.motion",
+    "load_model": "model.files",
+    "momentum": "model.constraints",
+    "parameters": "model.symbols",
+    "parse": "model.expressions",
+    "particle": "model.forces",
+    "rate": "model.forces",
+    "save_model": "model.files",
+    "simulate": "integrate.simulate",
+    "speeds": "model.symbols",
+    "spring": "model.forces",
+    "t": "model.symbols",
+    "unilateral": "model.constraints",
+    "velocity": "model.constraints",
+}
+
+__all__ = sorted([*_HOMES, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{home}")
+    value = module if home == name else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,126 @@
+"""Everything that can go wrong, as one tree.
+
+::
+
+    DalembertError
+    ├── ModelError            a model or a call that is wrong            (exit status 2)
+    │   ├── ExpressionError     text that is not an expression
+    │   ├── FileError           a model file that cannot be read
+    │   ├── FormError           a formulation whose hypothesis fails
+    │   ├── StartError          an initial value that cannot be honoured
+    │   └── MissingExtraError   an optional package that is not installed
+    └── RunError              a computation that could not finish        (exit status 1)
+        ├── SingularError       the accelerations are not determined
+        └── ContradictionError  constraints that exclude each other
+
+A message has three parts: what is wrong, the value seen, what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "ContradictionError",
+    "DalembertError",
+    "ExpressionError",
+    "FileError",
+    "FormError",
+    "MissingExtraError",
+    "ModelError",
+    "RunError",
+    "SingularError",
+    "StartError",
+    "nearest",
+    "raise_collected",
+]
+
+
+class DalembertError(Exception):
+    """Base of all errors raised on purpose.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, as a clause without a full stop.
+    seen : object, optional
+        The value that was found.
+    remedy : str, optional
+        What to do about it, as a sentence without a full stop.
+
+    Examples
+    --------
+    >>> print(ModelError("Parameter `m` has no value", remedy="pass parameters={m: 1.0}"))
+    Parameter `m` has no value: pass parameters={m: 1.0}.
+    """
+
+    def __init__(self, what: str, seen: object | None = None, remedy: str | None = None) -> None:
+        self.what, self.seen, self.remedy = what, seen, remedy
+        text = what if seen is None else f"{what} (seen: {seen})"
+        super().__init__(f"{text}: {remedy}." if remedy else f"{text}.")
+
+
+class ModelError(DalembertError):
+    """A model or a call that is wrong."""
+
+
+class ExpressionError(ModelError):
+    """Text that is not an expression of the model language."""
+
+
+class FileError(ModelError):
+    """A model file or a result file that cannot be read or written."""
+
+
+class FormError(ModelError):
+    """A formulation that does not apply to this system."""
+
+
+class StartError(ModelError):
+    """An initial value that cannot be honoured."""
+
+
+class MissingExtraError(ModelError):
+    """An optional package that is not installed.
+
+    >>> print(MissingExtraError("heyoka", "taylor"))
+    The package `heyoka` is not installed: run pip install "dalembert[taylor]".
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"The package `{package}` is not installed", remedy=f'run pip install "dalembert[{extra}]"')
+
+
+class RunError(DalembertError):
+    """A computation that could not finish."""
+
+
+class SingularError(RunError):
+    """The accelerations are not determined by the equations at this state."""
+
+
+class ContradictionError(RunError):
+    """Constraints that exclude each other at this state."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most like `word`, or None where none is close.
+
+    >>> nearest("coordinate", ["coordinates", "kinetic"])
+    'coordinates'
+    """
+    matches = difflib.get_close_matches(word[:200], list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def raise_collected(faults: Sequence[DalembertError]) -> None:
+    """Raise nothing, the one fault, or one `ModelError` that lists them all."""
+    if not faults:
+        return
+    if len(faults) == 1:
+        raise faults[0]
+    listing = "".join(f"\n  - {fault}" for fault in faults)
+    error = ModelError(f"The model has {len(faults)} faults")
+    error.args = (f"The model has {len(faults)} faults:{listing}",)
+    raise error

@@ -1,0 +1,148 @@
+"""Help for people who think in positions: bodies, forces at points, gravity, springs and dampers.
+
+Each function gives a `Part`: kinetic and potential energy, a Rayleigh dissipation function and generalised forces. Parts
+add up, and a `System` takes them as ``parts=[...]``. A force F at the point r(q, t) has the generalised force
+Q_j = F . dr/dq_j (Gavin, eq. 20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+
+from ..errors import ModelError
+from .symbols import Coordinate, t
+
+__all__ = ["Part", "body", "damper", "force", "gravity", "particle", "rate", "spring", "sum_parts"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A contribution to a system: T, V, the Rayleigh function R (Q = -dR/dq_dot), and generalised forces."""
+
+    kinetic: sympy.Expr = sympy.Integer(0)
+    potential: sympy.Expr = sympy.Integer(0)
+    dissipation: sympy.Expr = sympy.Integer(0)
+    forces: Mapping[Coordinate, sympy.Expr] = field(default_factory=dict)
+
+    def __add__(self, other: Part) -> Part:
+        forces = dict(self.forces)
+        for coordinate, value in other.forces.items():
+            forces[coordinate] = forces.get(coordinate, sympy.Integer(0)) + value
+        return Part(
+            self.kinetic + other.kinetic,
+            self.potential + other.potential,
+            self.dissipation + other.dissipation,
+            forces,
+        )
+
+
+def sum_parts(parts: Iterable[Part]) -> Part:
+    """All parts as one."""
+    total = Part()
+    for part in parts:
+        total = total + part
+    return total
+
+
+def rate(expression: Any) -> sympy.Expr:
+    """The total time derivative of a function of coordinates and time.
+
+    >>> from dalembert.model.symbols import coordinates
+    >>> x = coordinates("x")
+    >>> rate(x**2)
+    2*x*x_dot
+    """
+    expression = sympy.S(expression)
+    moving = sorted(expression.atoms(Coordinate), key=lambda symbol: symbol.name)
+    return sympy.diff(expression, t) + sum(sympy.diff(expression, q) * q.dot for q in moving)
+
+
+def particle(mass: Any, position: Sequence[Any]) -> Part:
+    """A point mass at a position given by its Cartesian components.
+
+    >>> from dalembert.model.symbols import coordinates
+    >>> x, y = coordinates("x y")
+    >>> particle(2, [x, y]).kinetic
+    x_dot**2 + y_dot**2
+    """
+    return Part(kinetic=sympy.S(mass) / 2 * sum(rate(component) ** 2 for component in position))
+
+
+def body(
+    mass: Any,
+    inertia: Any,
+    position: Sequence[Any],
+    *,
+    angle: Any | None = None,
+    rotation: Any | None = None,
+    angular_velocity: Sequence[Any] | None = None,
+) -> Part:
+    """A rigid body with its centre of mass at `position`.
+
+    A planar body has a scalar `inertia` and an `angle`. A body in space has a 3 x 3 `inertia` (or its three principal
+    values) in the body's axes, and either its `rotation` matrix R(q, t) from body to space or its `angular_velocity`
+    in the body's axes.
+    """
+    given = [
+        name
+        for name, value in (("angle", angle), ("rotation", rotation), ("angular_velocity", angular_velocity))
+        if value is not None
+    ]
+    if len(given) != 1:
+        raise ModelError(
+            "A body needs exactly one of angle, rotation and angular_velocity",
+            seen=", ".join(given) or "none",
+            remedy="pass angle= in the plane, rotation= or angular_velocity= in space",
+        )
+    translation = particle(mass, position)
+    if angle is not None:
+        return translation + Part(kinetic=sympy.S(inertia) / 2 * rate(angle) ** 2)
+    tensor = sympy.Matrix(inertia)
+    tensor = sympy.diag(*tensor) if tensor.shape in ((3, 1), (1, 3)) else tensor
+    if tensor.shape != (3, 3):
+        raise ModelError("The inertia of a body in space must be 3 x 3, or three principal values", seen=tensor.shape)
+    if rotation is not None:
+        frame = sympy.Matrix(rotation)
+        spin = frame.T * frame.applyfunc(rate)
+        omega = sympy.Matrix([spin[2, 1], spin[0, 2], spin[1, 0]])
+    else:
+        omega = sympy.Matrix(angular_velocity)
+    return translation + Part(kinetic=(omega.T * tensor * omega)[0] / 2)
+
+
+def gravity(mass: Any, height: Any, g: Any) -> Part:
+    """The weight of a mass at `height`, measured upwards: V = m g h."""
+    return Part(potential=sympy.S(mass) * g * height)
+
+
+def spring(stiffness: Any, elongation: Any) -> Part:
+    """A linear spring: V = k e^2 / 2."""
+    return Part(potential=sympy.S(stiffness) / 2 * sympy.S(elongation) ** 2)
+
+
+def damper(coefficient: Any, elongation: Any) -> Part:
+    """A linear damper along `elongation`, a function of coordinates and time: R = c (de/dt)^2 / 2."""
+    return Part(dissipation=sympy.S(coefficient) / 2 * rate(elongation) ** 2)
+
+
+def force(components: Any, at: Any) -> Part:
+    """A force with Cartesian `components` at the point `at`; a torque about an angle is the scalar case.
+
+    >>> from dalembert.model.symbols import coordinates
+    >>> theta = coordinates("theta")
+    >>> force([0, -1], at=[sympy.sin(theta), -sympy.cos(theta)]).forces
+    {theta: -sin(theta)}
+    """
+    vector = list(components) if isinstance(components, (list, tuple, sympy.MatrixBase)) else [components]
+    point = list(at) if isinstance(at, (list, tuple, sympy.MatrixBase)) else [at]
+    if len(vector) != len(point):
+        raise ModelError(
+            "A force and its point must have the same number of components", seen=f"{len(vector)} and {len(point)}"
+        )
+    moving = sorted(sympy.Matrix(point).atoms(Coordinate), key=lambda symbol: symbol.name)
+    pairs = list(zip(vector, point, strict=True))
+    return Part(forces={q: sum(sympy.S(f) * sympy.diff(r, q) for f, r in pairs) for q in moving})
