@@ -1,1 +1,78 @@
-""""""
+"""Every built-in system, one file each: ``load("rolling-disk")`` gives a `Scenario` that is ready to run.
+
+>>> load("chaplygin-sleigh").system.coordinates
+(x, y, theta)
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from ..errors import ModelError, nearest
+from ..model.scenario import Scenario
+
+__all__ = ["load", "names"]
+
+#: In the order of the source documents: Udwadia, Gavin, Moreau and van der Schaft, Rumyantsev, Bloch.
+_NAMES = (
+    "spherical-pendulum",
+    "nonholonomic-particle",
+    "two-particles-incline",
+    "driven-double-pendulum",
+    "forced-oscillator",
+    "elastic-pendulum",
+    "elastic-pendulum-arc",
+    "elastic-pendulum-printed",
+    "elastic-pendulum-steered",
+    "elastic-pendulum-wall",
+    "linked-particles",
+    "linked-particles-zero-distance",
+    "bar-pendulum",
+    "appell",
+    "appell-vakonomic",
+    "nonholonomic-particle-vakonomic",
+    "rolling-disk",
+    "rolling-disk-vakonomic",
+    "particle-in-potential",
+    "blow-up",
+    "two-planar-bodies",
+    "three-planar-bodies",
+    "constrained-particle",
+    "snakeboard",
+    "snakeboard-gait",
+    "bicycle",
+    "knife-edge",
+    "chaplygin-sleigh",
+    "ball-on-rotating-plate",
+    "unicycle-rider",
+)
+
+
+def names() -> tuple[str, ...]:
+    """The names that `load` accepts, in the order of the source documents.
+
+    >>> "snakeboard" in names()
+    True
+    """
+    return _NAMES
+
+
+def load(name: str) -> Scenario:
+    """The built-in system called `name`, with parameters, a start and a drawing.
+
+    Only the file of that one system is imported.
+
+    Raises
+    ------
+    ModelError
+        Where there is no system of that name; the message names the nearest one.
+    """
+    if name not in _NAMES:
+        similar = nearest(name.lower().replace("_", "-").replace(" ", "-"), _NAMES)
+        raise ModelError(
+            f"The gallery has no system called `{name[:80]}`",
+            remedy=f"did you mean `{similar}`?" if similar else f"choose one of {', '.join(_NAMES)}",
+        )
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    scenario: Scenario = module.scenario()
+    return scenario

@@ -1,1 +1,1 @@
-""""""
+"""From equations to a motion: one entry, adaptive steps, events, projection, results."""

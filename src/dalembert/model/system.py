@@ -458,7 +458,7 @@ def _check_roles(system: System, faults: list[DalembertError]) -> None:
                     remedy="list its coordinate, speed or input in the system",
                 )
             )
-    for constraint in system.bilateral:
+    for constraint in (*system.bilateral, *system.unilateral):
         _check_constraint_moves(constraint, faults)
     if system.image is not None:
         _check_image_is_linear(system.image, faults)
@@ -480,6 +480,7 @@ def _check_constraint_moves(constraint: Constraint, faults: list[DalembertError]
     """A constraint must restrict what it is about: g some coordinate, f some velocity, phi some momentum."""
     kind, what = {
         HolonomicConstraint: (Coordinate, "coordinate"),
+        UnilateralConstraint: (Coordinate, "coordinate"),
         VelocityConstraint: (Velocity, "velocity"),
         MomentumConstraint: (Momentum, "momentum"),
     }[type(constraint)]

@@ -1,1 +1,1 @@
-""""""
+"""Integrators, one method a file."""

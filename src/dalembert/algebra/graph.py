@@ -1,0 +1,298 @@
+"""The algebra of CasADi's SX graph: derivatives by automatic differentiation on shared subexpressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import casadi as ca
+import sympy
+from sympy.core.relational import Relational
+
+from ..errors import ModelError
+
+__all__ = ["GraphAlgebra"]
+
+_UNARY: dict[type, Callable[[Any], Any]] = {
+    sympy.sin: ca.sin,
+    sympy.cos: ca.cos,
+    sympy.tan: ca.tan,
+    sympy.asin: ca.asin,
+    sympy.acos: ca.acos,
+    sympy.atan: ca.atan,
+    sympy.sinh: ca.sinh,
+    sympy.cosh: ca.cosh,
+    sympy.tanh: ca.tanh,
+    sympy.asinh: ca.asinh,
+    sympy.acosh: ca.acosh,
+    sympy.atanh: ca.atanh,
+    sympy.exp: ca.exp,
+    sympy.log: ca.log,
+    sympy.Abs: ca.fabs,
+    sympy.sign: ca.sign,
+    sympy.floor: ca.floor,
+    sympy.ceiling: ca.ceil,
+}
+
+_COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+    sympy.StrictLessThan: lambda a, b: a < b,
+    sympy.LessThan: lambda a, b: a <= b,
+    sympy.StrictGreaterThan: lambda a, b: a > b,
+    sympy.GreaterThan: lambda a, b: a >= b,
+    sympy.Equality: lambda a, b: a == b,
+    sympy.Unequality: lambda a, b: a != b,
+}
+
+
+class GraphAlgebra:
+    """Expressions as nodes of a CasADi SX graph; every letter of the model is one symbolic node."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[sympy.Basic, Any] = {}
+        self._sums: dict[sympy.Basic, list[tuple[frozenset[sympy.Basic], Any]]] = {}
+        self.letters: dict[sympy.Symbol, Any] = {}
+
+    # -- from the model ------------------------------------------------------------------------------------------
+
+    def scalar(self, expression: sympy.Expr) -> Any:
+        known = self._nodes.get(expression)
+        if known is not None:
+            return known
+        for partial in _sums_by_length(expression):
+            self._lower_with_arguments(partial)
+        self._lower_with_arguments(expression)
+        return self._nodes[expression]
+
+    def _lower_with_arguments(self, expression: sympy.Basic) -> None:
+        pending: list[tuple[sympy.Basic, bool]] = [(expression, False)]
+        while pending:  # post-order without recursion: expressions may be deep
+            node, ready = pending.pop()
+            if node in self._nodes:
+                continue
+            if ready or not node.args:
+                self._nodes[node] = self._lower(node)
+            else:
+                pending.append((node, True))
+                pending.extend((argument, False) for argument in node.args)
+
+    def _lower(self, node: sympy.Basic) -> Any:
+        nodes = self._nodes
+        match node:
+            case sympy.Symbol():
+                self.letters[node] = ca.SX.sym(node.name)
+                return self.letters[node]
+            case sympy.Number() | sympy.NumberSymbol():
+                return ca.SX(float(node))
+            case sympy.Add():
+                return self._sum(node)
+            case sympy.Mul():
+                return _product(node, nodes)
+            case sympy.Pow():
+                return _power(nodes[node.base], node.exp, nodes)
+            case sympy.atan2():
+                return ca.atan2(nodes[node.args[0]], nodes[node.args[1]])
+            case sympy.Min() | sympy.Max():
+                combine = ca.fmin if isinstance(node, sympy.Min) else ca.fmax
+                value = nodes[node.args[0]]
+                for argument in node.args[1:]:
+                    value = combine(value, nodes[argument])
+                return value
+            case sympy.Piecewise():
+                value = ca.SX(float("nan"))
+                for pair in reversed(node.args):
+                    value = ca.if_else(nodes[pair.args[1]], nodes[pair.args[0]], value)
+                return value
+            case sympy.Heaviside():
+                return nodes[node.args[0]] > 0
+            case Relational():
+                return _COMPARISONS[type(node)](nodes[node.args[0]], nodes[node.args[1]])
+            case sympy.And() | sympy.Or():
+                logic = ca.logic_and if isinstance(node, sympy.And) else ca.logic_or
+                value = nodes[node.args[0]]
+                for argument in node.args[1:]:
+                    value = logic(value, nodes[argument])
+                return value
+            case sympy.Not():
+                return ca.logic_not(nodes[node.args[0]])
+            case sympy.logic.boolalg.BooleanTrue() | sympy.logic.boolalg.BooleanFalse():
+                return ca.SX(float(bool(node)))
+            case sympy.functions.elementary.piecewise.ExprCondPair():
+                return None
+        unary = _UNARY.get(type(node))
+        if unary is None:
+            raise ModelError(
+                f"The function `{type(node).__name__}` cannot be compiled",
+                seen=str(node)[:80],
+                remedy="write the model in elementary functions",
+            )
+        return unary(nodes[node.args[0]])
+
+    def _sum(self, node: sympy.Add) -> Any:
+        """A sum that starts from the largest sum already built whose terms it contains.
+
+        SymPy flattens sums, so that the partial sums of a chain's velocities share nothing; this gives the sharing back.
+        """
+        terms = frozenset(node.args)
+        best: tuple[frozenset[sympy.Basic], Any] | None = None
+        for term in node.args:
+            for candidate in self._sums.get(term, ())[-2:]:
+                if (best is None or len(candidate[0]) > len(best[0])) and candidate[0] < terms:
+                    best = candidate
+        rest = terms - best[0] if best else terms
+        value = best[1] if best else None
+        for term in node.args:  # in SymPy's order, so that the graph does not depend on hashes
+            if term in rest:
+                value = self._nodes[term] if value is None else value + self._nodes[term]
+        for term in node.args:
+            self._sums.setdefault(term, []).append((terms, value))
+        return value
+
+    def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
+        entries = [self.scalar(expression) for expression in expressions]
+        return ca.vertcat(*entries) if entries else ca.SX(0, 1)
+
+    def zeros(self, rows: int, columns: int = 1) -> Any:
+        return ca.SX(rows, columns)
+
+    # -- derivatives ---------------------------------------------------------------------------------------------
+
+    def gradient(self, scalar: Any, letters: Any) -> Any:
+        return ca.gradient(scalar, letters) if letters.numel() else ca.SX(0, 1)
+
+    def hessian(self, scalar: Any, letters: Any) -> tuple[Any, Any]:
+        second, first = ca.hessian(scalar, letters)
+        return second, first
+
+    def jacobian(self, vector: Any, letters: Any) -> Any:
+        return ca.jacobian(vector, letters)
+
+    def along(self, vector: Any, letters: Any, direction: Any) -> Any:
+        if vector.numel() == 0 or letters.numel() == 0:
+            return ca.SX(vector.numel(), 1)
+        return ca.jtimes(vector, letters, direction)
+
+    # -- matrices ------------------------------------------------------------------------------------------------
+
+    def stack(self, blocks: Sequence[Any]) -> Any:
+        return ca.vertcat(*blocks)
+
+    def columns(self, blocks: Sequence[Any]) -> Any:
+        return ca.horzcat(*blocks)
+
+    def inner(self, left: Any, right: Any) -> Any:
+        return ca.dot(left, right) if left.numel() else ca.SX(0)
+
+    def solve(self, matrix: Any, right: Any) -> Any:
+        lower, pivots = factor(matrix)
+        return back_substitute(lower, pivots, right)
+
+    def substitute(self, block: Any, letters: Any, values: Any) -> Any:
+        return ca.substitute(block, letters, values)
+
+    def depends(self, block: Any, letters: Any) -> bool:
+        return bool(ca.depends_on(block, letters))
+
+
+def factor(matrix: Any) -> tuple[Any, list[Any]]:
+    """L and D with matrix = L D L^T, unrolled; L (n x n) is unit lower triangular. No pivoting."""
+    n = matrix.shape[0]
+    lower = ca.SX.eye(n)
+    pivots: list[Any] = []
+    for j in range(n):
+        pivot = matrix[j, j]
+        for k in range(j):
+            pivot -= lower[j, k] ** 2 * pivots[k]
+        pivots.append(pivot)
+        for i in range(j + 1, n):
+            entry = matrix[i, j]
+            for k in range(j):
+                if not (lower[i, k].is_zero() or lower[j, k].is_zero()):
+                    entry -= lower[i, k] * lower[j, k] * pivots[k]
+            if not entry.is_zero():
+                lower[i, j] = entry / pivot
+    return lower, pivots
+
+
+def forward_substitute(lower: Any, right: Any) -> Any:
+    """L^-1 right, unrolled."""
+    solution = ca.SX(right)
+    n = lower.shape[0]
+    for i in range(n):
+        row = solution[i, :]
+        for k in range(i):
+            if not lower[i, k].is_zero():
+                row -= lower[i, k] * solution[k, :]
+        solution[i, :] = row
+    return solution
+
+
+def back_substitute(lower: Any, pivots: Sequence[Any], right: Any) -> Any:
+    """(L D L^T)^-1 right, unrolled."""
+    solution = forward_substitute(lower, right)
+    n = lower.shape[0]
+    for i in reversed(range(n)):
+        row = solution[i, :] / pivots[i]
+        for k in range(i + 1, n):
+            if not lower[k, i].is_zero():
+                row -= lower[k, i] * solution[k, :]
+        solution[i, :] = row
+    return solution
+
+
+def _sums_by_length(expression: sympy.Basic) -> list[sympy.Add]:
+    """Every sum inside an expression, short ones first, so that long ones can start from them."""
+    seen: set[sympy.Basic] = {expression}
+    pending = [expression]
+    found: list[sympy.Add] = []
+    while pending:
+        node = pending.pop()
+        if isinstance(node, sympy.Add):
+            found.append(node)
+        for argument in node.args:
+            if argument.args and argument not in seen:
+                seen.add(argument)
+                pending.append(argument)
+    return sorted(found, key=lambda node: len(node.args))
+
+
+def _product(node: sympy.Mul, nodes: dict[sympy.Basic, Any]) -> Any:
+    """Numerator over denominator: one division in place of many reciprocals."""
+    above: list[Any] = []
+    below: list[Any] = []
+    for factor_node in node.args:
+        if isinstance(factor_node, sympy.Pow) and factor_node.exp.is_Number and factor_node.exp.is_negative:
+            below.append(_power(nodes[factor_node.base], -factor_node.exp, nodes))
+        else:
+            above.append(nodes[factor_node])
+    numerator = _multiply(above)
+    return numerator / _multiply(below) if below else numerator
+
+
+def _multiply(factors: list[Any]) -> Any:
+    value = ca.SX(1) if not factors else factors[0]
+    for item in factors[1:]:
+        value = value * item
+    return value
+
+
+def _power(base: Any, exponent: sympy.Expr, nodes: dict[sympy.Basic, Any]) -> Any:
+    """Powers with small integer and half-integer exponents become products and roots."""
+    if exponent.is_Rational:
+        if exponent < 0:
+            return 1 / _power(base, -exponent, nodes)
+        if exponent.q == 2 and exponent.p < 32:
+            root = ca.sqrt(base)
+            return root * _power(base, sympy.Integer((exponent.p - 1) // 2), nodes) if exponent.p > 1 else root
+        if exponent.is_Integer and exponent < 32:
+            return _integer_power(base, int(exponent))
+    return ca.power(base, nodes.get(exponent, None) if exponent in nodes else ca.SX(float(exponent)))
+
+
+def _integer_power(base: Any, exponent: int) -> Any:
+    if exponent == 0:
+        return ca.SX(1)
+    half = _integer_power(base, exponent // 2) if exponent > 1 else None
+    if half is None:
+        return base
+    square = half**2 if exponent // 2 == 1 else half * half
+    return square * base if exponent % 2 else square

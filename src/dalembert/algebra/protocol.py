@@ -1,0 +1,57 @@
+"""What a derivation may ask of an algebra.
+
+Vectors are columns, matrices have rows and columns, and ``@``, ``+``, ``-``, ``*`` and ``.T`` work on them in both
+algebras. Everything else goes through these functions, so that one derivation serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import sympy
+
+__all__ = ["Algebra"]
+
+
+class Algebra(Protocol):
+    """Vectors, matrices and derivatives over expressions of a model."""
+
+    def scalar(self, expression: sympy.Expr) -> Any:
+        """An expression of the model in this algebra."""
+
+    def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
+        """A column (n x 1) of expressions of the model; n may be 0."""
+
+    def zeros(self, rows: int, columns: int = 1) -> Any:
+        """A matrix of zeros."""
+
+    def gradient(self, scalar: Any, letters: Any) -> Any:
+        """d scalar / d letters, (n x 1)."""
+
+    def hessian(self, scalar: Any, letters: Any) -> tuple[Any, Any]:
+        """The symmetric matrix of second derivatives (n x n), and the gradient (n x 1)."""
+
+    def jacobian(self, vector: Any, letters: Any) -> Any:
+        """d vector / d letters, (m x n)."""
+
+    def along(self, vector: Any, letters: Any, direction: Any) -> Any:
+        """The derivative of a vector along `direction`, (m x 1): J(vector, letters) @ direction."""
+
+    def stack(self, blocks: Sequence[Any]) -> Any:
+        """Blocks with the same number of columns, one above the other."""
+
+    def columns(self, blocks: Sequence[Any]) -> Any:
+        """Blocks with the same number of rows, side by side."""
+
+    def inner(self, left: Any, right: Any) -> Any:
+        """The scalar left . right of two columns."""
+
+    def solve(self, matrix: Any, right: Any) -> Any:
+        """X with matrix @ X = right, for a small symmetric regular matrix."""
+
+    def substitute(self, block: Any, letters: Any, values: Any) -> Any:
+        """The block with a vector of letters replaced by a vector of values."""
+
+    def depends(self, block: Any, letters: Any) -> bool:
+        """Whether a block contains any of the letters."""

@@ -1,0 +1,61 @@
+"""The algebra of SymPy's trees: for formulas that a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sympy
+
+__all__ = ["TreeAlgebra"]
+
+
+class TreeAlgebra:
+    """Expressions as SymPy matrices."""
+
+    def scalar(self, expression: sympy.Expr) -> Any:
+        return expression
+
+    def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
+        entries = list(expressions)
+        return sympy.Matrix(len(entries), 1, entries)
+
+    def zeros(self, rows: int, columns: int = 1) -> Any:
+        return sympy.zeros(rows, columns)
+
+    def gradient(self, scalar: Any, letters: Any) -> Any:
+        return sympy.Matrix(len(letters), 1, [sympy.diff(_entry(scalar), letter) for letter in letters])
+
+    def hessian(self, scalar: Any, letters: Any) -> tuple[Any, Any]:
+        first = self.gradient(scalar, letters)
+        return self.jacobian(first, letters), first
+
+    def jacobian(self, vector: Any, letters: Any) -> Any:
+        return sympy.Matrix(len(vector), len(letters), lambda i, j: sympy.diff(vector[i], letters[j]))
+
+    def along(self, vector: Any, letters: Any, direction: Any) -> Any:
+        pairs = list(zip(letters, direction, strict=True))
+        entries = [sum((sympy.diff(entry, letter) * rate for letter, rate in pairs), sympy.S.Zero) for entry in vector]
+        return sympy.Matrix(len(entries), 1, entries)
+
+    def stack(self, blocks: Sequence[Any]) -> Any:
+        return sympy.Matrix.vstack(*blocks)
+
+    def columns(self, blocks: Sequence[Any]) -> Any:
+        return sympy.Matrix.hstack(*blocks)
+
+    def inner(self, left: Any, right: Any) -> Any:
+        return sum((a * b for a, b in zip(left, right, strict=True)), sympy.S.Zero)
+
+    def solve(self, matrix: Any, right: Any) -> Any:
+        return matrix.LUsolve(right)
+
+    def substitute(self, block: Any, letters: Any, values: Any) -> Any:
+        return block.xreplace(dict(zip(letters, values, strict=True)))
+
+    def depends(self, block: Any, letters: Any) -> bool:
+        return bool(len(letters)) and bool(block.has(*letters))
+
+
+def _entry(scalar: Any) -> Any:
+    return scalar[0] if isinstance(scalar, sympy.MatrixBase) else scalar

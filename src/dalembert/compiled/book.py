@@ -1,0 +1,162 @@
+"""The book of a kernel: addresses, sizes and working arrays, as native code finds them; and what Python asks of it."""
+
+from __future__ import annotations
+
+import time as clock
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import native
+from .constrained_solve import CONTRADICTORY, SINGULAR, order_size, work_size
+from .language import NativeModule
+
+__all__ = ["Book"]
+
+_ROBUST = {
+    native.BLOCKS: "blocks",
+    native.RATES: "rates",
+    native.POSITION_PARTS: "position_parts",
+    native.VELOCITY_PARTS: "velocity_parts",
+}
+
+
+@lru_cache(maxsize=1)
+def _functions() -> dict[str, Any]:
+    entries = [native.evaluate, native.project, native.observe_points, native.repeat_rates, native.call_events]
+    return NativeModule(entries).functions
+
+
+class Book:
+    """A kernel with working arrays and parameter values; one for each thread that runs it.
+
+    Attributes
+    ----------
+    entries : array of int
+        The book itself.
+    arrays : dict of arrays
+        The working arrays by place, kept alive here.
+    """
+
+    def __init__(self, kernel: Any, parameters: Any, size: int = native.FIRST_FREE) -> None:
+        self.kernel = kernel
+        self.parameters = np.ascontiguousarray(parameters, dtype=float)
+        self.entries = np.zeros(size, np.int64)
+        self.arrays: dict[int, Any] = {}
+        ns, n, m, k = kernel.n_state, kernel.n, kernel.m, kernel.k
+        count = max(m, k)
+        for place, value in (
+            (native.STATE, ns),
+            (native.UNKNOWNS, n),
+            (native.ROWS, m),
+            (native.POSITIONS, k),
+            (native.DEFINITE, int(kernel.equations.is_definite)),
+            (native.GAUGE, int(kernel.equations.has_gauge)),
+            (native.FREE_INPUTS, len(kernel.free_inputs)),
+        ):
+            self.entries[place] = value
+        blocks, parts = n * n + n + m * n + m, 2 * count + count * n + n * n + ns * n + count + n
+        self.hold(native.TIME, np.zeros(1))
+        self.hold(native.PARAMETERS, self.parameters)
+        self.hold(native.INPUT_VALUES, np.zeros(max(1, len(kernel.free_inputs))))
+        self.hold(native.SOLUTION, np.zeros(n + count + 1))
+        self.hold(native.WORK, np.zeros(max(blocks, parts) + work_size(n, count)))
+        self.hold(native.ORDER, np.zeros(order_size(n, count), np.int64))
+        self.hold(native.INFO, np.zeros(4))
+        self.hold(native.OUT, np.zeros(ns + 2 * count + 2))
+        if kernel.has_fast:
+            self.entries[native.FAST] = kernel.address("fast")
+        else:
+            self.complete()
+
+    def hold(self, place: int, array: Any) -> Any:
+        """Enter an array, and keep it alive."""
+        self.arrays[place] = array
+        self.entries[place] = array.ctypes.data
+        return array
+
+    @property
+    def info(self) -> Any:
+        """What the last Gauss solve reported: rank, least pivot ratio, contradictory row, least diagonal entry."""
+        return self.arrays[native.INFO]
+
+    def prepare_projection(self) -> None:
+        """Compile what projection needs."""
+        kernel = self.kernel
+        if kernel.solved is not None:
+            if kernel.k:
+                self.entries[native.POSITION_STEP] = kernel.address("position_step")
+            if kernel.m:
+                self.entries[native.VELOCITY_STEP] = kernel.address("velocity_step")
+        elif kernel.m:
+            self.complete()
+
+    def complete(self) -> None:
+        """Compile the programs that the Gauss solve needs."""
+        for place, name in _ROBUST.items():
+            if place in (native.POSITION_PARTS, native.VELOCITY_PARTS) and not self.kernel.m:
+                continue
+            self.entries[place] = self.kernel.address(name)
+
+    # -- one state -----------------------------------------------------------------------------------------------
+
+    def evaluate(self, time: float, y: Any, out: Any) -> int:
+        """The rates into out (n_state + 1,); returns the status of the solve."""
+        evaluate = _functions()["evaluate"]
+        status = evaluate(self.entries, time, y, out)
+        if status == native.MISSING:
+            self.complete()
+            status = evaluate(self.entries, time, y, out)
+        return int(status)
+
+    def project(self, time: float, y: Any, first: int = 0, last: int = 1, most: int = 60) -> int:
+        """Bring y to its constraints in place; returns the status."""
+        self.prepare_projection()
+        project = _functions()["project"]
+        status = project(self.entries, time, y, first, last, most)
+        if status == native.MISSING:
+            self.complete()
+            status = project(self.entries, time, y, first, last, most)
+        return int(status)
+
+    def rates(self, time: float, y: Any, inputs: Any = ()) -> Any:
+        """The rates at one state; raises where they are not determined."""
+        values = np.asarray(inputs, dtype=float).ravel()
+        self.arrays[native.INPUT_VALUES][: len(values)] = values
+        out = np.zeros(self.kernel.n_state + 1)
+        status = self.evaluate(time, y, out)
+        if status in (SINGULAR, CONTRADICTORY):
+            from .trouble import explain
+
+            raise explain(self.kernel, status, time, y, self.parameters, self.info)
+        return out[:-1]
+
+    def events(self, time: float, y: Any, count: int) -> Any:
+        """The event functions at a state."""
+        values = np.zeros(count)
+        _functions()["call_events"](self.entries, time, y, values)
+        return values
+
+    # -- many ----------------------------------------------------------------------------------------------------
+
+    def time_rates(self, time: float, y: Any, repeats: int) -> float:
+        """Processor seconds for one evaluation in a native loop."""
+        repeat = _functions()["repeat_rates"]
+        state, out = y.copy(), np.zeros(self.kernel.n_state + 1)
+        if repeat(self.entries, 1, time, state, out) == native.MISSING:
+            self.complete()
+        began = clock.process_time()
+        repeat(self.entries, repeats, time, state, out)
+        return (clock.process_time() - began) / repeats
+
+    def observe(self, times: Any, states: Any, inputs: Any) -> tuple[Any, Any]:
+        """Observed quantities (nt, n_observed) and the status of each point, for states (nt, n_state)."""
+        self.complete()
+        self.entries[native.OBSERVE] = self.kernel.address("observe")
+        width = max((place.stop for place in self.kernel.observed.values()), default=0)
+        self.entries[native.OBSERVED] = width
+        results = np.full((len(times), width), np.nan)
+        statuses = np.zeros(len(times), np.int64)
+        _functions()["observe_points"](self.entries, len(times), times, states, inputs, statuses, results)
+        return results, statuses

@@ -1,0 +1,85 @@
+"""Object code on disk: addressed by what it was made from, verified by what it contains, written in one move."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+__all__ = ["ObjectCache", "cache_folder"]
+
+#: Names the folder of the cache; "off" switches it off.
+VARIABLE = "DALEMBERT_CACHE"
+_LIMIT_BYTES = 512 * 1024 * 1024
+
+
+def cache_folder() -> Path | None:
+    """The folder of the cache, or None where it is switched off."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen == "off":
+        return None
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "dalembert"
+
+
+class ObjectCache:
+    """A folder of files ``<identity>.o``: 32 bytes of SHA-256, then the object code.
+
+    A file that is cut off, altered or unreadable counts as missing. A folder that cannot be written is no error: the
+    code is then compiled again next time.
+    """
+
+    def __init__(self) -> None:
+        self.folder = cache_folder()
+
+    def get(self, identity: str) -> bytes | None:
+        """The code stored under an identity, or None."""
+        if self.folder is None:
+            return None
+        path = self.folder / f"{identity}.o"
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        digest, code = data[:32], data[32:]
+        if hashlib.sha256(identity.encode() + code).digest() != digest:
+            return None
+        return code
+
+    def put(self, identity: str, code: bytes) -> None:
+        """Store code under an identity, atomically."""
+        if self.folder is None:
+            return
+        digest = hashlib.sha256(identity.encode() + code).digest()
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(digest + code)
+                os.replace(name, self.folder / f"{identity}.o")
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+            self._trim()
+
+    def _trim(self) -> None:
+        """Drop the files that were unused for longest, once the folder holds more than its limit."""
+        assert self.folder is not None
+        files = [(path.stat().st_mtime, path.stat().st_size, path) for path in self.folder.glob("*.o")]
+        total = sum(size for _, size, _ in files)
+        for _, size, path in sorted(files):
+            if total <= _LIMIT_BYTES:
+                return
+            path.unlink(missing_ok=True)
+            total -= size

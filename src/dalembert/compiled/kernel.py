@@ -1,0 +1,357 @@
+"""The compiled equations of motion: every function of a form as native code, made when it is first needed.
+
+A kernel knows no formulation. It reads the blocks of an `Equations` record in the graph algebra and makes these programs,
+all with the signature of `program.INPUTS` (t, y, p, u, w) -> out:
+
+    fast           rates (n_state), health (1): the whole right-hand side, solve included
+    blocks         G (n*n), f (n), A (m*n), b (m): for `constrained_solve`, where `fast` is not trusted
+    rates          w = (z, mu) -> rates (n_state)
+    position_step  step (n_state), residual (k), scale (k), health (1): one Newton step back to the constraints
+    velocity_step  the same at velocity level (m)
+    position_parts residual (k), scale (k), rows (k*n), G (n*n), lift (n_state*n): the same for `constrained_solve`
+    velocity_parts
+    observe        w = (z, mu) -> velocities, accelerations, momenta, energy, reactions, residuals, outputs, inputs
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ..algebra.graph import GraphAlgebra
+from ..errors import ModelError, nearest
+from ..model.symbols import t
+from .book import Book
+from .dense import WIDTH, dense_solve_text, padded, row_length
+from .interpret import interpret
+from .llvm import NativeLibrary, native_library
+from .program import Program, straight_line
+from .unrolled import HEALTHY, UnrolledSolution, unrolled_solve
+
+__all__ = ["Kernel", "compile_equations", "parameter_values"]
+
+#: The most unknowns for which the solve is unrolled, with and without constraints; beyond, loops are faster to compile and run.
+UNROLLED_CONSTRAINED = 24
+UNROLLED_FREE = 14
+UNROLLED_INSTRUCTIONS = 12_000
+
+
+def compile_equations(equations: Any, backend: str = "llvm") -> Kernel:
+    """The kernel of an `Equations` record. Backends: "llvm" (native), "numpy" (vectorised, no compilation)."""
+    if backend not in ("llvm", "numpy"):
+        raise ModelError(f"There is no backend `{backend}`", seen="llvm, numpy", remedy="choose one of these")
+    return Kernel(equations, backend)
+
+
+class Kernel:
+    """Native functions of one form of a system, compiled lazily and kept as long as the kernel lives."""
+
+    def __init__(self, equations: Any, backend: str = "llvm") -> None:
+        self.equations = equations
+        self.backend = backend
+        self.compile_seconds = 0.0
+        began = time.perf_counter()
+        self.algebra = GraphAlgebra()
+        self.graph = equations.blocks(self.algebra)
+        self.derive_seconds = time.perf_counter() - began
+        system = equations.system
+        self.parameters: tuple[sympy.Symbol, ...] = system.parameters
+        self.free_inputs: tuple[sympy.Symbol, ...] = tuple(s for s, value in system.inputs.items() if value is None)
+        self.n_state = len(equations.state)
+        self.n = len(equations.unknowns)
+        self.m = len(equations.row_names)
+        self.k = int(self.graph.position.residual.numel())
+        self._libraries: list[NativeLibrary] = []
+        self._addresses: dict[str, int] = {}
+        self._programs: dict[str, Program] = {}
+
+    # -- letters -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _unknown_letters(self) -> Any:
+        return ca.vertcat(self.graph.unknowns, self.graph.multipliers)
+
+    def _inputs(self, extra: Any | None = None) -> list[Any]:
+        vector = self.algebra.vector
+        further = ca.SX(0, 1) if extra is None else extra
+        return [vector([t]), vector(self.equations.state), vector(self.parameters), vector(self.free_inputs), further]
+
+    def lower(self, expressions: Sequence[sympy.Expr]) -> Any:
+        """Expressions of coordinates, velocities, momenta, parameters and time as a column over the state."""
+        system, vector = self.equations.system, self.algebra.vector
+        column = vector(expressions)
+        given = {symbol: value for symbol, value in system.inputs.items() if value is not None}
+        column = ca.substitute(column, vector(list(given)), vector(list(given.values())))
+        in_state = set(self.equations.state)
+        if not set(system.momenta) <= in_state:
+            column = ca.substitute(column, vector(system.momenta), self.graph.momenta)
+        if not set(system.velocities) <= in_state:
+            column = ca.substitute(column, vector(system.velocities), self.graph.velocities)
+        return column
+
+    # -- programs ------------------------------------------------------------------------------------------------
+
+    def program(self, name: str) -> Program:
+        """A program by name, as listed in the module's head."""
+        if name not in self._programs:
+            build: Callable[[], Program] = getattr(self, f"_build_{name}")
+            self._programs[name] = build()
+        return self._programs[name]
+
+    def event_program(self, name: str, expressions: Sequence[sympy.Expr]) -> Program:
+        """The program of further scalar expressions, such as events."""
+        return straight_line(name, self._inputs(), [self.lower(expressions)])
+
+    @cached_property
+    def solved(self) -> UnrolledSolution | None:
+        """The solve in straight-line code, or None where it is too large or never healthy."""
+        if max(self.n, self.m) > (UNROLLED_CONSTRAINED if self.m or self.graph.free is not None else UNROLLED_FREE):
+            return None
+        g = self.graph
+        for augment in (False, True):
+            solution = unrolled_solve(
+                g.metric, g.force, g.rows, g.right, free=g.free, dual_rows=g.dual_rows, augment=augment
+            )
+            if self._is_generically_healthy(solution.health):
+                return solution
+            if not self.m or g.free is not None:
+                return None
+        return None
+
+    def _is_generically_healthy(self, health: Any) -> bool:
+        """Whether the solve works at some random state; a form that never does goes to `constrained_solve` at once."""
+        inputs = self._inputs()
+        function = ca.Function("health", inputs, [health])
+        if function.n_instructions() > UNROLLED_INSTRUCTIONS:
+            return False
+        random = np.random.default_rng(20)
+        undefined = 0
+        for _ in range(8):
+            value = float(function(*[random.uniform(0.3, 1.1, block.numel()) for block in inputs]))
+            if value > 10 * HEALTHY:
+                return True
+            undefined += not np.isfinite(value)
+        return undefined == 8
+
+    def _build_fast(self) -> Program:
+        g = self.graph
+        if self.solved is not None:
+            rates = ca.substitute(
+                g.rates, self._unknown_letters, ca.vertcat(self.solved.z, self.solved.multipliers)
+            )
+            return straight_line("fast", self._inputs(), [rates, self.solved.health])
+        raise AssertionError("there is no straight-line solve")
+
+    def _build_dense_blocks(self) -> Program:
+        """[G f] in the layout of `dense`: upper triangle, padded rows; what is left out stays untouched."""
+        rows, stride = padded(self.n), row_length(self.n)
+        table = ca.SX.nan(rows, stride)
+        skip: set[int] = set()
+        for i in range(rows):
+            for j in range(stride):
+                if i < self.n and i <= j < self.n:
+                    table[i, j] = self.graph.metric[i, j]
+                elif i < self.n and j == rows:
+                    table[i, j] = self.graph.force[i]
+                elif j < i:
+                    skip.add(i * stride + j)
+                else:
+                    table[i, j] = 1.0 if i == j else 0.0
+        return straight_line("dense_blocks", self._inputs(), [table.T], skip=skip)
+
+    def _build_blocks(self) -> Program:
+        g = self.graph
+        return straight_line("blocks", self._inputs(), [g.metric, g.force, g.rows.T, g.right])
+
+    def _build_rates(self) -> Program:
+        return straight_line("rates", self._inputs(self._unknown_letters), [self.graph.rates])
+
+    def _build_position_step(self) -> Program:
+        return self._step_program("position_step", self.graph.position)
+
+    def _build_velocity_step(self) -> Program:
+        return self._step_program("velocity_step", self.graph.velocity)
+
+    def _step_program(self, name: str, projection: Any) -> Program:
+        g, k = self.graph, projection.residual.numel()
+        dual = None
+        if g.free is not None and g.dual_rows is not None and name == "velocity_step":
+            dual = g.dual_rows
+        augment = self.solved is not None and g.free is None and not self._metric_is_regular
+        solution = unrolled_solve(
+            g.metric,
+            ca.SX(self.n, 1),
+            projection.rows,
+            -projection.residual,
+            free=None if dual is None else ca.SX(self.n, 1),
+            dual_rows=dual,
+            augment=augment,
+        )
+        scale = ca.sum2(ca.fabs(projection.rows)) if k else ca.SX(0, 1)
+        return straight_line(
+            name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health]
+        )
+
+    @cached_property
+    def _metric_is_regular(self) -> bool:
+        return self._is_generically_healthy(
+            unrolled_solve(self.graph.metric, self.graph.force, ca.SX(0, self.n), ca.SX(0, 1)).health
+        )
+
+    def _build_position_parts(self) -> Program:
+        return self._parts_program("position_parts", self.graph.position)
+
+    def _build_velocity_parts(self) -> Program:
+        return self._parts_program("velocity_parts", self.graph.velocity)
+
+    def _parts_program(self, name: str, projection: Any) -> Program:
+        scale = ca.sum2(ca.fabs(projection.rows)) if projection.residual.numel() else ca.SX(0, 1)
+        parts = [projection.residual, scale, projection.rows.T, self.graph.metric, projection.lift.T]
+        return straight_line(name, self._inputs(), parts)
+
+    @cached_property
+    def observed(self) -> dict[str, slice]:
+        """Where each observed quantity stands in the output of `observe`."""
+        places, start = {}, 0
+        for key, column in self._observed_columns().items():
+            places[key] = slice(start, start + column.numel())
+            start += column.numel()
+        return places
+
+    def _observed_columns(self) -> dict[str, Any]:
+        g = self.graph
+        columns = {
+            "velocities": g.velocities,
+            "accelerations": g.accelerations,
+            "momenta": g.momenta,
+            "energy": g.energy,
+            "position residual": g.position.residual,
+            "velocity residual": g.velocity.residual,
+            "multipliers": g.multipliers,
+        }
+        columns |= {f"reaction {name}": force for name, force in g.reactions.items()}
+        columns |= {f"output {name}": value for name, value in g.outputs.items()}
+        given = {symbol: value for symbol, value in self.equations.system.inputs.items() if value is not None}
+        columns |= {f"input {symbol}": self.lower([value]) for symbol, value in given.items()}
+        return columns
+
+    def _build_observe(self) -> Program:
+        columns = [ca.densify(ca.vec(ca.SX(column))) for column in self._observed_columns().values()]
+        return straight_line("observe", self._inputs(self._unknown_letters), columns)
+
+    # -- native code ---------------------------------------------------------------------------------------------
+
+    def address(self, name: str) -> int:
+        """The address of a native function, compiled now if need be."""
+        if name not in self._addresses:
+            self._load(name)
+        return self._addresses[name]
+
+    def _load(self, name: str) -> None:
+        began = time.perf_counter()
+        if name == "fast" and self.solved is None:
+            programs, further = self._dense_programs()
+        else:
+            programs, further = [self.program(name)], ""
+        library = native_library(programs, further, [name])
+        self._libraries.append(library)
+        self._addresses |= library.addresses
+        self.compile_seconds += time.perf_counter() - began
+
+    def load_program(self, program: Program) -> int:
+        """Native code of a program that is not one of the kernel's own."""
+        library = native_library([program])
+        self._libraries.append(library)
+        return library.addresses[program.name]
+
+    def _dense_programs(self) -> tuple[list[Program], str]:
+        """The right-hand side by a looped dense solve: blocks, solve, rates."""
+        size = padded(self.n) * row_length(self.n)
+        text = dense_solve_text(self.n) + f"""
+define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
+  %array = alloca double, i64 {size}, align 32
+  %z = alloca double, i64 {self.n + WIDTH}, align 32
+  call void @dense_blocks(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %array)
+  %health = call double @dense_solve(ptr %array, ptr %z)
+  call void @rates(ptr %t, ptr %y, ptr %p, ptr %u, ptr %z, ptr %out)
+  %last = getelementptr double, ptr %out, i64 {self.n_state}
+  store double %health, ptr %last
+  ret void
+}}
+"""
+        return [self.program("dense_blocks"), self.program("rates")], text
+
+    @property
+    def has_fast(self) -> bool:
+        """Whether the whole right-hand side exists as native code without a rank decision."""
+        return self.solved is not None or (self.m == 0 and self.equations.is_definite and not self.equations.has_gauge)
+
+    # -- plain use -----------------------------------------------------------------------------------------------
+
+    def rates(self, time: float, state: Any, parameters: Any = (), inputs: Any = ()) -> Any:
+        """The time derivative of the state, as an array (n_state,)."""
+        y = np.ascontiguousarray(state, dtype=float).reshape(self.n_state)
+        p = parameter_values(self.parameters, parameters)
+        u = np.ascontiguousarray(inputs, dtype=float).reshape(len(self.free_inputs))
+        if self.backend == "numpy":
+            return self._interpreted_rates(time, y, p, u)
+        return Book(self, p).rates(time, y, u)
+
+    def _interpreted_rates(self, time: float, y: Any, p: Any, u: Any) -> Any:
+        from .constrained_solve import solve
+
+        n, m = self.n, self.m
+        out = interpret(self.program("blocks"), (np.array([time]), y, p, u, np.zeros(0)))
+        G, f, A, b = np.split(out, np.cumsum([n * n, n, m * n]))
+        solution = solve(
+            G.reshape(n, n), f, A.reshape(m, n), b,
+            definite=self.equations.is_definite, gauge=self.equations.has_gauge,
+        )  # fmt: skip
+        w = np.concatenate([solution.z, solution.multipliers])
+        return interpret(self.program("rates"), (np.array([time]), y, p, u, w))
+
+    def time_native(self, time: float, state: Any, parameters: Any = (), repeats: int = 1000) -> float:
+        """Seconds for one evaluation of the rates in a native loop."""
+        y = np.ascontiguousarray(state, dtype=float).reshape(self.n_state)
+        return Book(self, parameter_values(self.parameters, parameters)).time_rates(time, y, repeats)
+
+
+def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
+    """Values in the order of the symbols, from a mapping by name or symbol, or from a sequence."""
+    if not isinstance(given, Mapping):
+        values = np.ascontiguousarray(given, dtype=float).reshape(-1)
+        if values.shape != (len(symbols),):
+            raise ModelError(
+                f"The system has {len(symbols)} parameters",
+                seen=f"{len(values)} values",
+                remedy=f"give {', '.join(s.name for s in symbols) or 'none'} in this order, or by name",
+            )
+        return values
+    table = {getattr(key, "name", str(key)): value for key, value in given.items()}
+    names = [symbol.name for symbol in symbols]
+    missing = [name for name in names if name not in table]
+    if missing:
+        raise ModelError(
+            f"The parameters {', '.join(missing)} have no value" if len(missing) > 1 else f"The parameter {missing[0]} has no value",
+            seen=", ".join(table) or "no parameters",
+            remedy=f"pass parameters={{{missing[0]!r}: ...}}",
+        )
+    unknown = [name for name in table if name not in names]
+    if unknown:
+        near = nearest(unknown[0], names)
+        raise ModelError(
+            f"The system has no parameter `{unknown[0]}`",
+            seen=", ".join(names) or "no parameters",
+            remedy=f"did you mean {near}" if near else "remove it",
+        )
+    values = np.array([float(table[name]) for name in names])
+    for name, value in zip(names, values, strict=True):
+        if not np.isfinite(value):
+            raise ModelError(f"The parameter {name} must be a finite number", seen=value)
+    return values

@@ -1,0 +1,295 @@
+"""Programs as LLVM code: text, object code, and a cache of object code on disk that is addressed by its content.
+
+Code is generated for the processor at hand, without a compiler on the machine. Multiplications and additions may be
+contracted to fused ones; nothing else about floating point is relaxed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from .. import __version__
+from .cache import ObjectCache
+from .program import INPUTS, Instruction, Program
+
+__all__ = ["NativeLibrary", "native_library"]
+
+_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_INTRINSIC = {
+    "sqrt": "llvm.sqrt.f64", "sin": "llvm.sin.f64", "cos": "llvm.cos.f64", "exp": "llvm.exp.f64",
+    "log": "llvm.log.f64", "fabs": "llvm.fabs.f64", "floor": "llvm.floor.f64", "ceil": "llvm.ceil.f64",
+}  # fmt: skip
+_LIBRARY_UNARY = ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log1p", "expm1")
+_LIBRARY_BINARY = ("pow", "atan2", "hypot", "fmin", "fmax", "copysign", "fmod")
+_COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
+_LOCK = threading.Lock()
+
+
+def module_text(programs: Sequence[Program]) -> str:
+    """LLVM assembly of one function for each program."""
+    lines: list[str] = []
+    for program in programs:
+        lines += _function_text(program)
+    lines += [f"declare double @{name}(double) #0" for name in (*_INTRINSIC.values(), *_LIBRARY_UNARY)]
+    lines += [f"declare double @{name}(double, double) #0" for name in _LIBRARY_BINARY]
+    lines.append("attributes #0 = { nounwind willreturn memory(none) }")
+    lines.append("attributes #1 = { nounwind }")
+    return "\n".join(lines)
+
+
+#: A longer program is cut into functions of this many operations: code generation is not linear in the length of a block.
+PIECE = 256
+
+
+def _function_text(program: Program) -> list[str]:
+    """One function, or for a long program internal pieces that pass values through a work array."""
+    steps = [step for step in program.instructions if step.operation not in ("input", "constant")]
+    if len(steps) <= 3 * PIECE:
+        pieces = [steps]
+    else:
+        pieces = [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)]
+    home = {step.target: number for number, piece in enumerate(pieces) for step in piece}
+    shared: dict[int, int] = {}
+    for number, piece in enumerate(pieces):
+        for step in piece:
+            for argument in step.arguments:
+                if home.get(argument, number) != number:
+                    shared.setdefault(argument, len(shared))
+    writer = _PieceWriter(program, shared)
+    signature = ", ".join(f"ptr noalias nocapture readonly %{name}" for name in INPUTS)
+    signature += ", ptr noalias nocapture %out"
+    lines: list[str] = []
+    if len(pieces) == 1:
+        lines += [f"define void @{program.name}({signature}) #1 {{", *writer.body(steps), *writer.rest()]
+        return [*lines, "ret void", "}"]
+    for number, piece in enumerate(pieces):
+        lines.append(
+            f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{"
+        )
+        lines += [*writer.body(piece), "ret void", "}"]
+    lines.append(f"define void @{program.name}({signature}) #1 {{")
+    lines.append(f"%work = alloca double, i64 {max(1, len(shared))}")
+    passed = ", ".join(f"ptr %{name}" for name in (*INPUTS, "out", "work"))
+    lines += [f"call void @{program.name}.{number}({passed})" for number in range(len(pieces))]
+    return [*lines, *writer.rest(), "ret void", "}"]
+
+
+class _PieceWriter:
+    """Writes the body of a function: loads what it needs, stores outputs and shared values where they arise."""
+
+    def __init__(self, program: Program, shared: dict[int, int]) -> None:
+        self.sources = {step.target: step for step in program.instructions if step.operation in ("input", "constant")}
+        self.shared = shared
+        self.places: dict[int, list[int]] = {}
+        self.zeros: list[tuple[int, str]] = []
+        for place, source in enumerate(program.outputs):
+            if place in program.untouched:
+                continue
+            if source is None:
+                self.zeros.append((place, "0.0"))
+            else:
+                self.places.setdefault(source, []).append(place)
+        self.direct = [source for source in self.places if source in self.sources]
+
+    def body(self, steps: Sequence[Instruction]) -> list[str]:
+        lines: list[str] = []
+        known: dict[int, str] = {}
+        for step in steps:
+            arguments = [self._value(argument, known, lines) for argument in step.arguments]
+            lines += _step_text(step.operation, step.target, arguments)
+            name = known[step.target] = f"%v{step.target}"
+            if step.target in self.shared:
+                lines += _store(name, "work", self.shared[step.target])
+            for place in self.places.get(step.target, ()):
+                lines += _store(name, "out", place)
+        return lines
+
+    def rest(self) -> list[str]:
+        """Outputs that are constants or inputs themselves."""
+        lines: list[str] = []
+        for source in self.direct:
+            value = self._value(source, {}, lines)
+            for place in self.places[source]:
+                lines += _store(value, "out", place)
+        for place, value in self.zeros:
+            lines += _store(value, "out", place)
+        renamed = [line.replace("%v", "%r").replace("%a", "%s") for line in lines]
+        return renamed
+
+    def _value(self, number: int, known: dict[int, str], lines: list[str]) -> str:
+        name = known.get(number)
+        if name is not None:
+            return name
+        source = self.sources.get(number)
+        if source is not None and source.operation == "constant":
+            return float_text(source.data)
+        array, place = ("work", self.shared[number]) if source is None else (INPUTS[source.data[0]], source.data[1])
+        lines.append(f"%a{number} = getelementptr double, ptr %{array}, i64 {place}")
+        lines.append(f"%v{number} = load double, ptr %a{number}")
+        known[number] = f"%v{number}"
+        return known[number]
+
+
+def _store(value: str, array: str, place: int) -> list[str]:
+    address = f"%{array[0]}x{place}"
+    return [f"{address} = getelementptr double, ptr %{array}, i64 {place}", f"store double {value}, ptr {address}"]
+
+
+def float_text(value: float) -> str:
+    """A double as LLVM writes it, exactly."""
+    bits = ctypes.c_uint64.from_buffer(ctypes.c_double(value)).value
+    return f"0x{bits:016X}"
+
+
+def _step_text(operation: str, target: int, arguments: list[str]) -> list[str]:
+    name = f"%v{target}"
+    first = arguments[0]
+    second = arguments[1] if len(arguments) > 1 else ""
+    if operation in _BINARY:
+        return [f"{name} = {_BINARY[operation]} contract double {first}, {second}"]
+    if operation in _INTRINSIC:
+        return [f"{name} = call double @{_INTRINSIC[operation]}(double {first})"]
+    if operation in _LIBRARY_UNARY:
+        return [f"{name} = call double @{operation}(double {first})"]
+    if operation in _LIBRARY_BINARY or operation == "constpow":
+        function = "pow" if operation == "constpow" else operation
+        return [f"{name} = call double @{function}(double {first}, double {second})"]
+    if operation in _COMPARE:
+        return [
+            f"%c{target} = fcmp {_COMPARE[operation]} double {first}, {second}",
+            f"{name} = uitofp i1 %c{target} to double",
+        ]
+    match operation:
+        case "neg":
+            return [f"{name} = fneg double {first}"]
+        case "sq":
+            return [f"{name} = fmul contract double {first}, {first}"]
+        case "twice":
+            return [f"{name} = fadd contract double {first}, {first}"]
+        case "inv":
+            return [f"{name} = fdiv contract double 1.0, {first}"]
+        case "assign":
+            return [f"{name} = fadd double {first}, -0.0"]
+        case "if_else_zero":
+            return [
+                f"%c{target} = fcmp une double {first}, 0.0",
+                f"{name} = select i1 %c{target}, double {second}, double 0.0",
+            ]
+        case "sign":
+            return [
+                f"%c{target} = fcmp ogt double {first}, 0.0",
+                f"%d{target} = fcmp olt double {first}, 0.0",
+                f"%e{target} = select i1 %d{target}, double -1.0, double {first}",
+                f"{name} = select i1 %c{target}, double 1.0, double %e{target}",
+            ]
+        case "not":
+            return [f"%c{target} = fcmp oeq double {first}, 0.0", f"{name} = uitofp i1 %c{target} to double"]
+        case "and" | "or":
+            return [
+                f"%c{target} = fcmp une double {first}, 0.0",
+                f"%d{target} = fcmp une double {second}, 0.0",
+                f"%e{target} = {operation} i1 %c{target}, %d{target}",
+                f"{name} = uitofp i1 %e{target} to double",
+            ]
+    raise AssertionError(operation)
+
+
+@lru_cache(maxsize=1)
+def _target() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple()
+
+
+def _machine(level: int) -> Any:
+    """A fresh target machine: an execution engine takes possession of the one it is given."""
+    return _target().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, reloc="pic", jit=True
+    )
+
+
+def _identity(text: str, level: int) -> str:
+    parts = (
+        __version__,
+        llvmlite.__version__,
+        llvm.get_default_triple(),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        str(level),
+        text,
+    )
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def object_code(text: str, level: int) -> bytes:
+    """Native object code of LLVM assembly, from the cache where it is known."""
+    cache = ObjectCache()
+    identity = _identity(text, level)
+    known = cache.get(identity)
+    if known is not None:
+        return known
+    _target()
+    module = llvm.parse_assembly(text)
+    module.triple = llvm.get_default_triple()
+    code: bytes = _machine(level).emit_object(module)
+    cache.put(identity, code)
+    return code
+
+
+def optimised_object_code(text: str) -> bytes:
+    """Native object code of LLVM assembly that needs LLVM's optimiser: variables on the stack, loops, inlining."""
+    cache = ObjectCache()
+    identity = _identity(text, 12)
+    with _LOCK:
+        known = cache.get(identity)
+        if known is not None:
+            return known
+        _target()
+        module = llvm.parse_assembly(text)
+        module.triple = llvm.get_default_triple()
+        machine = _machine(2)
+        module.data_layout = str(machine.target_data)
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = True
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        code: bytes = machine.emit_object(module)
+        cache.put(identity, code)
+    return code
+
+
+class NativeLibrary:
+    """Loaded native code; the addresses are good as long as this object lives."""
+
+    def __init__(self, code: bytes, names: Sequence[str]) -> None:
+        with _LOCK:
+            _target()
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(1))
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+            self.addresses = {name: int(self._engine.get_function_address(name)) for name in names}
+
+
+#: Above this many operations code generation favours its own speed.
+LARGE_PROGRAM = 1500
+
+
+def native_library(programs: Sequence[Program], further: str = "", names: Sequence[str] = ()) -> NativeLibrary:
+    """Compile and load programs, with further assembly that may call them.
+
+    The names of the functions are the names of the programs; `names` are those to be found, all of them by default.
+    """
+    text = module_text(programs) + further
+    total = sum(program.operation_count for program in programs)
+    level = 1 if total > LARGE_PROGRAM else 2
+    with _LOCK:
+        code = object_code(text, level)
+    return NativeLibrary(code, list(names) or [program.name for program in programs])

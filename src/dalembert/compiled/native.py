@@ -1,0 +1,237 @@
+"""Native loops around a kernel: one evaluation, projection onto the constraints, observation of a whole motion.
+
+These functions find the compiled programs, the sizes and the working arrays of a kernel in a `book`: one array of integers that
+holds addresses and sizes under fixed places. They are compiled once for all models.
+"""
+
+from __future__ import annotations
+
+from .constrained_solve import REGULAR, SINGULAR, gauss_solve
+from .language import Integers, Reals, call_program, integers_at, native, reals_at
+from .unrolled import HEALTHY
+
+__all__ = ["MISSING", "STUCK", "correction", "evaluate", "is_finite", "observe_points", "project", "repeat_rates"]
+
+# Places in a book: addresses of programs,
+FAST, BLOCKS, RATES, POSITION_STEP, VELOCITY_STEP, POSITION_PARTS, VELOCITY_PARTS, OBSERVE, INPUTS, EVENTS = range(10)
+# sizes,
+STATE, UNKNOWNS, ROWS, POSITIONS, DEFINITE, GAUGE, FREE_INPUTS, OBSERVED = range(10, 18)
+# addresses of working arrays.
+TIME, PARAMETERS, INPUT_VALUES, SOLUTION, WORK, ORDER, INFO, OUT = range(18, 26)
+#: The first place that a run may use for itself.
+FIRST_FREE = 26
+
+#: Statuses beside those of `constrained_solve`: a program is not compiled yet; a projection does not converge.
+MISSING, STUCK = 8, 9
+
+INFINITY = float("inf")
+
+
+@native
+def is_finite(n: int, values: Reals) -> bool:
+    """Whether the first n values are finite."""
+    total = 0.0
+    for i in range(n):
+        total += abs(values[i])
+    return total < INFINITY
+
+
+@native
+def run_program(book: Integers, address: int, y: Reals, out: Reals) -> None:
+    """Call a program with the working arrays of the book."""
+    call_program(
+        address,
+        reals_at(book[TIME]),
+        y,
+        reals_at(book[PARAMETERS]),
+        reals_at(book[INPUT_VALUES]),
+        reals_at(book[SOLUTION]),
+        out,
+    )
+
+
+@native
+def evaluate(book: Integers, time: float, y: Reals, out: Reals) -> int:
+    """The rates of the state into out; by straight-line code where it is healthy, else by the Gauss solve.
+
+    `out` has n_state + 1 places: the last takes the health.
+    """
+    ns = book[STATE]
+    clock, info = reals_at(book[TIME]), reals_at(book[INFO])
+    clock[0] = time
+    if book[INPUTS] != 0:
+        run_program(book, book[INPUTS], y, reals_at(book[INPUT_VALUES]))
+    if book[FAST] != 0:
+        run_program(book, book[FAST], y, out)
+        if out[ns] > HEALTHY and is_finite(ns, out):
+            info[0] = float(book[ROWS])
+            info[1] = out[ns]
+            return REGULAR
+    if book[BLOCKS] == 0:
+        return MISSING
+    status = solve_unknowns(book, y)
+    if status == SINGULAR:
+        return SINGULAR
+    run_program(book, book[RATES], y, out)
+    if not is_finite(ns, out):
+        return SINGULAR
+    return status
+
+
+@native
+def solve_unknowns(book: Integers, y: Reals) -> int:
+    """z and mu by the Gauss solve, into the book's SOLUTION."""
+    n, m = book[UNKNOWNS], book[ROWS]
+    work, info, solution = reals_at(book[WORK]), reals_at(book[INFO]), reals_at(book[SOLUTION])
+    end = n * n + n + m * n + m
+    run_program(book, book[BLOCKS], y, work)
+    if not is_finite(end, work):
+        info[0] = 0.0
+        info[1] = 0.0
+        return SINGULAR
+    return gauss_solve(
+        n,
+        m,
+        work,
+        work + n * n,
+        work + (n * n + n),
+        work + (end - m),
+        solution,
+        solution + n,
+        book[DEFINITE] != 0,
+        book[GAUGE] != 0,
+        work + end,
+        integers_at(book[ORDER]),
+        info,
+    )
+
+
+@native
+def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> int:
+    """One Newton step back to the constraints of a level: out = step (n_state), residual (count), scale (count)."""
+    ns, n = book[STATE], book[UNKNOWNS]
+    step = book[POSITION_STEP] if level == 0 else book[VELOCITY_STEP]
+    if step != 0:
+        run_program(book, step, y, out)
+        if out[ns + 2 * count] > HEALTHY and is_finite(ns, out):
+            return REGULAR
+    parts = book[POSITION_PARTS] if level == 0 else book[VELOCITY_PARTS]
+    if parts == 0:
+        return MISSING
+    work, solution = reals_at(book[WORK]), reals_at(book[SOLUTION])
+    run_program(book, parts, y, work)
+    end = 2 * count + count * n + n * n + ns * n
+    if not is_finite(end, work):
+        return SINGULAR
+    rows, metric = work + 2 * count, work + (2 * count + count * n)
+    lift, right, force = metric + n * n, work + end, work + (end + count)
+    for i in range(count):
+        out[ns + i] = work[i]
+        out[ns + count + i] = work[count + i]
+        right[i] = -work[i]
+    for i in range(n):
+        force[i] = 0.0
+    status = gauss_solve(
+        n,
+        count,
+        metric,
+        force,
+        rows,
+        right,
+        solution,
+        solution + n,
+        book[DEFINITE] != 0,
+        True,
+        force + n,
+        integers_at(book[ORDER]),
+        reals_at(book[INFO]),
+    )
+    if status == SINGULAR:
+        return SINGULAR
+    for i in range(ns):
+        total = 0.0
+        for j in range(n):
+            total += lift[i * n + j] * solution[j]
+        out[i] = total
+    return REGULAR
+
+
+@native
+def project(book: Integers, time: float, y: Reals, first: int, last: int, most: int) -> int:
+    """Bring y back to its constraints by Newton steps in the kinetic metric: level 0 are positions, level 1 velocities.
+
+    A level is finished when its residual is at rounding, or right after a step from so near that Newton's quadratic
+    convergence leaves nothing. Returns REGULAR, MISSING, SINGULAR or STUCK.
+    """
+    ns = book[STATE]
+    out, clock = reals_at(book[OUT]), reals_at(book[TIME])
+    clock[0] = time
+    for level in range(first, last + 1):
+        count = book[POSITIONS] if level == 0 else book[ROWS]
+        if count == 0:
+            continue
+        before = INFINITY
+        for attempt in range(most + 1):
+            status = correction(book, level, count, y, out)
+            if status != REGULAR:
+                return status
+            size = 1.0
+            for i in range(ns):
+                size = max(size, abs(y[i]))
+            worst = 0.0
+            for i in range(count):
+                residual = abs(out[ns + i])
+                if not residual < INFINITY:
+                    return SINGULAR
+                if residual > 0.0:
+                    worst = max(worst, residual / (size * out[ns + count + i] + 1e-300))
+            if worst <= 4.5e-16 or (worst < 1e-11 and worst >= before):
+                break
+            if attempt == most:
+                if worst < 1e-10:
+                    return REGULAR
+                return STUCK
+            for i in range(ns):
+                y[i] += out[i]
+            if worst < 1e-8:
+                break
+            before = worst
+    return REGULAR
+
+
+@native
+def observe_points(
+    book: Integers, count: int, times: Reals, states: Reals, inputs: Reals, statuses: Integers, results: Reals
+) -> None:
+    """Everything that is observed at every point of a motion: states (count, n_state) -> results (count, OBSERVED)."""
+    ns, nu, width = book[STATE], book[FREE_INPUTS], book[OBSERVED]
+    clock, values = reals_at(book[TIME]), reals_at(book[INPUT_VALUES])
+    for point in range(count):
+        clock[0] = times[point]
+        y = states + point * ns
+        if book[INPUTS] != 0:
+            run_program(book, book[INPUTS], y, values)
+            for i in range(nu):
+                inputs[point * nu + i] = values[i]
+        statuses[point] = solve_unknowns(book, y)
+        run_program(book, book[OBSERVE], y, results + point * width)
+
+
+@native
+def repeat_rates(book: Integers, repeats: int, time: float, y: Reals, out: Reals) -> int:
+    """Evaluate the rates many times, each depending on the one before, for timing."""
+    start = y[0]
+    status = REGULAR
+    for _ in range(repeats):
+        status = evaluate(book, time, y, out)
+        y[0] = start + 1e-12 * out[0]
+    y[0] = start
+    return status
+
+
+@native
+def call_events(book: Integers, time: float, y: Reals, out: Reals) -> None:
+    """The event functions at a state."""
+    clock = reals_at(book[TIME])
+    clock[0] = time
+    run_program(book, book[EVENTS], y, out)

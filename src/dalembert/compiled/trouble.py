@@ -1,0 +1,55 @@
+"""What is wrong at a state where the equations do not determine the motion, in the words of the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ..errors import ContradictionError, RunError, SingularError
+from ..model.hazards import hazards
+from .constrained_solve import CONTRADICTORY
+
+__all__ = ["explain", "vanishing"]
+
+
+def vanishing(kernel: Any, time: float, y: Any, p: Any, scale: Any | None = None, limit: float = 1e-6) -> str | None:
+    """The expression of the model that vanishes or is undefined at a state, as a clause; None where none is found.
+
+    `scale` is an earlier state: an expression counts as vanishing where it has fallen below `limit` times its value there.
+    """
+    found = hazards(kernel.equations.system)
+    if not found:
+        return None
+    function = ca.Function("hazards", kernel._inputs(), [kernel.lower([h.expression for h in found])])
+    u = np.zeros(len(kernel.free_inputs))
+    values = np.asarray(function(time, y, p, u, np.zeros(0))).ravel()
+    before = np.ones(len(found)) if scale is None else np.asarray(function(time, scale, p, u, np.zeros(0))).ravel()
+    for hazard, value, reference in zip(found, values, before, strict=True):
+        small = limit * max(abs(reference), 1e-300) if np.isfinite(reference) else 1e-12
+        if not np.isfinite(value) or abs(value) <= small:
+            return f"the {hazard.role} of {hazard.expression} in {hazard.place} reaches zero"
+    return None
+
+
+def explain(kernel: Any, status: int, time: float, y: Any, p: Any, info: Any) -> RunError:
+    """The error that says what is wrong at a state that could not be evaluated."""
+    where = f"at t = {time:.9g}"
+    if status == CONTRADICTORY:
+        row = int(info[2])
+        name = kernel.equations.row_names[row] if 0 <= row < kernel.m else "?"
+        return ContradictionError(
+            f"The constraint `{name}` contradicts the constraints it depends on {where}",
+            seen=f"rank {int(info[0])} of {kernel.m} rows",
+            remedy="remove or correct one of them",
+        )
+    reason = vanishing(kernel, time, y, p)
+    if reason:
+        return SingularError(f"The motion is not determined {where}: {reason}", remedy="start elsewhere")
+    rows = f"{kernel.m} constraint rows" if kernel.m else "no constraints"
+    return SingularError(
+        f"The motion is not determined {where}: the mass matrix is singular on the directions that the constraints allow",
+        seen=f"{kernel.n} unknowns, {rows}, rank {int(info[0])}",
+        remedy="add the missing inertia, choose other coordinates, or start elsewhere",
+    )

@@ -1,0 +1,86 @@
+"""The constrained solve written out as straight-line code, for systems small enough.
+
+It is the regular case of `constrained_solve` without its rank decision. In place of that it reports a health: the least
+pivot met, relative to its scale. Below `HEALTHY`, or where a result is not finite, the caller turns to
+`constrained_solve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from ..algebra.graph import back_substitute, factor, forward_substitute
+
+__all__ = ["HEALTHY", "UnrolledSolution", "unrolled_solve"]
+
+#: The least relative pivot at which straight-line code is trusted.
+HEALTHY = 1e-7
+
+
+@dataclass(frozen=True)
+class UnrolledSolution:
+    """z (n x 1), mu (m x 1) and the health as graph expressions."""
+
+    z: Any
+    multipliers: Any
+    health: Any
+
+
+def unrolled_solve(
+    metric: Any,
+    force: Any,
+    rows: Any,
+    right: Any,
+    *,
+    free: Any | None = None,
+    dual_rows: Any | None = None,
+    augment: bool = False,
+) -> UnrolledSolution:
+    """Solve G z = f + A^T mu, A z = b in straight-line code.
+
+    With `free` (G^-1 f) and `dual_rows` (G^-1 A^T) given, only the m x m problem is solved. With `augment`, G + w A^T A takes
+    the place of G: for a G that is singular but positive definite on ker A.
+    """
+    m = rows.shape[0]
+    ratios: list[Any] = []
+    if free is None or dual_rows is None:
+        if augment and m:
+            weights = [_weight(metric, rows[k, :]) for k in range(m)]
+            metric = metric + rows.T @ ca.diag(ca.vertcat(*weights)) @ rows
+            force = force + rows.T @ (ca.vertcat(*weights) * right)
+        lower, pivots = factor(metric)
+        ratios += _ratios(pivots, [metric[k, k] for k in range(metric.shape[0])])
+        free = back_substitute(lower, pivots, force)
+        if m:
+            half = forward_substitute(lower, rows.T)
+            scaled = half / ca.repmat(ca.vertcat(*pivots), 1, m)
+            dual_rows = back_substitute(lower, pivots, rows.T)
+            compliance = half.T @ scaled
+    else:
+        compliance = rows @ dual_rows
+    if not m:
+        return UnrolledSolution(free, ca.SX(0, 1), _least(ratios))
+    small_lower, small_pivots = factor(compliance)
+    ratios += _ratios(small_pivots, [compliance[k, k] for k in range(m)])
+    mu = back_substitute(small_lower, small_pivots, right - rows @ free)
+    return UnrolledSolution(free + dual_rows @ mu, mu, _least(ratios))
+
+
+def _weight(metric: Any, row: Any) -> Any:
+    return ca.trace(metric) / metric.shape[0] / ca.sumsqr(row)
+
+
+def _ratios(pivots: Sequence[Any], diagonal: Sequence[Any]) -> list[Any]:
+    """|pivot / diagonal entry| of every pivot but the first, which is its diagonal entry."""
+    return [ca.fabs(pivot / entry) for pivot, entry in zip(pivots[1:], diagonal[1:], strict=True)]
+
+
+def _least(ratios: Sequence[Any]) -> Any:
+    least = ca.SX(1)
+    for ratio in ratios:
+        least = ca.fmin(least, ratio)
+    return least

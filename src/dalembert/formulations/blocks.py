@@ -1,0 +1,102 @@
+"""The Gauss problem of a formulation, and everything that is read off its solution.
+
+Every second-order form of mechanics is one small problem at each instant:
+
+    find z minimising (z - a)^T G (z - a) / 2  subject to  A z = b,    with G a = f,
+
+that is G z = f + A^T mu and A z = b, with the least-norm mu where rows of A depend on each other. A formulation states
+the blocks G, f, A, b in its own unknowns z; nothing after it needs to know which formulation it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+__all__ = ["Blocks", "Projection"]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """How a state is brought back to its constraints: the least step d in the metric G with rows @ d = -residual.
+
+    Attributes
+    ----------
+    residual : column (k x 1)
+        What must vanish.
+    rows : matrix (k x n)
+        Its derivative along a step d in the space of the unknowns.
+    lift : matrix (n_state x n)
+        The change of the state that the step d makes.
+    """
+
+    residual: Any
+    rows: Any
+    lift: Any
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Expressions in one algebra; n unknowns, m rows, n_state state letters.
+
+    Attributes
+    ----------
+    metric : matrix (n x n)
+        G, symmetric.
+    force : column (n x 1)
+        f.
+    rows, right : matrix (m x n) and column (m x 1)
+        A and b.
+    unknowns, multipliers : columns of letters (n x 1), (m x 1)
+        z and mu, the letters that `rates`, `accelerations` and `reactions` are written in.
+    rates : column (n_state x 1)
+        The time derivative of the state.
+    velocities, accelerations : columns (one entry for each coordinate)
+        q_dot as a function of the state, q_ddot as a function of state, z and mu.
+    momenta : column or None
+        Canonical momenta as functions of the state.
+    energy : scalar
+        Jacobi's energy function p . v - L, or H.
+    reactions : mapping of constraint name to column
+        The generalised force of each constraint, by coordinate.
+    position, velocity : Projection
+        Residuals at position and at velocity level with the steps that remove them.
+    free : column (n x 1) or None
+        The unconstrained a, where it is known without solving with G.
+    dual_rows : matrix (n x m) or None
+        G^-1 A^T, where it is known without solving with G.
+    """
+
+    metric: Any
+    force: Any
+    rows: Any
+    right: Any
+    unknowns: Any
+    multipliers: Any
+    rates: Any
+    velocities: Any
+    accelerations: Any
+    momenta: Any
+    energy: Any
+    reactions: Mapping[str, Any]
+    position: Projection
+    velocity: Projection
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    free: Any | None = None
+    dual_rows: Any | None = None
+
+    def substituted(self, algebra: Any, letters: Any, values: Any) -> Blocks:
+        """Every block with some letters replaced."""
+
+        def change(item: Any) -> Any:
+            if item is None:
+                return None
+            if isinstance(item, Mapping):
+                return {key: change(value) for key, value in item.items()}
+            if isinstance(item, Projection):
+                return Projection(change(item.residual), change(item.rows), change(item.lift))
+            return algebra.substitute(item, letters, values)
+
+        kept = {"unknowns", "multipliers"}
+        return replace(self, **{f.name: change(getattr(self, f.name)) for f in fields(self) if f.name not in kept})

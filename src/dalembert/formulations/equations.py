@@ -1,0 +1,101 @@
+"""The one record of equations of motion that every formulation fills and everything after it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+
+from ..algebra.tree import TreeAlgebra
+from ..model.system import System
+from .blocks import Blocks
+
+__all__ = ["Equations"]
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Equations of motion of a system in one form.
+
+    Attributes
+    ----------
+    system : System
+    form : str
+        The name of the form.
+    citation : str
+        Where the form comes from.
+    state : tuple of symbols (n_state,)
+        What is integrated, coordinates first.
+    unknowns : tuple of symbols (n,)
+        z of the Gauss problem.
+    row_names : tuple of str (m,)
+        The constraint behind each row of A.
+    derivation : callable
+        The derivation itself: an algebra in, `Blocks` out.
+    is_definite : bool
+        Whether G is positive (semi)definite; a vakonomic one may be indefinite.
+    has_gauge : bool
+        Whether z may be undetermined although the motion is not (dependent speeds).
+    """
+
+    system: System
+    form: str
+    citation: str
+    state: tuple[sympy.Symbol, ...]
+    unknowns: tuple[sympy.Symbol, ...]
+    row_names: tuple[str, ...]
+    derivation: Callable[[Any], Blocks] = field(repr=False, compare=False)
+    is_definite: bool = True
+    has_gauge: bool = False
+
+    def blocks(self, algebra: Any) -> Blocks:
+        """The blocks in an algebra, with the inputs that the system gives as expressions put in."""
+        blocks = self.derivation(algebra)
+        given = {symbol: value for symbol, value in self.system.inputs.items() if value is not None}
+        if not given:
+            return blocks
+        values = algebra.vector(list(given.values()))
+        values = algebra.substitute(values, algebra.vector(self.system.momenta), blocks.momenta)
+        values = algebra.substitute(values, algebra.vector(self.system.velocities), blocks.velocities)
+        return blocks.substituted(algebra, algebra.vector(list(given)), values)
+
+    @property
+    def symbolic(self) -> Blocks:
+        """The blocks as SymPy matrices, for reading."""
+        return self.blocks(TreeAlgebra())
+
+    def text(self) -> str:
+        """The equations as lines of plain text."""
+        return "\n".join(f"{left} = {right}" for left, right in self.lines())
+
+    def latex(self) -> str:
+        """The equations as a LaTeX ``aligned`` environment."""
+        body = " \\\\\n".join(f"{sympy.latex(left)} &= {sympy.latex(right)}" for left, right in self.lines())
+        return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+    def lines(self) -> list[tuple[sympy.Expr, sympy.Expr]]:
+        """The equations as pairs of a left and a right side: kinematics, dynamics, differentiated constraints."""
+        from .presentation import equation_lines
+
+        return equation_lines(self)
+
+    def compile(self, backend: str = "llvm") -> Any:
+        """A native `Kernel` of these equations; see `dalembert.compiled.kernel`."""
+        from ..compiled.kernel import compile_equations
+
+        return compile_equations(self, backend)
+
+    def function(self) -> Callable[[float, Any, Any], Any]:
+        """A plain numeric function ``f(t, state, parameters) -> rates``.
+
+        `state` follows ``equations.state``; `parameters` is a mapping by name or symbol, or a sequence in the order of
+        ``system.parameters``.
+        """
+        kernel = self.compile()
+
+        def rates(time: float, state: Any, parameters: Any = ()) -> Any:
+            return kernel.rates(time, state, parameters)
+
+        return rates

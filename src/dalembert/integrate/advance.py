@@ -1,0 +1,240 @@
+"""The native loop of a run: steps, step control, projection, detection of events, and what is stored.
+
+A run is a set of arrays (`run.Run`), found through a book; `advance` works on them until something needs a decision that Python
+takes: an event, a full buffer, an end. Nothing is lost in between, so that a run can be looked at, interrupted and continued at
+any return.
+"""
+
+from __future__ import annotations
+
+from math import nextafter
+
+from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
+from ..compiled.language import Integers, Reals, integers_at, native, reals_at
+from ..compiled.native import FIRST_FREE, MISSING, STATE, STUCK, call_events, evaluate, project
+from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, step
+
+__all__ = ["advance", "commit", "finish_step", "short_step"]
+
+# Why `advance` returned.
+(
+    BUDGET,
+    END,
+    EVENT,
+    FULL,
+    TOO_SMALL,
+    NOT_DETERMINED,
+    EXCLUDED,
+    NOT_COMPILED,
+    OFF_CONSTRAINTS,
+    COMMIT_NOT_COMPILED,
+) = range(10)
+
+# Places in the book of a run: addresses of arrays, then sizes.
+(
+    CLOCK, COUNTS, Y, Y_OLD, Y_NEW, STAGES, SPARE_STAGES, DENSE, STAGE, AT, AT_STATES, STEP_TIMES, STEP_STATES,
+    EVENTS_OLD, EVENTS_NEW, EVENTS_TRIED, ATOL, N_AT, CAPACITY, N_EVENTS, PROJECT, EXACT_AT,
+) = range(FIRST_FREE, FIRST_FREE + 22)  # fmt: skip
+BOOK_SIZE = FIRST_FREE + 22
+
+# Places in the array CLOCK (reals) and COUNTS (integers).
+T, H, T_END, T_OLD, H_OLD, MAX_STEP, RTOL = range(7)
+EVALUATIONS, ACCEPTED, REJECTED, PROJECTED, RECORDED, NEXT_AT, LAST_STATUS, HAS_DENSE = range(8)
+
+#: Into how many parts a step is cut when the sign of an event is looked for.
+PARTS = 4
+
+INFINITY = float("inf")
+
+
+@native
+def short_step(book: Integers, elapsed: float, result: Reals) -> int:
+    """result <- the state a time `elapsed` after the beginning of the last step, by a step of its own, projected."""
+    ns = book[STATE]
+    clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
+    stages, spare = reals_at(book[STAGES]), reals_at(book[SPARE_STAGES])
+    for i in range(ns):
+        spare[i] = stages[i]
+    status = step(book, clock[T_OLD], elapsed, reals_at(book[Y_OLD]), spare, reals_at(book[STAGE]), result)
+    counts[EVALUATIONS] += 11
+    if status == 0 and book[PROJECT] != 0:
+        status = project(book, clock[T_OLD] + elapsed, result, 0, 1, 8)
+    return status
+
+
+@native
+def make_dense(book: Integers) -> int:
+    """The polynomial of the last step, once."""
+    clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
+    if counts[HAS_DENSE] != 0:
+        return 0
+    status = dense_coefficients(
+        book,
+        clock[T_OLD],
+        clock[H_OLD],
+        reals_at(book[Y_OLD]),
+        reals_at(book[Y]),
+        reals_at(book[STAGES]),
+        reals_at(book[STAGE]),
+        reals_at(book[DENSE]),
+    )
+    counts[EVALUATIONS] += 3
+    if status == 0:
+        counts[HAS_DENSE] = 1
+    return status
+
+
+@native
+def finish_step(book: Integers) -> int:
+    """Store what was asked for inside the last step, which ends at clock[T] in y, and the step itself."""
+    ns = book[STATE]
+    clock, counts, y = reals_at(book[CLOCK]), integers_at(book[COUNTS]), reals_at(book[Y])
+    at, at_states = reals_at(book[AT]), reals_at(book[AT_STATES])
+    forward = clock[H_OLD] > 0.0
+    while counts[NEXT_AT] < book[N_AT]:
+        k = counts[NEXT_AT]
+        wanted, target = at[k], at_states + k * ns
+        if (forward and wanted > clock[T]) or (not forward and wanted < clock[T]):
+            break
+        if wanted == clock[T]:
+            for i in range(ns):
+                target[i] = y[i]
+        elif book[EXACT_AT] != 0:
+            status = short_step(book, wanted - clock[T_OLD], target)
+            if status != 0:
+                return status
+        else:
+            status = make_dense(book)
+            if status != 0:
+                return status
+            x = (wanted - clock[T_OLD]) / clock[H_OLD]
+            interpolate(ns, x, reals_at(book[Y_OLD]), reals_at(book[DENSE]), target)
+            if book[PROJECT] != 0:
+                status = project(book, wanted, target, 0, 1, 2)
+                if status != 0:
+                    return status
+        counts[NEXT_AT] += 1
+    times, states = reals_at(book[STEP_TIMES]), reals_at(book[STEP_STATES]) + counts[RECORDED] * ns
+    times[counts[RECORDED]] = clock[T]
+    for i in range(ns):
+        states[i] = y[i]
+    counts[RECORDED] += 1
+    return 0
+
+
+@native
+def commit(book: Integers) -> int:
+    """Finish the last step and make its end the beginning of the next."""
+    status = finish_step(book)
+    if status == 0:
+        ns = book[STATE]
+        stages = reals_at(book[STAGES])
+        for i in range(ns):
+            stages[i] = stages[12 * (ns + 1) + i]
+        old, new = reals_at(book[EVENTS_OLD]), reals_at(book[EVENTS_NEW])
+        for e in range(book[N_EVENTS]):
+            old[e] = new[e]
+    return status
+
+
+@native
+def crossed(book: Integers) -> bool:
+    """Whether any event changed its sign inside the last step, looked for at its end and at points inside."""
+    ns, events = book[STATE], book[N_EVENTS]
+    clock, y_old, stage = reals_at(book[CLOCK]), reals_at(book[Y_OLD]), reals_at(book[STAGE])
+    old, new, tried = reals_at(book[EVENTS_OLD]), reals_at(book[EVENTS_NEW]), reals_at(book[EVENTS_TRIED])
+    call_events(book, clock[T], reals_at(book[Y]), new)
+    for e in range(events):
+        if old[e] * new[e] < 0.0 or (new[e] == 0.0 and old[e] != 0.0):
+            return True
+    if make_dense(book) != 0:
+        return False
+    for k in range(1, PARTS):
+        x = float(k) / PARTS
+        interpolate(ns, x, y_old, reals_at(book[DENSE]), stage)
+        call_events(book, clock[T_OLD] + x * clock[H_OLD], stage, tried)
+        for e in range(events):
+            if old[e] * tried[e] < 0.0:
+                return True
+    return False
+
+
+@native
+def try_step(book: Integers, h: float, t_new: float) -> int:
+    """One attempt: the step, its projection, and the rate at its end. Returns a status; clock[H] is the next step to try."""
+    ns = book[STATE]
+    clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
+    y, y_new, stages = reals_at(book[Y]), reals_at(book[Y_NEW]), reals_at(book[STAGES])
+    status = step(book, clock[T], h, y, stages, reals_at(book[STAGE]), y_new)
+    counts[EVALUATIONS] += 11
+    if status != 0:
+        clock[H] = 0.25 * h
+        return status
+    error = error_norm(ns, h, y, y_new, stages, clock[RTOL], reals_at(book[ATOL]))
+    if not error <= 1.0:
+        factor = 0.9 * error**-EXPONENT if error < INFINITY else 0.25
+        clock[H] = h * max(0.2, min(factor, 0.9))
+        return STUCK
+    if book[PROJECT] != 0:
+        status = project(book, t_new, y_new, 0, 1, 8)
+        counts[PROJECTED] += 1
+        if status != 0:
+            clock[H] = 0.25 * h
+            return status
+    status = evaluate(book, t_new, y_new, stages + 12 * (ns + 1))
+    counts[EVALUATIONS] += 1
+    if status == MISSING or status == SINGULAR:
+        clock[H] = 0.25 * h
+        return status
+    clock[H] = h * (6.0 if error == 0.0 else min(6.0, max(0.3, 0.9 * error**-EXPONENT)))
+    if status == CONTRADICTORY:
+        return CONTRADICTORY
+    return 0
+
+
+@native
+def advance(book: Integers, budget: int) -> int:
+    """Steps until the end, an event, a full buffer, a failure, or `budget` attempts. The first stage is the rate at y."""
+    ns = book[STATE]
+    clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
+    y, y_old, y_new = reals_at(book[Y]), reals_at(book[Y_OLD]), reals_at(book[Y_NEW])
+    for _ in range(budget):
+        left = clock[T_END] - clock[T]
+        if left == 0.0:
+            return END
+        if counts[RECORDED] >= book[CAPACITY]:
+            return FULL
+        direction = 1.0 if left > 0.0 else -1.0
+        h = direction * min(abs(clock[H]), clock[MAX_STEP])
+        if abs(h) < 10.0 * abs(nextafter(clock[T], direction * INFINITY) - clock[T]) and abs(h) < abs(left):
+            return TOO_SMALL
+        if abs(left) < 1.1 * abs(h):
+            h = left
+        t_new = clock[T_END] if h == left else clock[T] + h
+        status = try_step(book, h, t_new)
+        if status == MISSING:
+            clock[H] = h
+            return NOT_COMPILED
+        if status != 0 and status != CONTRADICTORY:
+            counts[REJECTED] += 1
+            counts[LAST_STATUS] = status
+            continue
+        counts[LAST_STATUS] = status
+        counts[ACCEPTED] += 1
+        counts[HAS_DENSE] = 0
+        for i in range(ns):
+            y_old[i] = y[i]
+            y[i] = y_new[i]
+        clock[T_OLD], clock[H_OLD], clock[T] = clock[T], h, t_new
+        if status == CONTRADICTORY:
+            return EXCLUDED
+        if book[N_EVENTS] > 0 and crossed(book):
+            return EVENT
+        status = commit(book)
+        if status == MISSING:
+            return COMMIT_NOT_COMPILED
+        if status != 0:
+            return OFF_CONSTRAINTS if status == STUCK else NOT_DETERMINED
+    if clock[T_END] == clock[T]:
+        return END
+    return BUDGET

@@ -1,0 +1,197 @@
+"""One-sided constraints: impacts with restitution, resting contact, release.
+
+Each set of closed contacts is a mode of its own: the system with those constraints held as two-sided. A gap g <= 0 that
+reaches zero is an impact, whose jump of the velocities is the Gauss problem with right side -(1 + e) g_dot on the rows that
+hit. A contact that would fly for too short a time, or that is pressed together, closes; it opens when its multiplier changes
+sign, because it cannot pull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ..compiled.constrained_solve import solve
+from ..compiled.program import Program, straight_line
+from ..compiled.unrolled import unrolled_solve
+from ..errors import DalembertError, StartError
+from ..model.forces import rate
+from ..model.system import System
+from . import advance as loop
+from .events import Event
+from .outcome import Outcome
+
+__all__ = ["Contacts"]
+
+#: A flight shorter than this, relative to the time scale of the run, is no flight: the contact rests.
+SHORT_FLIGHT = 1e-9
+
+
+class Contacts:
+    """The one-sided constraints of a run and what happened at them."""
+
+    def __init__(self, system: System) -> None:
+        self.constraints = {c.name: c for c in system.unilateral}
+        self.impacts: list[tuple[float, str]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.constraints)
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def events(self, mode: tuple[str, ...]) -> list[Event]:
+        """For each constraint its gap where it is open, and its multiplier where it is closed; both end at zero upwards."""
+        return [
+            Event(c.expression, 1, True, ("release " if name in mode else "impact ") + name)
+            for name, c in self.constraints.items()
+        ]
+
+    def event_program(self, kernel: Any, expressions: Sequence[sympy.Expr], mode: tuple[str, ...]) -> Program:
+        """The native program of the user's events and of the contacts."""
+        columns = [kernel.lower(list(expressions))] if expressions else []
+        multipliers = self._multipliers(kernel) if mode else None
+        for name, constraint in self.constraints.items():
+            if name in mode:
+                columns.append(multipliers[kernel.equations.row_names.index(name)])
+            else:
+                columns.append(kernel.lower([constraint.expression]))
+        return straight_line("events", kernel._inputs(), columns)
+
+    @staticmethod
+    def _multipliers(kernel: Any) -> Any:
+        if kernel.solved is not None:
+            return kernel.solved.multipliers
+        g = kernel.graph
+        return unrolled_solve(g.metric, g.force, g.rows, g.right, augment=True).multipliers
+
+    # -- the start -----------------------------------------------------------------------------------------------
+
+    def check_start(self, driver: Any, y: Any, t: float) -> None:
+        """Refuse a start on the wrong side."""
+        for name, constraint in self.constraints.items():
+            gap = self._number(driver, constraint.expression, t, y)
+            if gap > 1e-9:
+                raise StartError(
+                    f"The start breaks the one-sided constraint `{name}`",
+                    seen=f"{constraint.expression} = {gap:.3g}, which must not be positive",
+                    remedy="start on the allowed side",
+                )
+
+    def settle_start(self, driver: Any, t: float) -> None:
+        """Close the contacts that the start rests on, and let those hit that it moves into."""
+        y = driver.run.y
+        touching = [n for n, c in self.constraints.items() if abs(self._number(driver, c.expression, t, y)) <= 1e-9]
+        hitting = [n for n in touching if self._number(driver, rate(self.constraints[n].expression), t, y) > 1e-9]
+        if hitting:
+            self._impact(driver, tuple(hitting), t, y)
+            return
+        resting = [
+            n for n in touching if abs(self._number(driver, rate(self.constraints[n].expression), t, y)) <= 1e-9
+        ]
+        closed = self._pressed(driver, tuple(resting), t, y)
+        if closed:
+            driver.switch(closed, t, y)
+
+    # -- on the way ----------------------------------------------------------------------------------------------
+
+    def handle(self, driver: Any, event: Event, t: float, y: Any) -> tuple[Outcome, str] | None:
+        """An impact or a release at (t, y)."""
+        kind, name = event.name.split(" ", 1)
+        if kind == "release":
+            driver.switch(tuple(n for n in driver.mode if n != name), t, y)
+            self._mark_open(driver, name)
+            return None
+        return self._impact(driver, (name,), t, y)
+
+    def _impact(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[Outcome, str] | None:
+        closed = driver.mode
+        together = tuple(n for n in self.constraints if n in closed or n in names)
+        try:
+            after = self._jump(driver, together, names, t, y)
+        except DalembertError as error:
+            return Outcome.SINGULAR, f"The impact at t = {t:.9g} is not determined: {error}"
+        self.impacts += [(t, name) for name in names]
+        driver.totals["impacts"] += len(names)
+        resting, flight = list(closed), np.inf
+        for name in names:
+            leaving = -self._number(driver, rate(self.constraints[name].expression), t, after)
+            inward = self._inward(driver, closed, name, t, after)
+            time = 2 * leaving / inward if inward > 0 else np.inf
+            if time < SHORT_FLIGHT * max(1.0, abs(t)):
+                resting.append(name)
+            else:
+                flight = min(flight, time)
+        mode = self._pressed(driver, tuple(n for n in self.constraints if n in resting), t, after)
+        if mode != closed:
+            after = self._jump(driver, mode, (), t, after)
+        step = min(abs(driver.run.clock[loop.H]), 0.5 * flight)
+        driver.switch(mode, t, after, step)
+        for name in names:
+            if name not in mode:
+                self._mark_open(driver, name)
+        return None
+
+    def _mark_open(self, driver: Any, name: str) -> None:
+        """A contact that has just opened stands at zero; its gap counts as negative until it is."""
+        place = len(driver.task.events) + list(self.constraints).index(name)
+        driver.run.events_old[place] = -1e-300
+
+    def _pressed(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[str, ...]:
+        """The contacts among `names` that stay closed: those whose multiplier pushes."""
+        kept = names
+        while kept:
+            kernel = driver.kernel_for(kept)
+            function = ca.Function("mu", kernel._inputs(), [self._multipliers(kernel)])
+            values = np.asarray(self._call(driver, function, t, y)).ravel()
+            pulling = [n for n in kept if values[kernel.equations.row_names.index(n)] > 0]
+            if not pulling:
+                break
+            kept = tuple(n for n in kept if n not in pulling)
+        return kept
+
+    def _jump(self, driver: Any, mode: tuple[str, ...], hitting: tuple[str, ...], t: float, y: Any) -> Any:
+        """The state after an impact: the nearest velocities, in the kinetic metric, that leave with restitution."""
+        if not mode:
+            return y
+        kernel = driver.kernel_for(mode)
+        g = kernel.graph
+        function = ca.Function(
+            "impact", kernel._inputs(), [g.metric, g.velocity.rows, g.velocity.residual, g.velocity.lift]
+        )
+        metric, rows, residual, lift = (np.asarray(b, dtype=float) for b in self._call(driver, function, t, y))
+        right = -residual.ravel()
+        for name in hitting:
+            place = kernel.equations.row_names.index(name)
+            right[place] *= 1.0 + self._restitution(driver, name)
+        step = solve(metric, np.zeros(len(metric)), rows, right, gauge=True).z
+        return y + lift @ step
+
+    def _inward(self, driver: Any, closed: tuple[str, ...], name: str, t: float, y: Any) -> float:
+        """The second derivative of a gap when its contact is left open."""
+        mode = tuple(n for n in self.constraints if n in closed or n == name)
+        kernel = driver.kernel_for(mode)
+        place = kernel.equations.row_names.index(name)
+        g = kernel.graph
+        function = ca.Function("gap", kernel._inputs(), [g.metric, g.force, g.rows, g.right])
+        metric, force, rows, right = (np.asarray(b, dtype=float) for b in self._call(driver, function, t, y))
+        others = [k for k in range(len(right)) if k != place]
+        free = solve(metric, force.ravel(), rows[others], right.ravel()[others], gauge=True).z
+        return float(rows[place] @ free - right[place, 0])
+
+    def _restitution(self, driver: Any, name: str) -> float:
+        value = self.constraints[name].restitution
+        return float(value) if value.is_number else self._number(driver, value, 0.0, driver.start_state)
+
+    def _number(self, driver: Any, expression: sympy.Expr, t: float, y: Any) -> float:
+        kernel = driver.kernel
+        function = ca.Function("number", kernel._inputs(), [kernel.lower([expression])])
+        return float(np.asarray(self._call(driver, function, t, y)))
+
+    @staticmethod
+    def _call(driver: Any, function: Any, t: float, y: Any) -> Any:
+        inputs = np.zeros(len(driver.kernel.free_inputs))
+        return function(t, y, driver.task.parameters, inputs, np.zeros(0))

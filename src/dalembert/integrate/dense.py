@@ -1,0 +1,71 @@
+"""Dense output after the fact: the polynomial of a step is made again from its ends when someone asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .run import native_functions
+
+__all__ = ["dense_states"]
+
+
+def dense_states(motion: Any, t: Any) -> Any:
+    """States (n_state, ...) of a motion at any times inside it."""
+    times = np.asarray(t, dtype=float)
+    flat = times.ravel()
+    result = np.empty((flat.size, motion.y.shape[0]))
+    ends = [segment.step_t[k] for segment in motion.segments for k in (0, -1)]
+    low, high = min(ends), max(ends)
+    slack = 1e-12 * max(1.0, abs(high - low))
+    if flat.size and not (np.min(flat) >= low - slack and np.max(flat) <= high + slack):
+        raise ModelError(
+            "Dense output was asked for outside the motion",
+            seen=f"{np.min(flat):g} to {np.max(flat):g}",
+            remedy=f"stay between {low:g} and {high:g}",
+        )
+    sign = -1.0 if motion.segments[-1].step_t[-1] < motion.segments[0].step_t[0] else 1.0
+    done = np.zeros(flat.size, bool)
+    for segment in reversed(motion.segments):  # a jump belongs to what follows it
+        here = ~done & (sign * flat >= sign * segment.step_t[0])
+        if segment is motion.segments[0]:
+            here = ~done
+        _Interpolator(segment, sign).fill(flat, np.flatnonzero(here), result)
+        done |= here
+    return np.moveaxis(result.reshape((*times.shape, -1)), -1, 0)
+
+
+class _Interpolator:
+    """The polynomials of one segment."""
+
+    def __init__(self, segment: Any, sign: float) -> None:
+        self.segment, self.sign = segment, sign
+        ns = segment.step_y.shape[1]
+        self.stages, self.polynomial = np.zeros((16, ns + 1)), np.zeros((7, ns))
+        self.stage, self.end = np.zeros(ns), np.zeros(ns)
+
+    def fill(self, times: Any, places: Any, result: Any) -> None:
+        nodes = self.sign * self.segment.step_t
+        if len(nodes) == 1:
+            result[places] = self.segment.step_y[0]
+            return
+        steps = np.clip(np.searchsorted(nodes, self.sign * times[places], side="right") - 1, 0, len(nodes) - 2)
+        interpolate = native_functions()["interpolate"]
+        for number in np.unique(steps):
+            begin, finish = self.segment.step_t[number], self.segment.step_t[number + 1]
+            self._prepare(begin, finish - begin, self.segment.step_y[number], self.segment.step_y[number + 1])
+            for place in places[steps == number]:
+                x = (times[place] - begin) / (finish - begin) if finish != begin else 1.0
+                interpolate(len(self.stage), x, self.segment.step_y[number], self.polynomial, result[place])
+
+    def _prepare(self, t: float, h: float, y: Any, y_end: Any) -> None:
+        book = self.segment.book
+        native = native_functions()
+        book.evaluate(t, y, self.stages[0])
+        native["step"](book.entries, t, h, y, self.stages, self.stage, self.end)
+        book.evaluate(t + h, y_end, self.stages[12])
+        native["dense_coefficients"](
+            book.entries, t, h, y, y_end, self.stages, self.stage, self.polynomial
+        )

@@ -1,0 +1,345 @@
+"""The decisions of a run: modes of contact, events, endings. The steps themselves are native, see `advance`."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..compiled import native
+from ..compiled.book import Book
+from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
+from ..compiled.kernel import Kernel
+from ..compiled.trouble import explain
+from ..formulations.equations import Equations
+from ..formulations.registry import derive
+from . import advance as loop
+from .contact import Contacts
+from .endings import classify
+from .events import Event, find_root
+from .inputs import InputCallback
+from .motion import Motion, Segment
+from .outcome import Outcome
+from .run import Run
+from .start import consistent_start
+
+__all__ = ["Driver", "kernel_of"]
+
+#: With at most this many times asked for, each is reached by a step of its own; with more, by dense output.
+EXACT_TIMES = 256
+
+
+def kernel_of(equations: Equations) -> Kernel:
+    """The kernel of a record of equations, compiled once and kept with it."""
+    kept = equations.__dict__.get("_kernel")
+    if kept is None:
+        kept = equations.compile()
+        object.__setattr__(equations, "_kernel", kept)
+    return kept  # type: ignore[no-any-return]
+
+
+@dataclass
+class Found:
+    """Passages of one event."""
+
+    event: Event
+    times: list[float] = field(default_factory=list)
+    states: list[Any] = field(default_factory=list)
+
+
+class Driver:
+    """One run from its task to its motion."""
+
+    def __init__(self, task: Any) -> None:
+        self.task = task
+        self.contacts = Contacts(task.equations.system)
+        self.modes: dict[tuple[str, ...], Equations] = {}
+        self.callbacks: dict[tuple[str, ...], InputCallback] = {}
+        self.found = [Found(event) for event in task.events]
+        self.segments: list[Segment] = []
+        self.report: list[str] = []
+        self.totals = dict.fromkeys(("steps", "rejected", "nfev", "projections", "impacts"), 0)
+        self.native_seconds = 0.0
+        times = np.zeros(0) if task.at is None else task.at
+        order = np.argsort(times, kind="stable")
+        self.at_order = order[::-1] if task.span[1] < task.span[0] else order
+        self.at = np.ascontiguousarray(times[self.at_order])
+        self.at_states = np.full((len(self.at), len(task.equations.state)), np.nan)
+        self.at_segment = np.zeros(len(self.at), np.int64)
+
+    # -- the run -------------------------------------------------------------------------------------------------
+
+    def execute(self) -> Motion:
+        """Run until the end, an event, trouble, or Ctrl-C."""
+        task = self.task
+        self.mode: tuple[str, ...] = ()
+        self.kernel = self.kernel_for(())
+        start = consistent_start(
+            Book(self.kernel, task.parameters), task.span[0], task.start, task.parameters, task.project_start
+        )
+        self.start_state = start.state.copy()
+        self.report += start.report
+        self.contacts.check_start(self, start.state, task.span[0])
+        self._begin(task.span[0], start.state, None)
+        try:
+            if self.contacts:
+                self.contacts.settle_start(self, task.span[0])
+            outcome, message = self._loop()
+        except KeyboardInterrupt:
+            outcome = Outcome.INTERRUPTED
+            message = f"Interrupted at t = {self.run.t:.9g}; what was computed is kept."
+        self._close_segment()
+        return self._motion(outcome, message)
+
+    def _loop(self) -> tuple[Outcome, str]:
+        budget = 64
+        while True:
+            began = clock.perf_counter()
+            code = self.run.call("advance", budget)
+            spent = clock.perf_counter() - began
+            self.native_seconds += spent
+            if spent < 0.05 and budget < 65536:
+                budget *= 2
+            elif spent > 0.2 and budget > 8:
+                budget //= 2
+            self._report_progress()
+            match code:
+                case loop.END:
+                    return Outcome.FINISHED, f"The motion was followed to t = {self.task.span[1]:.9g}."
+                case loop.BUDGET:
+                    if self.totals["steps"] + self.run.counts[loop.ACCEPTED] > self.task.max_steps:
+                        return (
+                            Outcome.TOO_MANY_STEPS,
+                            f"More than {self.task.max_steps} steps were needed; t = {self.run.t:.9g} was reached. "
+                            "Raise max_steps or rtol.",
+                        )
+                case loop.FULL:
+                    self._flush()
+                case loop.NOT_COMPILED:
+                    self.run.book.complete()
+                case loop.COMMIT_NOT_COMPILED:
+                    self.run.book.complete()
+                    self.run.call("commit")
+                case loop.EVENT:
+                    stop = self._handle_events()
+                    if stop is not None:
+                        return stop
+                case _:
+                    self._flush()
+                    return classify(self, code)
+
+    def _report_progress(self) -> None:
+        if self.task.progress is not None:
+            first, last = self.task.span
+            self.task.progress(abs(self.run.t - first) / abs(last - first) if last != first else 1.0, self.run.t)
+
+    # -- modes ---------------------------------------------------------------------------------------------------
+
+    def kernel_for(self, mode: tuple[str, ...]) -> Kernel:
+        """The kernel with some one-sided constraints closed."""
+        if mode not in self.modes:
+            equations = self.task.equations
+            if self.contacts:
+                equations = derive(equations.system.touching(mode), equations.form)
+            self.modes[mode] = equations
+        return kernel_of(self.modes[mode])
+
+    def switch(self, mode: tuple[str, ...], t: float, y: Any, step: float | None = None) -> None:
+        """Go on from (t, y) in another mode, or in the same one after a jump."""
+        self._close_segment()
+        self.mode = mode
+        self.kernel = self.kernel_for(mode)
+        self._begin(t, y, step)
+
+    def _begin(self, t: float, y: Any, step: float | None) -> None:
+        """Start a segment at (t, y) in the current mode."""
+        task, kernel = self.task, self.kernel
+        self.mode_events = [*(found.event for found in self.found), *self.contacts.events(self.mode)]
+        self.run = Run(kernel, task, t, y, self.at, self.at_states, len(self.mode_events))
+        entries = self.run.book.entries
+        if task.project and kernel.m:
+            self.run.book.prepare_projection()
+            entries[loop.PROJECT] = 1
+        entries[loop.EXACT_AT] = len(self.at) <= EXACT_TIMES
+        if task.inputs:
+            if self.mode not in self.callbacks:
+                self.callbacks[self.mode] = InputCallback(kernel, task.inputs)
+            entries[native.INPUTS] = self.callbacks[self.mode].address
+        if self.mode_events:
+            program = self.contacts.event_program(kernel, [e.expression for e in task.events], self.mode)
+            entries[native.EVENTS] = kernel.load_program(program)
+        self.segment_at = self.run.counts[loop.NEXT_AT] = self._store_at_start(t, y)
+        self.steps_t: list[Any] = [np.array([t])]
+        self.steps_y: list[Any] = [np.array([y], dtype=float)]
+        status = self.run.book.evaluate(t, self.run.y, self.run.stages[0])
+        if status in (SINGULAR, CONTRADICTORY):
+            raise explain(kernel, status, t, self.run.y, task.parameters, self.run.book.info)
+        self.run.clock[loop.H] = step or self._first_step(t)
+        if self.mode_events:
+            self.run.events_old[:] = self.run.book.events(t, self.run.y, len(self.mode_events))
+
+    def _store_at_start(self, t: float, y: Any) -> int:
+        """Store what was asked for at the very beginning of a segment; returns the next place in `at`."""
+        forward = self.task.span[1] >= self.task.span[0]
+        place = 0
+        while place < len(self.at) and (self.at[place] < t if forward else self.at[place] > t):
+            place += 1
+        while place < len(self.at) and self.at[place] == t:
+            self.at_states[place] = y
+            self.at_segment[place] = len(self.segments)
+            place += 1
+        return place
+
+    def _first_step(self, t: float) -> float:
+        """A first step from the size of the state and of its first two derivatives (Hairer et al., section II.4)."""
+        run, task = self.run, self.task
+        length = abs(task.span[1] - t)
+        if task.first_step is not None or length == 0:
+            return float(task.first_step or 1.0)
+        ns = self.kernel.n_state
+        direction = 1.0 if task.span[1] > t else -1.0
+        scale, rate = run.atol + task.rtol * np.abs(run.y), run.stages[0, :ns]
+        d0, d1 = np.sqrt(np.mean((run.y / scale) ** 2)), np.sqrt(np.mean((rate / scale) ** 2))
+        h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, length)
+        out = np.zeros(ns + 1)
+        status = run.book.evaluate(t + direction * h0, run.y + direction * h0 * rate, out)
+        d2 = np.sqrt(np.mean(((out[:ns] - rate) / scale) ** 2)) / h0 if status < CONTRADICTORY else np.inf
+        largest = max(d1, d2)
+        if not np.isfinite(largest):
+            return float(min(1e-3 * h0, length))
+        h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else (0.01 / largest) ** (1 / 8)
+        return float(min(100 * h0, h1, length))
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def _state_after(self, elapsed: float) -> Any:
+        """The state a time after the beginning of the last step."""
+        run = self.run
+        if elapsed == run.clock[loop.H_OLD]:
+            return run.y.copy()
+        if elapsed == 0.0:
+            return run.y_old.copy()
+        result = np.zeros(self.kernel.n_state)
+        run.call("short_step", elapsed, result)
+        return result
+
+    def _event_value(self, number: int, elapsed: float) -> float:
+        t = self.run.clock[loop.T_OLD] + elapsed
+        return float(self.run.book.events(t, self._state_after(elapsed), len(self.mode_events))[number])
+
+    def _handle_events(self) -> tuple[Outcome, str] | None:
+        """Find the events inside the last step in their order; stop, jump or go on."""
+        run = self.run
+        began, h = float(run.clock[loop.T_OLD]), float(run.clock[loop.H_OLD])
+        for elapsed, number in self._passages(h):
+            event = self.mode_events[number]
+            t, y = (run.t if elapsed == h else began + elapsed), self._state_after(elapsed)
+            if number < len(self.found):
+                self.found[number].times.append(t)
+                self.found[number].states.append(y)
+                if not event.terminal:
+                    continue
+                self._cut(t, y)
+                return Outcome.STOPPED, f"Stopped by the event `{event.name}` at t = {t:.9g}."
+            self._cut(t, y)
+            return self.contacts.handle(self, event, t, y)
+        run.call("commit")
+        return None
+
+    def _passages(self, h: float) -> list[tuple[float, int]]:
+        """Every passage of an event through zero inside the last step, as (time after its beginning, event), in order."""
+        points = np.linspace(0.0, 1.0, loop.PARTS + 1) * h
+        count = len(self.mode_events)
+        began = self.run.clock[loop.T_OLD]
+        inside = [self.run.book.events(began + x, self._state_after(x), count) for x in points[1:-1]]
+        table = np.array([self.run.events_old[:count], *inside, self.run.events_new[:count]])
+        found: list[tuple[float, int]] = []
+        for number, event in enumerate(self.mode_events):
+            for k in range(loop.PARTS):
+                low, high = table[k, number], table[k + 1, number]
+                passed = low * high < 0 or (high == 0 and low != 0)
+                if not passed or (event.direction and event.direction * (high - low) < 0):
+                    continue
+                root = find_root(lambda x, n=number: self._event_value(n, x), points[k], points[k + 1], low, high)
+                found.append((root, number))
+        return sorted(found)
+
+    def _cut(self, t: float, y: Any) -> None:
+        """End the last step at an earlier time."""
+        run = self.run
+        run.y[:] = y
+        run.clock[loop.H_OLD] = t - run.clock[loop.T_OLD]
+        run.clock[loop.T] = t
+        run.counts[loop.HAS_DENSE] = 0
+        run.book.evaluate(t, run.y, run.stages[12])
+        if run.clock[loop.H_OLD] != 0:
+            run.call("finish_step")
+
+    # -- storage -------------------------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        times, states = self.run.take_steps()
+        self.steps_t.append(times)
+        self.steps_y.append(states)
+
+    def _close_segment(self) -> None:
+        self._flush()
+        counts = self.run.counts
+        self.at_segment[self.segment_at : counts[loop.NEXT_AT]] = len(self.segments)
+        self.segments.append(
+            Segment(self.run.book, self.mode, np.concatenate(self.steps_t), np.concatenate(self.steps_y))
+        )
+        self.reached_at = int(counts[loop.NEXT_AT])
+        for key, place in (
+            ("steps", loop.ACCEPTED),
+            ("rejected", loop.REJECTED),
+            ("nfev", loop.EVALUATIONS),
+            ("projections", loop.PROJECTED),
+        ):
+            self.totals[key] += int(counts[place])
+
+    def _motion(self, outcome: Outcome, message: str) -> Motion:
+        task = self.task
+        if task.at is None:
+            t = np.concatenate([s.step_t for s in self.segments])
+            y = np.concatenate([s.step_y for s in self.segments])
+            owner = np.concatenate([np.full(len(s.step_t), k) for k, s in enumerate(self.segments)])
+        else:
+            place = np.argsort(self.at_order, kind="stable")
+            kept = place[place < self.reached_at]
+            t, y, owner = self.at[kept], self.at_states[kept], self.at_segment[kept]
+        statistics = self.totals | {
+            "derive_seconds": self.kernel.derive_seconds,
+            "compile_seconds": self.kernel.compile_seconds,
+            "integrate_seconds": self.native_seconds,
+            "method": task.method,
+            "form": task.equations.form,
+            "rtol": task.rtol,
+            "atol": float(np.min(task.atol)),
+        }
+        system, names = task.equations.system, [symbol.name for symbol in task.equations.state]
+        return Motion(
+            equations=task.equations,
+            parameters={s.name: float(v) for s, v in zip(system.parameters, task.parameters, strict=True)},
+            t=t,
+            y=np.ascontiguousarray(y.T),
+            segments=tuple(self.segments),
+            owner=owner,
+            outcome=outcome,
+            message=message,
+            event_names=tuple(found.event.name for found in self.found),
+            t_events=[np.array(found.times) for found in self.found],
+            y_events=[_stacked(found.states, len(names)) for found in self.found],
+            impacts=tuple(self.contacts.impacts),
+            start=dict(zip(names, (float(v) for v in self.start_state), strict=True)),
+            start_report=tuple(self.report),
+            statistics=statistics,
+            scenario=task.scenario,
+        )
+
+
+def _stacked(states: Sequence[Any], size: int) -> Any:
+    return np.array(states) if states else np.zeros((0, size))

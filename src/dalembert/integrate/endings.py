@@ -1,0 +1,86 @@
+"""Why a run could not go on, told apart and told in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
+from ..compiled.native import STUCK
+from ..compiled.trouble import explain, vanishing
+from ..errors import ModelError
+from . import advance as loop
+from .outcome import Outcome
+
+__all__ = ["classify"]
+
+#: A state this many times larger than everything before is on its way to infinity.
+GROWTH = 1e6
+
+
+def classify(driver: Any, code: int) -> tuple[Outcome, str]:
+    """The outcome of a run that `advance` ended with `code`."""
+    for callback in driver.callbacks.values():
+        if callback.error is not None:
+            raise ModelError("An input function failed", seen=repr(callback.error)[:120]) from callback.error
+    run, t = driver.run, driver.run.t
+    if code == loop.EXCLUDED:
+        return Outcome.CONTRADICTORY, str(_explained(driver, CONTRADICTORY))
+    start = np.asarray(driver.start_state)
+    if code in (loop.NOT_DETERMINED, loop.OFF_CONSTRAINTS):
+        return Outcome.SINGULAR, _singular_sentence(driver, t, start)
+    lost = _lost_inertia(driver)
+    reason = vanishing(driver.kernel, t, run.y, run.book.parameters, start)
+    if lost is not None or reason is not None:
+        return Outcome.SINGULAR, _singular_sentence(driver, t, start, reason or lost)
+    if np.max(np.abs(run.y)) > GROWTH * (1.0 + np.max(np.abs(start))):
+        largest = driver.kernel.equations.state[int(np.argmax(np.abs(run.y)))].name
+        return (
+            Outcome.BLEW_UP,
+            f"The motion blew up at t = {t:.9g}: {largest} reached {np.max(np.abs(run.y)):.3g} and grows without bound.",
+        )
+    if run.counts[loop.LAST_STATUS] in (SINGULAR, STUCK):
+        return Outcome.SINGULAR, _singular_sentence(driver, t, start)
+    return (
+        Outcome.STEP_TOO_SMALL,
+        f"The step became too small at t = {t:.9g}: the tolerance {driver.task.rtol:g} cannot be met there. "
+        "Raise rtol, or look for a jump in the forces.",
+    )
+
+
+def _explained(driver: Any, status: int) -> Exception:
+    run = driver.run
+    return explain(driver.kernel, status, run.t, run.y, run.book.parameters, run.book.info)
+
+
+def _singular_sentence(driver: Any, t: float, start: Any, reason: str | None = None) -> str:
+    found = reason or vanishing(driver.kernel, t, driver.run.y, driver.run.book.parameters, start)
+    why = found or "the accelerations are no longer determined by the equations"
+    return f"The motion became singular at t = {t:.9g}: {why}."
+
+
+def _lost_inertia(driver: Any) -> str | None:
+    """Whether the least eigenvalue of the mass matrix (scaled by its start) went to zero on the way."""
+    import casadi as ca
+
+    kernel, run = driver.kernel, driver.run
+    if not kernel.equations.is_definite:
+        return None
+    function = ca.Function("metric", kernel._inputs(), [kernel.graph.metric, kernel.graph.rows])
+    u = np.zeros(len(kernel.free_inputs))
+    values = []
+    for t, y in ((driver.task.span[0], driver.start_state), (run.t, run.y)):
+        metric, rows = (np.asarray(b, dtype=float) for b in function(t, y, run.book.parameters, u, np.zeros(0)))
+        values.append(_least_on_kernel(metric, rows))
+    before, after = values
+    if np.isfinite(before) and before > 0 and after < 1e-9 * before:
+        return "the mass matrix loses rank on the directions that the constraints allow"
+    return None
+
+
+def _least_on_kernel(metric: Any, rows: Any) -> float:
+    """The least eigenvalue of G + A^T A: how much inertia or constraint the weakest direction has."""
+    if not np.all(np.isfinite(metric)) or not np.all(np.isfinite(rows)):
+        return float("nan")
+    return float(np.min(np.linalg.eigvalsh(metric + rows.T @ rows)))

@@ -1,0 +1,89 @@
+"""Events: moments at which an expression of time and state passes through zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from ..errors import ModelError
+
+__all__ = ["Event", "event", "find_root", "read_events"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """An expression whose passages through zero are found.
+
+    Attributes
+    ----------
+    expression : sympy.Expr
+        Of coordinates, velocities, momenta, parameters and time.
+    direction : int
+        +1 only upwards, -1 only downwards, 0 both.
+    terminal : bool
+        Whether the motion stops there.
+    name : str
+    """
+
+    expression: sympy.Expr
+    direction: int = 0
+    terminal: bool = False
+    name: str = ""
+
+
+def event(expression: Any, direction: int = 0, terminal: bool = False, name: str = "") -> Event:
+    """An event for `simulate`.
+
+    >>> from dalembert.model.symbols import coordinates
+    >>> height = coordinates("h")
+    >>> event(height, direction=-1, terminal=True, name="ground").name
+    'ground'
+    """
+    if not isinstance(expression, sympy.Expr):
+        raise ModelError("An event must be a SymPy expression", seen=type(expression).__name__)
+    if direction not in (-1, 0, 1):
+        raise ModelError("The direction of an event must be -1, 0 or 1", seen=direction)
+    return Event(expression, direction, terminal, name)
+
+
+def read_events(given: Any) -> tuple[Event, ...]:
+    """Events from what a user may pass: one or several, each an `Event` or a bare expression."""
+    items: Sequence[Any] = [given] if isinstance(given, (Event, sympy.Expr)) else list(given)
+    found = [item if isinstance(item, Event) else event(item) for item in items]
+    return tuple(
+        Event(e.expression, e.direction, e.terminal, e.name or f"event{k}") for k, e in enumerate(found, start=1)
+    )
+
+
+def find_root(function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float) -> float:
+    """The point of a sign change in [low, high], to the last digit, by bisection with secant steps (ITP-like safeguard).
+
+    The end that is returned has the sign of `at_high`, so that the root has just been passed.
+    """
+    sign = 1.0 if at_high > 0 else -1.0
+    below, above = low, high
+    f_below, f_above = at_low * sign, at_high * sign
+    for attempt in range(200):
+        middle = 0.5 * (below + above)
+        if middle in (below, above):
+            break
+        trial = middle
+        if attempt % 3 != 2 and f_above != f_below:
+            secant = above - f_above * (above - below) / (f_above - f_below)
+            margin = 0.01 * (above - below)
+            trial = min(max(secant, below + margin), above - margin)
+            if attempt % 3 == 1:  # step slightly past the estimate, so that both ends close in
+                trial = min(max(secant + 4e-16 * abs(secant), below), above)
+            if trial in (below, above):
+                trial = middle
+        value = sign * function(trial)
+        if value >= 0.0:
+            above, f_above = trial, value
+            if value == 0.0:
+                break
+        else:
+            below, f_below = trial, value
+    return above

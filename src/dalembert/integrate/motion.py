@@ -1,0 +1,277 @@
+"""The result of a run: immutable, readable by name, and compatible with SciPy's.
+
+Everything beyond the state (accelerations, reactions, energy, residuals) is computed when it is first asked for, by the same
+kernel that made the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, nearest
+from ..formulations.equations import Equations
+from ..model.constraints import HolonomicConstraint
+from ..model.scenario import Scenario
+from ..model.system import System
+from .outcome import Outcome
+
+__all__ = ["Motion", "Reaction", "Residuals", "Segment", "load"]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of a motion in one mode of contact, with all its steps: step_t (ns + 1,), step_y (ns + 1, n_state)."""
+
+    book: Any
+    mode: tuple[str, ...]
+    step_t: Any
+    step_y: Any
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """The reaction of one constraint.
+
+    Attributes
+    ----------
+    force : array (n, nt)
+        The generalised force, by coordinate.
+    multiplier : array (k, nt)
+        The multipliers mu of its rows; not unique where constraints depend on each other.
+    """
+
+    force: Any
+    multiplier: Any
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """What is left of the constraints, by name: at position level g (holonomic ones), at velocity level f."""
+
+    position: Mapping[str, Any]
+    velocity: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A motion of a system.
+
+    Attributes
+    ----------
+    t : array (nt,)
+    y : array (n_state, nt)
+    outcome : Outcome
+    message : str
+        One sentence on how the run ended.
+    t_events, y_events : lists of arrays
+        Times (k,) and states (k, n_state) of each event.
+    impacts : tuple of (time, constraint name)
+    start, start_report : the consistent start that was used, and what was completed or moved for it
+    statistics : dict
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> free = da.System(coordinates=[x], kinetic=x.dot**2/2)
+    >>> motion = da.simulate(free, {x.dot: 2.0}, (0, 1), at=[0, 0.5, 1])
+    >>> motion["x"].round(12).tolist()
+    [0.0, 1.0, 2.0]
+    """
+
+    equations: Equations
+    parameters: Mapping[str, float]
+    t: Any
+    y: Any
+    segments: tuple[Segment, ...] = field(repr=False)
+    owner: Any = field(repr=False)
+    outcome: Outcome
+    message: str
+    event_names: tuple[str, ...] = ()
+    t_events: list[Any] = field(default_factory=list)
+    y_events: list[Any] = field(default_factory=list)
+    impacts: tuple[tuple[float, str], ...] = ()
+    start: Mapping[str, float] = field(default_factory=dict)
+    start_report: tuple[str, ...] = ()
+    statistics: dict[str, Any] = field(default_factory=dict)
+    scenario: Scenario | None = field(default=None, repr=False)
+
+    # -- SciPy's names -------------------------------------------------------------------------------------------
+
+    @property
+    def system(self) -> System:
+        """The system that moved."""
+        return self.equations.system
+
+    @property
+    def success(self) -> bool:
+        """Whether the run reached its end or an event that was to stop it."""
+        return self.outcome.is_success
+
+    @property
+    def status(self) -> int:
+        """SciPy's code: 0 finished, 1 stopped by an event, -1 failed."""
+        return {Outcome.FINISHED: 0, Outcome.STOPPED: 1}.get(self.outcome, -1)
+
+    @property
+    def nfev(self) -> int:
+        """The number of evaluations of the right-hand side."""
+        return int(self.statistics.get("nfev", 0))
+
+    def sol(self, t: Any) -> Any:
+        """Dense output: the state at any time of the motion, (n_state,) or (n_state, ...)."""
+        from .dense import dense_states
+
+        return dense_states(self, t)
+
+    # -- by name -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """Every named quantity as an array (nt,)."""
+        system, observed = self.system, self._observed
+        table: dict[str, Any] = {"t": self.t}
+        table |= {symbol.name: self.y[k] for k, symbol in enumerate(self.equations.state)}
+        for key, letters in (("velocities", system.velocities), ("momenta", system.momenta)):
+            for k, letter in enumerate(letters):
+                table.setdefault(letter.name, observed[key][k])
+        for k, q in enumerate(system.coordinates):
+            table[q.ddot.name] = observed["accelerations"][k]
+        table["energy"] = observed["energy"][0]
+        for name in system.outputs:
+            table[name] = observed[f"output {name}"][0]
+        for symbol in system.inputs:
+            table[symbol.name] = observed[f"input {symbol}"][0]
+        return table
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that ``motion[name]`` takes."""
+        return tuple(self.columns)
+
+    def __getitem__(self, key: Any) -> Any:
+        name = getattr(key, "name", key)
+        if name not in self.columns:
+            near = nearest(str(name), self.columns)
+            raise ModelError(
+                f"The motion has no quantity `{name}`",
+                seen=", ".join(self.columns),
+                remedy=f"did you mean {near}" if near else "use one of these names",
+            )
+        return self.columns[name]
+
+    @property
+    def energy(self) -> Any:
+        """The energy p . q_dot - L, or H, along the motion, (nt,)."""
+        return self["energy"]
+
+    @cached_property
+    def reactions(self) -> Mapping[str, Reaction]:
+        """The reaction of each constraint by name."""
+        observed, count = self._observed, len(self.t)
+        found = {}
+        for key, force in observed.items():
+            if key.startswith("reaction "):
+                name = key.removeprefix("reaction ")
+                found[name] = Reaction(force, observed.get(f"multiplier {name}", np.zeros((0, count))))
+        return found
+
+    @property
+    def total_reaction(self) -> Any:
+        """The generalised force of all constraints together, (n, nt)."""
+        total = np.zeros((len(self.system.coordinates), len(self.t)))
+        for reaction in self.reactions.values():
+            total = total + reaction.force
+        return total
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        """What is left of each constraint at position and at velocity level."""
+        holonomic = [c.name for c in self.system.bilateral if isinstance(c, HolonomicConstraint)]
+        every = [c.name for c in self.system.bilateral]
+        position, velocity = self._observed["position residual"], self._observed["velocity residual"]
+        return Residuals(
+            {name: position[k] for k, name in enumerate(holonomic)},
+            {name: velocity[k] for k, name in enumerate(every)},
+        )
+
+    @property
+    def worst_residual(self) -> dict[str, float]:
+        """The largest residual at each level; 0 where there is none."""
+        tables = {"position": self.residuals.position, "velocity": self.residuals.velocity}
+        return {
+            level: float(max((np.max(np.abs(v)) for v in table.values() if len(v)), default=0.0))
+            for level, table in tables.items()
+        }
+
+    @cached_property
+    def _observed(self) -> dict[str, Any]:
+        """Everything observed, (k, nt) by key; what a mode does not have is zero there."""
+        parts: dict[str, Any] = {}
+        count = len(self.t)
+        for number, segment in enumerate(self.segments):
+            where = np.flatnonzero(self.owner == number)
+            kernel = segment.book.kernel
+            inputs = np.zeros((len(where), len(kernel.free_inputs)))
+            values, _ = segment.book.observe(
+                np.ascontiguousarray(self.t[where]), np.ascontiguousarray(self.y[:, where].T), inputs
+            )
+            table = {key: values[:, place].T for key, place in kernel.observed.items() if key != "multipliers"}
+            multipliers = values[:, kernel.observed["multipliers"]].T
+            table |= {f"multiplier {n}": multipliers[k : k + 1] for k, n in enumerate(kernel.equations.row_names)}
+            table |= {f"input {s}": inputs[:, k : k + 1].T for k, s in enumerate(kernel.free_inputs)}
+            for key, block in table.items():
+                if key.endswith("residual") and key in parts and parts[key].shape[0] != block.shape[0]:
+                    block = block[: parts[key].shape[0]]
+                parts.setdefault(key, np.zeros((block.shape[0], count)))[:, where] = block
+        return parts
+
+    # -- elsewhere -----------------------------------------------------------------------------------------------
+
+    def to_xarray(self) -> Any:
+        """An `xarray.Dataset` over time, with parameters, model and versions as attributes."""
+        from .save import to_xarray
+
+        return to_xarray(self)
+
+    def to_dataframe(self) -> Any:
+        """A pandas `DataFrame` with time as index."""
+        from .save import to_dataframe
+
+        return to_dataframe(self)
+
+    def save(self, path: Any) -> None:
+        """Write a netCDF file with everything needed to read the motion back; see `load`."""
+        from .save import save
+
+        save(self, path)
+
+    def plot(self, *arguments: Any, **options: Any) -> Any:
+        """Panels over time; see `dalembert.pictures.plot`."""
+        from ..pictures import plot
+
+        return plot(self, *arguments, **options)
+
+    def phase(self, *arguments: Any, **options: Any) -> Any:
+        """A phase portrait; see `dalembert.pictures.phase`."""
+        from ..pictures import phase
+
+        return phase(self, *arguments, **options)
+
+    def animate(self, *arguments: Any, **options: Any) -> Any:
+        """An animation; see `dalembert.pictures.animate`."""
+        from ..pictures import animate
+
+        return animate(self, *arguments, **options)
+
+
+def load(path: Any) -> Motion:
+    """Read a motion that `Motion.save` wrote."""
+    from .save import load as read
+
+    return read(path)

@@ -1,0 +1,28 @@
+"""How a run ended."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["Outcome"]
+
+
+class Outcome(str, Enum):
+    """How a run ended; the value is what results and the command line print."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped by event"
+    BLEW_UP = "blew up"
+    SINGULAR = "became singular"
+    CONTRADICTORY = "constraints contradict"
+    STEP_TOO_SMALL = "step too small"
+    TOO_MANY_STEPS = "too many steps"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the run reached its end or an event that was to stop it."""
+        return self in (Outcome.FINISHED, Outcome.STOPPED)
+
+    def __str__(self) -> str:
+        return self.value

@@ -1,0 +1,76 @@
+"""The arrays of a run in one mode, and the native functions that work on them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..compiled.book import Book
+from ..compiled.language import NativeModule
+from . import advance as loop
+from .steppers import dop853
+
+__all__ = ["Run", "native_functions"]
+
+#: How many steps are stored before Python collects them.
+CAPACITY = 4096
+
+
+@lru_cache(maxsize=1)
+def native_functions() -> dict[str, Any]:
+    """The native functions of the integrator, compiled once."""
+    entries = [
+        loop.advance,
+        loop.commit,
+        loop.finish_step,
+        loop.short_step,
+        dop853.step,
+        dop853.dense_coefficients,
+        dop853.interpolate,
+    ]
+    return NativeModule(entries).functions
+
+
+class Run:
+    """A run from (t, y) in one mode: its book, its clock and counts, its state, and what it has stored."""
+
+    def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
+        self.book = Book(kernel, task.parameters, loop.BOOK_SIZE)
+        hold, entries, ns = self.book.hold, self.book.entries, kernel.n_state
+        self.clock = hold(loop.CLOCK, np.zeros(8))
+        self.counts = hold(loop.COUNTS, np.zeros(8, np.int64))
+        self.y = hold(loop.Y, np.array(y, dtype=float))
+        self.y_old = hold(loop.Y_OLD, self.y.copy())
+        hold(loop.Y_NEW, self.y.copy())
+        self.stages = hold(loop.STAGES, np.zeros((16, ns + 1)))
+        hold(loop.SPARE_STAGES, np.zeros((16, ns + 1)))
+        hold(loop.DENSE, np.zeros((7, ns)))
+        hold(loop.STAGE, np.zeros(ns))
+        hold(loop.AT, at)
+        hold(loop.AT_STATES, at_states)
+        self.step_times = hold(loop.STEP_TIMES, np.zeros(CAPACITY))
+        self.step_states = hold(loop.STEP_STATES, np.zeros((CAPACITY, ns)))
+        self.events_old = hold(loop.EVENTS_OLD, np.zeros(max(1, events)))
+        self.events_new = hold(loop.EVENTS_NEW, np.zeros(max(1, events)))
+        hold(loop.EVENTS_TRIED, np.zeros(max(1, events)))
+        self.atol = hold(loop.ATOL, task.atol)
+        entries[loop.N_AT], entries[loop.CAPACITY], entries[loop.N_EVENTS] = len(at), CAPACITY, events
+        self.clock[loop.T], self.clock[loop.T_END] = t, task.span[1]
+        self.clock[loop.MAX_STEP], self.clock[loop.RTOL] = task.max_step, task.rtol
+
+    @property
+    def t(self) -> float:
+        """The time reached."""
+        return float(self.clock[loop.T])
+
+    def call(self, name: str, *arguments: Any) -> int:
+        """Call a native function on this run."""
+        return int(native_functions()[name](self.book.entries, *arguments))
+
+    def take_steps(self) -> tuple[Any, Any]:
+        """The steps stored since the last time, which make room for more."""
+        count = int(self.counts[loop.RECORDED])
+        self.counts[loop.RECORDED] = 0
+        return self.step_times[:count].copy(), self.step_states[:count].copy()

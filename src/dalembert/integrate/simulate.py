@@ -1,0 +1,254 @@
+"""The one entry from a system to its motion."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..compiled.kernel import parameter_values
+from ..errors import ModelError, nearest
+from ..formulations.equations import Equations
+from ..formulations.registry import derive
+from ..model.scenario import Scenario
+from ..model.system import System
+from .driver import Driver
+from .events import Event, read_events
+from .motion import Motion
+
+__all__ = ["METHODS", "simulate"]
+
+METHODS = ("dop853",)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything that a run was asked to do, checked."""
+
+    equations: Equations
+    parameters: Any
+    start: Mapping[Any, Any]
+    span: tuple[float, float]
+    at: Any | None
+    events: tuple[Event, ...]
+    inputs: Mapping[str, Callable[..., Any]]
+    method: str
+    rtol: float
+    atol: Any
+    project: bool
+    project_start: bool
+    max_step: float
+    first_step: float | None
+    max_steps: int
+    progress: Callable[[float, float], None] | None
+    scenario: Scenario | None = field(default=None)
+
+
+def simulate(
+    model: System | Equations | Scenario,
+    start: Mapping[Any, Any] | None = None,
+    span: Sequence[float] | None = None,
+    *,
+    parameters: Any = None,
+    form: str | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: Any = None,
+    at: Any = None,
+    events: Any = (),
+    inputs: Mapping[Any, Any] | None = None,
+    project: bool = True,
+    project_start: bool = True,
+    max_step: float = math.inf,
+    first_step: float | None = None,
+    max_steps: int = 10_000_000,
+    progress: Callable[[float, float], None] | None = None,
+) -> Motion:
+    """Simulate a system.
+
+    Parameters
+    ----------
+    model : System, Equations or Scenario
+        A scenario brings its own parameters, start and options, which the arguments override.
+    start : mapping of symbol or name to value
+        Coordinates, velocities or momenta. What is missing is completed from the constraints, or is zero.
+    span : (t0, t1)
+        t1 may lie before t0.
+    parameters : mapping of symbol or name to value
+    form : str
+        The form of the equations; by default the one that fits how the system was stated.
+    method : str
+        "dop853".
+    rtol, atol : float
+        Tolerances of the local error, 1e-10 and rtol/100 by default; `atol` may have one entry for each state letter.
+    at : sequence of times
+        Where the motion is stored; at every step by default.
+    events : sequence of `event(...)` or expressions
+    inputs : mapping of input to an expression, or to a function ``f(t, state) -> float``
+    project : bool
+        Whether every step ends on the constraints.
+    project_start : bool
+        Whether a start that breaks the constraints is moved to them (and reported) or refused.
+    max_step, first_step : float
+    max_steps : int
+    progress : callable
+        Called now and then with the fraction done and the time reached.
+
+    Returns
+    -------
+    Motion
+        Also where the run could not finish; see `Motion.outcome`.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> m, k = da.parameters("m k", positive=True)
+    >>> oscillator = da.System(coordinates=[x], kinetic=m/2*x.dot**2, potential=k/2*x**2)
+    >>> motion = simulate(oscillator, {x: 1.0}, (0, 3.141592653589793), parameters={m: 1, k: 4})
+    >>> bool(abs(motion["x"][-1] - 1.0) < 1e-9)
+    True
+    """
+    scenario = model if isinstance(model, Scenario) else None
+    stated = dict(scenario.simulate) if scenario else {}
+    system = scenario.system if scenario else model
+    equations = _equations(system, form or stated.get("form"), inputs)
+    chosen_span = _read_span(span if span is not None else stated.get("span"))
+    values = dict(scenario.parameters) if scenario else {}
+    if scenario:
+        known = {symbol.name for symbol in equations.system.parameters}
+        values = {key: value for key, value in values.items() if key in known}
+    if parameters is not None and not isinstance(parameters, Mapping):
+        numbers = parameter_values(equations.system.parameters, parameters)
+    else:
+        values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+        numbers = parameter_values(equations.system.parameters, values)
+    beginning = dict(scenario.start) if scenario else {}
+    beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
+    tolerance = rtol if rtol is not None else stated.get("rtol", 1e-10)
+    task = Task(
+        equations=equations,
+        parameters=numbers,
+        start=beginning,
+        span=chosen_span,
+        at=_read_at(at if at is not None else stated.get("at"), chosen_span),
+        events=read_events(events),
+        inputs=_callables(equations.system, inputs),
+        method=_read_method(method or stated.get("method", "dop853")),
+        rtol=_read_tolerance(tolerance),
+        atol=_read_atol(atol if atol is not None else stated.get("atol"), tolerance, len(equations.state)),
+        project=project,
+        project_start=project_start,
+        max_step=_read_step(max_step, "max_step"),
+        first_step=None if first_step is None else _read_step(first_step, "first_step"),
+        max_steps=max_steps,
+        progress=progress,
+        scenario=scenario,
+    )
+    began = clock.perf_counter()
+    motion = Driver(task).execute()
+    motion.statistics["wall_seconds"] = clock.perf_counter() - began
+    return motion
+
+
+def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None) -> Equations:
+    if not isinstance(model, (System, Equations)):
+        raise ModelError(
+            "simulate needs a System, an Equations record or a Scenario",
+            seen=type(model).__name__,
+            remedy="pass da.System(...), or da.gallery.load(name)",
+        )
+    system = model.system if isinstance(model, Equations) else model
+    symbolic = {key: value for key, value in (inputs or {}).items() if not callable(value)}
+    if isinstance(model, Equations) and not symbolic and form in (None, model.form):
+        return model
+    if symbolic:
+        system = system.driven(symbolic)
+    return derive(system, form or (model.form if isinstance(model, Equations) else None))
+
+
+def _callables(system: System, inputs: Mapping[Any, Any] | None) -> dict[str, Callable[..., Any]]:
+    """Inputs given as Python functions; every input of the system must be imposed by now."""
+    functions = {getattr(k, "name", str(k)): v for k, v in (inputs or {}).items() if callable(v)}
+    free = [symbol.name for symbol, value in system.inputs.items() if value is None]
+    unknown = [name for name in functions if name not in {symbol.name for symbol in system.inputs}]
+    if unknown:
+        near = nearest(unknown[0], [symbol.name for symbol in system.inputs])
+        raise ModelError(
+            f"The system has no input `{unknown[0]}`",
+            seen=", ".join(s.name for s in system.inputs) or "no inputs",
+            remedy=f"did you mean {near}" if near else "remove it",
+        )
+    missing = [name for name in free if name not in functions]
+    if missing:
+        raise ModelError(
+            f"The input `{missing[0]}` is not imposed",
+            remedy=f"pass inputs={{{missing[0]!r}: expression or function of (t, state)}}",
+        )
+    return functions
+
+
+def _read_span(span: Any) -> tuple[float, float]:
+    try:
+        first, last = (float(value) for value in span)
+    except (TypeError, ValueError):
+        raise ModelError("The span must be two times", seen=span, remedy="pass span=(0, 10)") from None
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise ModelError("The span must be finite", seen=(first, last), remedy="pass span=(0, 10)")
+    return first, last
+
+
+def _read_at(at: Any, span: tuple[float, float]) -> Any | None:
+    if at is None:
+        return None
+    try:
+        times = np.atleast_1d(np.asarray(at, dtype=float)).ravel()
+    except (TypeError, ValueError):
+        raise ModelError("The times `at` must be numbers", seen=str(at)[:60]) from None
+    low, high = min(span), max(span)
+    outside = times[~((times >= low) & (times <= high))]
+    if outside.size:
+        raise ModelError(
+            f"The time {outside[0]:g} in `at` lies outside the span",
+            seen=f"span {span[0]:g} to {span[1]:g}",
+            remedy="widen the span or drop the time",
+        )
+    return times
+
+
+def _read_method(method: Any) -> str:
+    if method not in METHODS:
+        near = nearest(str(method), METHODS)
+        raise ModelError(
+            f"There is no method `{method}`",
+            seen=", ".join(METHODS),
+            remedy=f"did you mean {near}" if near else "choose one of these",
+        )
+    return str(method)
+
+
+def _read_tolerance(rtol: Any) -> float:
+    value = float(rtol)
+    if not 1e-15 <= value <= 0.1:
+        raise ModelError("rtol must lie between 1e-15 and 0.1", seen=rtol, remedy="1e-10 suits most systems")
+    return value
+
+
+def _read_atol(atol: Any, rtol: float, size: int) -> Any:
+    values = np.broadcast_to(np.asarray(float(rtol) * 1e-2 if atol is None else atol, dtype=float), (size,)).copy()
+    if not np.all(np.isfinite(values) & (values > 0)):
+        raise ModelError("atol must be positive", seen=atol, remedy="1e-12 suits most systems")
+    return values
+
+
+def _read_step(step: Any, name: str) -> float:
+    value = float(step)
+    if not value > 0:
+        raise ModelError(f"{name} must be positive", seen=step)
+    return value
+
+

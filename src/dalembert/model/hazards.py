@@ -1,0 +1,66 @@
+"""Where the expressions of a model cease to be smooth or defined: what must not vanish.
+
+A motion that ends because a square root or a denominator reaches zero should say so in the words of the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from .constraints import ImageConstraint
+from .system import System
+
+__all__ = ["Hazard", "hazards"]
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """An expression that must not vanish.
+
+    Attributes
+    ----------
+    place : str
+        Where it stands, for example "constraint `c1`".
+    role : str
+        What it is there: "square root", "denominator", "logarithm", ...
+    expression : sympy.Expr
+        What must not vanish.
+    """
+
+    place: str
+    role: str
+    expression: sympy.Expr
+
+
+def hazards(system: System) -> list[Hazard]:
+    """Every expression of the system that must not vanish, each once."""
+    places: list[tuple[str, sympy.Expr]] = [("the energies", system.energy_function)]
+    for constraint in system.constraints:
+        expressions = (
+            constraint.velocities.values() if isinstance(constraint, ImageConstraint) else (constraint.expression,)
+        )
+        places += [(f"constraint `{constraint.name}`", expression) for expression in expressions]
+    places += [(f"the force on `{q}`", value) for q, value in system.forces.items()]
+    places.append(("the dissipation", system.dissipation))
+    found: dict[sympy.Expr, Hazard] = {}
+    for place, expression in places:
+        for role, argument in _critical(expression):
+            if argument.free_symbols - set(system.parameters):
+                found.setdefault(argument, Hazard(place, role, argument))
+    return list(found.values())
+
+
+def _critical(expression: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
+    found: list[tuple[str, sympy.Expr]] = []
+    for power in expression.atoms(sympy.Pow):
+        if not power.exp.is_Integer and power.exp != sympy.S.Exp1:
+            found.append(("square root" if power.exp == sympy.S.Half else "power", power.base))
+        elif power.exp.is_negative:
+            found.append(("denominator", power.base))
+    found += [("logarithm", node.args[0]) for node in expression.atoms(sympy.log)]
+    found += [("tangent", sympy.cos(node.args[0])) for node in expression.atoms(sympy.tan)]
+    found += [("inverse sine", 1 - node.args[0] ** 2) for node in expression.atoms(sympy.asin, sympy.acos)]
+    found += [("angle of a vector", node.args[0] ** 2 + node.args[1] ** 2) for node in expression.atoms(sympy.atan2)]
+    return found

@@ -1,0 +1,52 @@
+"""Between Lagrangians and Hamiltonians, in whichever algebra a derivation runs on.
+
+For L = v^T M(q,t) v / 2 + m(q,t)^T v + c(q,t) the momentum is p = M v + m, and H = p . v - L = (p-m)^T M^-1 (p-m) / 2 - c
+(Udwadia, eqs. 4-7). H is not T + V where m or c is not zero. The way back is the same map with the letters exchanged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import FormError
+
+__all__ = ["conjugate", "conjugate_letters"]
+
+
+def conjugate_letters(algebra: Any, function: Any, letters: Any, values: Any) -> Any:
+    """x with d function / d x = values, for a function that is quadratic in the letters x.
+
+    Parameters
+    ----------
+    function : scalar
+        L(q, v, t) with letters v, or H(q, p, t) with letters p.
+    letters, values : columns (n x 1)
+        v and the momenta p to be matched, or p and the velocities v.
+
+    Returns
+    -------
+    column (n x 1)
+        v(q, p, t) = M^-1 (p - m), or p(q, v, t).
+    """
+    second, first = algebra.hessian(function, letters)
+    if algebra.depends(second, letters):
+        raise FormError(
+            "The Legendre transformation needs an energy that is quadratic in the velocities or momenta",
+            remedy="use the form the system was stated in",
+        )
+    rest = algebra.substitute(first, letters, algebra.zeros(letters.shape[0]))
+    return algebra.solve(second, values - rest)
+
+
+def conjugate(algebra: Any, function: Any, letters: Any, values: Any) -> tuple[Any, Any]:
+    """The Legendre transform of `function`, and its letters as functions of the values.
+
+    Returns H(q, p, t) and v(q, p, t) for L and the letters v; L(q, v, t) and p(q, v, t) for H and the letters p.
+    """
+    matched = conjugate_letters(algebra, function, letters, values)
+    transform = algebra.inner(values, matched) - _restricted(algebra, function, letters, matched)
+    return transform, matched
+
+
+def _restricted(algebra: Any, function: Any, letters: Any, matched: Any) -> Any:
+    return algebra.substitute(function, letters, matched)

@@ -1,0 +1,147 @@
+"""A motion read at any times: its names as smooth curves, expressions of its state, its events."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import sympy
+
+from ..errors import ModelError, nearest
+
+if TYPE_CHECKING:
+    from ..integrate.motion import Motion
+
+__all__ = ["EventMarks", "curve_times", "evaluate", "event_marks", "finite_span", "in_order", "series", "through"]
+
+Array = npt.NDArray[np.float64]
+
+#: Points along a curve below which the steps of the integrator are subdivided.
+SMOOTH = 1500
+
+
+def finite_span(motion: Motion) -> tuple[float, float]:
+    """First and last time at which the whole state is finite."""
+    order = in_order(motion.t)
+    finite = motion.t[order][np.isfinite(motion.y[:, order]).all(axis=0)]
+    if finite.size == 0:
+        raise ModelError("The motion has no finite state to draw", seen=motion.message, remedy="simulate another start")
+    return float(finite[0]), float(finite[-1])
+
+
+def in_order(t: Array) -> npt.NDArray[np.intp]:
+    """Indices that put stored times in order; times that run backward throughout are left so."""
+    steps = np.diff(t)
+    return np.arange(t.size) if (steps >= 0).all() or (steps <= 0).all() else np.argsort(t, kind="stable")
+
+
+def curve_times(motion: Motion, count: int = SMOOTH) -> Array:
+    """The motion's own times, subdivided until there are about `count` of them: steps are long, curves are smooth."""
+    t = np.asarray(motion.t, dtype=float)[in_order(motion.t)]
+    if t.size < 2 or t.size >= count:
+        return t
+    parts = -(-(count - 1) // (t.size - 1))
+    index = np.linspace(0.0, t.size - 1.0, parts * (t.size - 1) + 1)
+    return np.asarray(np.interp(index, np.arange(t.size), t), dtype=float)
+
+
+def series(motion: Motion, names: Sequence[str], times: Array) -> dict[str, Array]:
+    """Quantities by name at `times`, each (len(times),): from the dense output, or through the stored values.
+
+    Raises
+    ------
+    ModelError
+        For a name that the motion does not have.
+    """
+    known = set(motion.names)
+    for name in names:
+        if name not in known:
+            guess = nearest(name, motion.names)
+            raise ModelError(
+                f"The motion has no quantity `{name}`",
+                seen=", ".join(motion.names),
+                remedy=f"did you mean `{guess}`" if guess else "use one of these names",
+            )
+    states = {symbol.name: k for k, symbol in enumerate(motion.equations.state)}
+    dense = np.asarray(motion.sol(times), dtype=float) if states.keys() & set(names) else None
+    found: dict[str, Array] = {}
+    for name in names:
+        if name == "t":
+            found[name] = np.asarray(times, dtype=float)
+        elif dense is not None and name in states:
+            found[name] = dense[states[name]]
+        else:
+            found[name] = through(motion.t, np.asarray(motion[name], dtype=float), times)
+    return found
+
+
+def through(t: Array, values: Array, times: Array) -> Array:
+    """A curve through stored values at `times`: shape-preserving (Akima) on each stretch between repeated times.
+
+    An impact repeats its time, with the value before and after it; no curve is drawn smoothly across.
+    """
+    if times.shape == t.shape and np.array_equal(times, t):
+        return values
+    if t[0] > t[-1]:
+        t, values = t[::-1], values[::-1]
+    order = np.argsort(t, kind="stable")
+    t, values = t[order], values[order]
+    usable = np.isfinite(values)
+    if not usable.any():
+        return np.full(times.shape, np.nan)
+    t, values = t[usable], values[usable]
+    result: Array = np.interp(times, t, values)
+    cuts = [0, *(np.flatnonzero(np.diff(t) <= 0) + 1), t.size]
+    for first, last in itertools.pairwise(cuts):
+        inside = (t[first] <= times) & (times <= t[last - 1])
+        if last - first >= 3 and inside.any():
+            from scipy.interpolate import Akima1DInterpolator
+
+            result[inside] = Akima1DInterpolator(t[first:last], values[first:last])(times[inside])
+    return result
+
+
+def evaluate(motion: Motion, expressions: Sequence[Any], times: Array) -> Array:
+    """Expressions of state, parameters, inputs and time along the motion, shape (len(expressions), len(times)).
+
+    Raises
+    ------
+    ModelError
+        Where an expression contains a letter that the motion does not know.
+    """
+    exact = [e if isinstance(e, sympy.Basic) else sympy.Float(e) for e in expressions]
+    letters = sorted({s for e in exact for s in e.free_symbols}, key=lambda symbol: str(symbol.name))
+    given = {} if motion.scenario is None else motion.scenario.parameters
+    known = {**given, **motion.parameters}
+    moving = series(motion, [letter.name for letter in letters if letter.name not in known], times)
+    arguments = [float(known[name]) if name in known else moving[name] for name in (s.name for s in letters)]
+    function = sympy.lambdify(letters, exact, modules="numpy", cse=True)
+    with np.errstate(all="ignore"):
+        rows = function(*arguments)
+    return np.array([np.broadcast_to(np.asarray(row, dtype=float), times.shape) for row in rows]).reshape(
+        len(exact), times.size
+    )
+
+
+@dataclass(frozen=True)
+class EventMarks:
+    """When one event happened."""
+
+    name: str
+    times: Array
+
+
+def event_marks(motion: Motion) -> list[EventMarks]:
+    """Events and impacts that happened, each with its times."""
+    marks = [
+        EventMarks(name, np.asarray(times, dtype=float))
+        for name, times in zip(motion.event_names, motion.t_events, strict=True)
+        if len(times)
+    ]
+    for name in dict.fromkeys(name for _, name in motion.impacts):
+        marks.append(EventMarks(f"impact {name}", np.array([time for time, hit in motion.impacts if hit == name])))
+    return marks
