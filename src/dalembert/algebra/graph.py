@@ -187,7 +187,7 @@ class GraphAlgebra:
         return back_substitute(lower, pivots, right)
 
     def substitute(self, block: Any, letters: Any, values: Any) -> Any:
-        return ca.substitute(block, letters, values)
+        return ca.substitute(block, letters, ca.densify(values))
 
     def depends(self, block: Any, letters: Any) -> bool:
         return bool(ca.depends_on(block, letters))

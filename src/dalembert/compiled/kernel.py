@@ -42,17 +42,22 @@ UNROLLED_FREE = 14
 UNROLLED_INSTRUCTIONS = 12_000
 
 
-def compile_equations(equations: Any, backend: str = "llvm") -> Kernel:
-    """The kernel of an `Equations` record. Backends: "llvm" (native), "numpy" (vectorised, no compilation)."""
+def compile_equations(equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None) -> Kernel:
+    """The kernel of an `Equations` record. Backends: "llvm" (native), "numpy" (vectorised, no compilation).
+
+    `parameters` are those of the system by default; a system that is one of several modes takes those of the whole.
+    """
     if backend not in ("llvm", "numpy"):
         raise ModelError(f"There is no backend `{backend}`", seen="llvm, numpy", remedy="choose one of these")
-    return Kernel(equations, backend)
+    return Kernel(equations, backend, parameters)
 
 
 class Kernel:
     """Native functions of one form of a system, compiled lazily and kept as long as the kernel lives."""
 
-    def __init__(self, equations: Any, backend: str = "llvm") -> None:
+    def __init__(
+        self, equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None
+    ) -> None:
         self.equations = equations
         self.backend = backend
         self.compile_seconds = 0.0
@@ -61,7 +66,7 @@ class Kernel:
         self.graph = equations.blocks(self.algebra)
         self.derive_seconds = time.perf_counter() - began
         system = equations.system
-        self.parameters: tuple[sympy.Symbol, ...] = system.parameters
+        self.parameters: tuple[sympy.Symbol, ...] = tuple(system.parameters if parameters is None else parameters)
         self.free_inputs: tuple[sympy.Symbol, ...] = tuple(s for s, value in system.inputs.items() if value is None)
         self.n_state = len(equations.state)
         self.n = len(equations.unknowns)
@@ -87,12 +92,12 @@ class Kernel:
         system, vector = self.equations.system, self.algebra.vector
         column = vector(expressions)
         given = {symbol: value for symbol, value in system.inputs.items() if value is not None}
-        column = ca.substitute(column, vector(list(given)), vector(list(given.values())))
+        column = self.algebra.substitute(column, vector(list(given)), vector(list(given.values())))
         in_state = set(self.equations.state)
         if not set(system.momenta) <= in_state:
-            column = ca.substitute(column, vector(system.momenta), self.graph.momenta)
+            column = self.algebra.substitute(column, vector(system.momenta), self.graph.momenta)
         if not set(system.velocities) <= in_state:
-            column = ca.substitute(column, vector(system.velocities), self.graph.velocities)
+            column = self.algebra.substitute(column, vector(system.velocities), self.graph.velocities)
         return column
 
     # -- programs ------------------------------------------------------------------------------------------------

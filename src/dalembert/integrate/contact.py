@@ -189,7 +189,7 @@ class Contacts:
     def _number(self, driver: Any, expression: sympy.Expr, t: float, y: Any) -> float:
         kernel = driver.kernel
         function = ca.Function("number", kernel._inputs(), [kernel.lower([expression])])
-        return float(np.asarray(self._call(driver, function, t, y)))
+        return float(np.asarray(self._call(driver, function, t, y)).ravel()[0])
 
     @staticmethod
     def _call(driver: Any, function: Any, t: float, y: Any) -> Any:

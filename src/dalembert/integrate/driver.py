@@ -12,13 +12,13 @@ import numpy as np
 from ..compiled import native
 from ..compiled.book import Book
 from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
-from ..compiled.kernel import Kernel
+from ..compiled.kernel import Kernel, compile_equations
 from ..compiled.trouble import explain
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from . import advance as loop
 from .contact import Contacts
-from .endings import classify
+from .endings import classify, crawling
 from .events import Event, find_root
 from .inputs import InputCallback
 from .motion import Motion, Segment
@@ -28,15 +28,17 @@ from .start import consistent_start
 
 __all__ = ["Driver", "kernel_of"]
 
+#: A run whose steps are on average shorter than this part of its span is looked at: something may have become singular.
+CRAWL = 1e-9
 #: With at most this many times asked for, each is reached by a step of its own; with more, by dense output.
 EXACT_TIMES = 256
 
 
-def kernel_of(equations: Equations) -> Kernel:
+def kernel_of(equations: Equations, parameters: Sequence[Any]) -> Kernel:
     """The kernel of a record of equations, compiled once and kept with it."""
     kept = equations.__dict__.get("_kernel")
     if kept is None:
-        kept = equations.compile()
+        kept = compile_equations(equations, parameters=parameters)
         object.__setattr__(equations, "_kernel", kept)
     return kept  # type: ignore[no-any-return]
 
@@ -95,11 +97,17 @@ class Driver:
         return self._motion(outcome, message)
 
     def _loop(self) -> tuple[Outcome, str]:
-        budget = 64
+        budget, slow_steps = 64, 0
         while True:
-            began = clock.perf_counter()
+            began, reached = clock.perf_counter(), self.run.t
             code = self.run.call("advance", budget)
             spent = clock.perf_counter() - began
+            if code == loop.BUDGET:
+                slow = abs(self.run.t - reached) < budget * CRAWL * abs(self.task.span[1] - self.task.span[0])
+                slow_steps = slow_steps + budget if slow else 0
+                ending = crawling(self, slow_steps) if slow else None
+                if ending is not None:
+                    return ending
             self.native_seconds += spent
             if spent < 0.05 and budget < 65536:
                 budget *= 2
@@ -145,7 +153,7 @@ class Driver:
             if self.contacts:
                 equations = derive(equations.system.touching(mode), equations.form)
             self.modes[mode] = equations
-        return kernel_of(self.modes[mode])
+        return kernel_of(self.modes[mode], self.task.equations.system.parameters)
 
     def switch(self, mode: tuple[str, ...], t: float, y: Any, step: float | None = None) -> None:
         """Go on from (t, y) in another mode, or in the same one after a jump."""

@@ -13,7 +13,10 @@ from ..errors import ModelError
 from . import advance as loop
 from .outcome import Outcome
 
-__all__ = ["classify"]
+__all__ = ["classify", "crawling"]
+
+#: A run that crawls for this many steps without a reason that we know ends all the same.
+PATIENCE = 20_000
 
 #: A state this many times larger than everything before is on its way to infinity.
 GROWTH = 1e6
@@ -47,6 +50,15 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
         f"The step became too small at t = {t:.9g}: the tolerance {driver.task.rtol:g} cannot be met there. "
         "Raise rtol, or look for a jump in the forces.",
     )
+
+
+def crawling(driver: Any, steps: int) -> tuple[Outcome, str] | None:
+    """The ending of a run whose steps have become tiny, or None where it may go on."""
+    run = driver.run
+    reason = vanishing(driver.kernel, run.t, run.y, run.book.parameters, driver.start_state)
+    if reason is not None:
+        return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
+    return classify(driver, loop.TOO_SMALL) if steps > PATIENCE else None
 
 
 def _explained(driver: Any, status: int) -> Exception:

@@ -122,7 +122,8 @@ def _evaluated(expression: Any, values: Mapping[Any, float]) -> float:
     if expression.is_Add:
         return math.fsum(_evaluated(term, values) for term in expression.args)
     if expression.is_Mul:
-        return math.prod(_evaluated(factor, values) for factor in expression.args)
+        above, below = _sides(expression)
+        return math.prod(_evaluated(a, values) for a in above) / math.prod(_evaluated(b, values) for b in below)
     if expression.is_Pow:
         base, exponent = (_evaluated(argument, values) for argument in expression.args)
         return math.sqrt(base) if exponent == 0.5 else math.pow(base, exponent)
@@ -132,6 +133,20 @@ def _evaluated(expression: Any, values: Mapping[Any, float]) -> float:
     if numeric is None or expression.is_Symbol:
         raise ValueError(f"{expression} has no value")
     return float(numeric(*(_evaluated(argument, values) for argument in expression.args)))
+
+
+def _sides(product: Any) -> tuple[list[Any], list[Any]]:
+    """The factors above and below the line, so that m*g/l is rounded as it is written."""
+    above, below = [], []
+    for factor in product.args:
+        if factor.is_Rational:
+            above.append(sympy.Integer(factor.p))
+            below.append(sympy.Integer(factor.q))
+        elif factor.is_Pow and factor.exp.is_Integer and factor.exp.is_negative:
+            below.append(sympy.Pow(factor.base, -factor.exp, evaluate=factor.exp == -1))
+        else:
+            above.append(factor)
+    return above, below
 
 
 def _chosen(expression: sympy.Piecewise, values: Mapping[Any, float]) -> float:
@@ -175,13 +190,15 @@ def _settled(value: Any) -> sympy.Expr:
 
 
 def _gathered(operation: Callable[..., Any], operands: Sequence[sympy.Expr]) -> sympy.Expr:
-    """A sum or product, taken at once; its constants first, so that they are bounded."""
+    """A sum or product, taken at once; its constants are bounded first."""
     if len(operands) == 1:
         return operands[0]
     constants = [operand for operand in operands if operand.is_number]
     if len(constants) > 1:
-        rest = [operand for operand in operands if not operand.is_number]
-        operands = [_settled(operation(*constants)), *rest]
+        together = operation(*constants)
+        settled = _settled(together)
+        if settled is not together:
+            operands = [settled, *(operand for operand in operands if not operand.is_number)]
     return _settled(operation(*operands))
 
 

@@ -36,12 +36,12 @@ def read_scenario(table: Mapping[str, Any]) -> Scenario:
     reader = _Reader(table)
     try:
         return reader.scenario()
-    except _TooManyFaultsError:
+    except _UnreadableError:
         raise_collected(reader.faults)
         raise AssertionError("a reader stops only at faults") from None
 
 
-class _TooManyFaultsError(Exception):
+class _UnreadableError(Exception):
     """Reading ends, because of its faults."""
 
 
@@ -59,8 +59,10 @@ class _Reader:
         self._check_keys(self.table, _KEYS, "the model file")
         texts = {key: self._text(self.table[key], f"`{key}`") for key in _TEXTS if key in self.table}
         coordinates = self._names("coordinates", self.table.get("coordinates", []), MOST_COORDINATES)
-        if "coordinates" not in self.table:
-            self._fault(FileError("The model file has no coordinates", remedy='write coordinates = ["x", ...]'))
+        if not coordinates:
+            if not self.faults:
+                self._fault(FileError("The model file has no coordinates", remedy='write coordinates = ["x", ...]'))
+            raise _UnreadableError
         tables = {key: self._table(key) for key in _TABLES}
         speeds = self._names("image.speeds", tables["image"].get("speeds", []), MOST_COORDINATES)
         self._declare(coordinates, tables, speeds)
@@ -80,7 +82,7 @@ class _Reader:
         start = self._start(tables["start"], coordinates, speeds, [constraint.name for constraint in constraints])
         options = self._options(tables["simulate"])
         if self.faults:
-            raise _TooManyFaultsError
+            raise _UnreadableError
         system = System(
             [Coordinate(name) for name in coordinates],
             constraints=constraints,
@@ -98,7 +100,7 @@ class _Reader:
     def _fault(self, fault: DalembertError) -> None:
         self.faults.append(fault)
         if len(self.faults) >= MOST_FAULTS:
-            raise _TooManyFaultsError
+            raise _UnreadableError
 
     def _attempt(self, where: str, fallback: Any, read: Callable[..., Any], *arguments: Any) -> Any:
         """What `read` gives; its fault is kept, with the place, and `fallback` given."""
@@ -184,6 +186,7 @@ class _Reader:
             self._letter(q, f"the coordinate {name}")
             for symbol, what in ((q.dot, "velocity"), (q.ddot, "acceleration"), (q.momentum, "momentum")):
                 self._letter(symbol, f"the {what} of {name}", checked=True)
+            self.letters.pop(q.ddot.name, None)
         for kind, names in (
             (Parameter, tables["parameters"]),
             (Input, tables["inputs"]),
@@ -241,7 +244,9 @@ class _Reader:
         return {key: self._expression(value, f"{where}.{key}") for key, value in table.items() if key in coordinates}
 
     def _input(self, value: Any, where: str) -> sympy.Expr | None:
-        return None if value == {"free": True} else self._expression(value, where)
+        if isinstance(value, dict) and value.keys() == {"free"} and value["free"] is True:
+            return None
+        return self._expression(value, where)
 
     def _constraints(self, coordinates: list[str]) -> list[Constraint]:
         entries = self.table.get("constraints", [])
