@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import casadi as ca
+import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
@@ -191,6 +192,20 @@ class GraphAlgebra:
 
     def depends(self, block: Any, letters: Any) -> bool:
         return bool(ca.depends_on(block, letters))
+
+
+    def generic_rank(self, matrix: Any, tries: int = 4) -> int:
+        """The largest rank that a matrix takes at random values of its letters; for hypotheses, not for solving."""
+        letters = list(self.letters.values())
+        function = ca.Function("matrix", letters, [matrix])
+        random = np.random.default_rng(7)
+        best = 0
+        for _ in range(tries):
+            value = np.asarray(function(*random.uniform(0.3, 1.1, len(letters))), dtype=float)
+            if np.all(np.isfinite(value)):
+                sizes = np.linalg.svd(value, compute_uv=False)
+                best = max(best, int(np.sum(sizes > 1e-12 * max(1e-300, sizes.max(initial=0.0)))))
+        return best
 
 
 def factor(matrix: Any) -> tuple[Any, list[Any]]:

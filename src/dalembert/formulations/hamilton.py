@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.constraints import MomentumConstraint
 from ..model.legendre import conjugate
@@ -34,6 +35,22 @@ def hypotheses(system: System) -> None:
         raise FormError(
             f"The image constraint `{system.image.name}` gives velocities, not rows",
             remedy='use the form "implicit-lagrangian"',
+        )
+    if system.lagrangian is not None:
+        _check_legendre_map(system)
+
+
+def _check_legendre_map(system: System) -> None:
+    """The Legendre transformation needs a mass matrix that is regular at a generic state."""
+    algebra = GraphAlgebra()
+    metric, _ = algebra.hessian(algebra.scalar(system.energy_function), algebra.vector(system.velocities))
+    rank = algebra.generic_rank(metric)
+    n = len(system.coordinates)
+    if rank < n:
+        raise FormError(
+            "The Legendre transformation does not exist: the mass matrix is singular",
+            seen=f"rank {rank} of {n}",
+            remedy='use the form "lagrange"',
         )
 
 

@@ -42,7 +42,11 @@ def derive(system: System, form: str | None = None) -> Equations:
     """
     if not isinstance(system, System):
         raise ModelError("derive needs a System", seen=type(system).__name__, remedy="pass da.System(...)")
-    return form_module(form or default_form(system)).derive(system)  # type: ignore[no-any-return]
+    name = form or default_form(system)
+    kept: dict[str, Equations] = system.__dict__.setdefault("_derived", {})
+    if name not in kept:
+        kept[name] = form_module(name).derive(system)
+    return kept[name]
 
 
 def form_module(form: str) -> ModuleType:

@@ -209,7 +209,7 @@ class Driver:
             return float(task.first_step or 1.0)
         ns = self.kernel.n_state
         direction = 1.0 if task.span[1] > t else -1.0
-        scale, rate = run.atol + task.rtol * np.abs(run.y), run.stages[0, :ns]
+        scale, rate = run.atol + run.clock[loop.RTOL] * np.abs(run.y), run.stages[0, :ns]
         d0, d1 = np.sqrt(np.mean((run.y / scale) ** 2)), np.sqrt(np.mean((rate / scale) ** 2))
         h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, length)
         out = np.zeros(ns + 1)

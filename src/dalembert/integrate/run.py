@@ -14,6 +14,10 @@ from .steppers import dop853
 
 __all__ = ["Run", "native_functions"]
 
+#: Tolerances speak of the motion; a step is held to this share of them, because errors of steps add up and are amplified.
+LOCAL_SHARE = 0.02
+#: No step is asked for more than rounding allows.
+LEAST_RTOL = 2e-15
 #: How many steps are stored before Python collects them.
 CAPACITY = 4096
 
@@ -55,10 +59,10 @@ class Run:
         self.events_old = hold(loop.EVENTS_OLD, np.zeros(max(1, events)))
         self.events_new = hold(loop.EVENTS_NEW, np.zeros(max(1, events)))
         hold(loop.EVENTS_TRIED, np.zeros(max(1, events)))
-        self.atol = hold(loop.ATOL, task.atol)
+        self.atol = hold(loop.ATOL, LOCAL_SHARE * task.atol)
         entries[loop.N_AT], entries[loop.CAPACITY], entries[loop.N_EVENTS] = len(at), CAPACITY, events
         self.clock[loop.T], self.clock[loop.T_END] = t, task.span[1]
-        self.clock[loop.MAX_STEP], self.clock[loop.RTOL] = task.max_step, task.rtol
+        self.clock[loop.MAX_STEP], self.clock[loop.RTOL] = task.max_step, max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
 
     @property
     def t(self) -> float:

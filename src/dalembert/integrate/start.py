@@ -202,7 +202,10 @@ class _Starter:
                 remedy="pass project_start=True, or start from motion.start",
             )
         before = y.copy()
-        if self._project(y, level) != REGULAR or self._worst(residual, y) > LIMIT:
+        status = self._project(y, level)
+        if status == SINGULAR and worst <= LIMIT:
+            raise explain(self.kernel, SINGULAR, self.time, before, self.p, self.book.info)
+        if status != REGULAR or self._worst(residual, y) > LIMIT:
             name = names[int(np.argmax(np.abs(value)))]
             raise StartError(
                 f"The start cannot be moved to the constraint `{name}`, which has residual {worst:.3g} at {level} level",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -144,12 +145,12 @@ class System:
 
     # -- what the letters are ------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def velocities(self) -> tuple[Velocity, ...]:
         """q_dot for every coordinate."""
         return tuple(q.dot for q in self.coordinates)
 
-    @property
+    @cached_property
     def momenta(self) -> tuple[Momentum, ...]:
         """p for every coordinate."""
         return tuple(q.momentum for q in self.coordinates)
@@ -166,13 +167,13 @@ class System:
         assert expression is not None
         return expression
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter that occurs anywhere in the system, by name."""
         found = {symbol for expression in self.expressions() for symbol in expression.atoms(Parameter)}
         return tuple(sorted(found, key=lambda symbol: symbol.name))
 
-    @property
+    @cached_property
     def bilateral(self) -> tuple[Constraint, ...]:
         """The two-sided constraints that give rows: all but image and one-sided ones."""
         return tuple(c for c in self.constraints if not isinstance(c, (UnilateralConstraint, ImageConstraint)))
