@@ -193,7 +193,6 @@ class GraphAlgebra:
     def depends(self, block: Any, letters: Any) -> bool:
         return bool(ca.depends_on(block, letters))
 
-
     def generic_rank(self, matrix: Any, tries: int = 4) -> int:
         """The largest rank that a matrix takes at random values of its letters; for hypotheses, not for solving."""
         letters = list(self.letters.values())
@@ -300,7 +299,7 @@ def _power(base: Any, exponent: sympy.Expr, nodes: dict[sympy.Basic, Any]) -> An
             return root * _power(base, sympy.Integer((exponent.p - 1) // 2), nodes) if exponent.p > 1 else root
         if exponent.is_Integer and exponent < 32:
             return _integer_power(base, int(exponent))
-    return ca.power(base, nodes.get(exponent, None) if exponent in nodes else ca.SX(float(exponent)))
+    return ca.power(base, nodes.get(exponent) if exponent in nodes else ca.SX(float(exponent)))
 
 
 def _integer_power(base: Any, exponent: int) -> Any:

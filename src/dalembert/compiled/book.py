@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -24,7 +25,13 @@ _ROBUST = {
 
 @lru_cache(maxsize=1)
 def _functions() -> dict[str, Any]:
-    entries = [native.evaluate, native.project, native.observe_points, native.repeat_rates, native.call_events]
+    entries: list[Callable[..., Any]] = [
+        native.evaluate,
+        native.project,
+        native.observe_points,
+        native.repeat_rates,
+        native.call_events,
+    ]
     return NativeModule(entries).functions
 
 

@@ -235,7 +235,15 @@ def scaled_columns(n: int, m: int, A: Reals, columns: Reals, lengths: Reals, fac
 
 @native
 def find_contradiction(
-    n: int, m: int, rank: int, columns: Reals, order: Integers, lengths: Reals, b: Reals, reached: Reals, residual: Reals,
+    n: int,
+    m: int,
+    rank: int,
+    columns: Reals,
+    order: Integers,
+    lengths: Reals,
+    b: Reals,
+    reached: Reals,
+    residual: Reals,
     info: Reals,
 ) -> bool:
     """The worst dependent row whose right side the others do not imply; residual and scales in the scaled rows."""
@@ -257,8 +265,19 @@ def find_contradiction(
 
 @native
 def gauss_solve(
-    n: int, m: int, G: Reals, f: Reals, A: Reals, b: Reals, z: Reals, mu: Reals, definite: bool, gauge: bool, work: Reals,
-    order: Integers, info: Reals,
+    n: int,
+    m: int,
+    G: Reals,
+    f: Reals,
+    A: Reals,
+    b: Reals,
+    z: Reals,
+    mu: Reals,
+    definite: bool,
+    gauge: bool,
+    work: Reals,
+    order: Integers,
+    info: Reals,
 ) -> int:
     """Solve the Gauss problem. Returns REGULAR, DEPENDENT, CONTRADICTORY or SINGULAR.
 
@@ -274,7 +293,14 @@ def gauss_solve(
     """
     k = max(max(n, m), 1)
     factor, columns, rest = work + 0, work + k * k, work + (k * k + n * m)
-    lengths, heads, y, residual, reached, spare = rest + 0, rest + k, rest + 2 * k, rest + 3 * k, rest + 4 * k, rest + 6 * k
+    lengths, heads, y, residual, reached, spare = (
+        rest + 0,
+        rest + k,
+        rest + 2 * k,
+        rest + 3 * k,
+        rest + 4 * k,
+        rest + 6 * k,
+    )
     info[0], info[1], info[2], info[3] = 0.0, 1.0, -1.0, 1.0
     for i in range(n):
         y[i] = f[i]
@@ -357,7 +383,17 @@ def augmented_cholesky(n: int, m: int, G: Reals, A: Reals, b: Reals, y: Reals, f
 
 @native
 def solve_on_kernel(
-    n: int, m: int, G: Reals, f: Reals, A: Reals, b: Reals, z: Reals, mu: Reals, gauge: bool, work: Reals, order: Integers,
+    n: int,
+    m: int,
+    G: Reals,
+    f: Reals,
+    A: Reals,
+    b: Reals,
+    z: Reals,
+    mu: Reals,
+    gauge: bool,
+    work: Reals,
+    order: Integers,
     info: Reals,
 ) -> int:
     """The same problem on a basis of ker A: z = Q1 R^-T b + Q2 x, Q2^T G Q2 x = Q2^T (f - G Q1 R^-T b)."""
@@ -406,9 +442,7 @@ def solve_on_kernel(
             for i in range(n):
                 total += basis[second + i] * vector[i]
             reduced[a * free + c] = total
-    if not solve_symmetric(
-        free, rank, n, reduced, basis, right, vector, inner_heads, basis + n * n, order + k, gauge, info
-    ):
+    if not solve_symmetric(free, rank, n, reduced, basis, right, vector, inner_heads, basis + n * n, order + k, gauge, info):
         return SINGULAR
     for i in range(n):
         z[i] = s[i]
@@ -428,8 +462,18 @@ def solve_on_kernel(
 
 @native
 def solve_symmetric(
-    free: int, rank: int, n: int, reduced: Reals, basis: Reals, right: Reals, x: Reals, heads: Reals, spare: Reals,
-    order: Integers, gauge: bool, info: Reals,
+    free: int,
+    rank: int,
+    n: int,
+    reduced: Reals,
+    basis: Reals,
+    right: Reals,
+    x: Reals,
+    heads: Reals,
+    spare: Reals,
+    order: Integers,
+    gauge: bool,
+    info: Reals,
 ) -> bool:
     """x (free) with reduced @ x = Q2^T right by pivoted Householder reflections, least-norm-like where a gauge is allowed."""
     largest = 0.0
@@ -468,8 +512,18 @@ def solve_symmetric(
 
 @native
 def multipliers_from_balance(
-    n: int, m: int, rank: int, G: Reals, f: Reals, z: Reals, mu: Reals, columns: Reals, heads: Reals, order: Integers,
-    lengths: Reals, balance: Reals,
+    n: int,
+    m: int,
+    rank: int,
+    G: Reals,
+    f: Reals,
+    z: Reals,
+    mu: Reals,
+    columns: Reals,
+    heads: Reals,
+    order: Integers,
+    lengths: Reals,
+    balance: Reals,
 ) -> None:
     """mu with A^T mu = G z - f, from the factorisation of A^T."""
     for i in range(n):

@@ -155,9 +155,7 @@ def _tile_loads() -> str:
 
 
 def _tile_phis() -> str:
-    return "\n".join(
-        f"  %sum{r} = phi <4 x double> [ %tile{r}, %tile ], [ %sum{r}.next, %update ]" for r in range(WIDTH)
-    )
+    return "\n".join(f"  %sum{r} = phi <4 x double> [ %tile{r}, %tile ], [ %sum{r}.next, %update ]" for r in range(WIDTH))
 
 
 def _tile_updates() -> str:
@@ -231,8 +229,7 @@ def _panel_factor(stride: int) -> str:
             lines += [
                 f"  %x{r}{s}.n = fneg double {names[r, s]}",
                 f"  %x{r}{s}.one = insertelement <4 x double> poison, double %x{r}{s}.n, i64 0",
-                f"  %x{r}{s}.all = shufflevector <4 x double> %x{r}{s}.one, <4 x double> poison, "
-                "<4 x i32> zeroinitializer",
+                f"  %x{r}{s}.all = shufflevector <4 x double> %x{r}{s}.one, <4 x double> poison, <4 x i32> zeroinitializer",
                 f"  %w{s}.{r + 1} = call <4 x double> @llvm.fma.v4f64(<4 x double> %x{r}{s}.all, <4 x double> %w{r}.u, "
                 f"<4 x double> {current[s]})",
             ]

@@ -55,9 +55,7 @@ def compile_equations(equations: Any, backend: str = "llvm", parameters: Sequenc
 class Kernel:
     """Native functions of one form of a system, compiled lazily and kept as long as the kernel lives."""
 
-    def __init__(
-        self, equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None
-    ) -> None:
+    def __init__(self, equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None) -> None:
         self.equations = equations
         self.backend = backend
         self.compile_seconds = 0.0
@@ -120,9 +118,7 @@ class Kernel:
             return None
         g = self.graph
         for augment in (False, True):
-            solution = unrolled_solve(
-                g.metric, g.force, g.rows, g.right, free=g.free, dual_rows=g.dual_rows, augment=augment
-            )
+            solution = unrolled_solve(g.metric, g.force, g.rows, g.right, free=g.free, dual_rows=g.dual_rows, augment=augment)
             if self._is_generically_healthy(solution.health):
                 return solution
             if not self.m or g.free is not None:
@@ -147,9 +143,7 @@ class Kernel:
     def _build_fast(self) -> Program:
         g = self.graph
         if self.solved is not None:
-            rates = ca.substitute(
-                g.rates, self._unknown_letters, ca.vertcat(self.solved.z, self.solved.multipliers)
-            )
+            rates = self.algebra.substitute(g.rates, self._unknown_letters, ca.vertcat(self.solved.z, self.solved.multipliers))
             return straight_line("fast", self._inputs(), [rates, self.solved.health])
         raise AssertionError("there is no straight-line solve")
 
@@ -199,9 +193,7 @@ class Kernel:
             augment=augment,
         )
         scale = ca.sum2(ca.fabs(projection.rows)) if k else ca.SX(0, 1)
-        return straight_line(
-            name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health]
-        )
+        return straight_line(name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health])
 
     @cached_property
     def _metric_is_regular(self) -> bool:
@@ -278,7 +270,9 @@ class Kernel:
     def _dense_programs(self) -> tuple[list[Program], str]:
         """The right-hand side by a looped dense solve: blocks, solve, rates."""
         size = padded(self.n) * row_length(self.n)
-        text = dense_solve_text(self.n) + f"""
+        text = (
+            dense_solve_text(self.n)
+            + f"""
 define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
   %array = alloca double, i64 {size}, align 32
   %z = alloca double, i64 {self.n + WIDTH}, align 32
@@ -290,6 +284,7 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
   ret void
 }}
 """
+        )
         return [self.program("dense_blocks"), self.program("rates")], text
 
     @property
@@ -343,7 +338,9 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
     missing = [name for name in names if name not in table]
     if missing:
         raise ModelError(
-            f"The parameters {', '.join(missing)} have no value" if len(missing) > 1 else f"The parameter {missing[0]} has no value",
+            f"The parameters {', '.join(missing)} have no value"
+            if len(missing) > 1
+            else f"The parameter {missing[0]} has no value",
             seen=", ".join(table) or "no parameters",
             remedy=f"pass parameters={{{missing[0]!r}: ...}}",
         )

@@ -24,13 +24,26 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from .llvm import NativeLibrary, float_text, optimised_object_code
 
-__all__ = ["Integers", "NativeModule", "Reals", "call_program", "native", "reals_at"]
+__all__ = [
+    "Integers",
+    "NativeModule",
+    "Reals",
+    "call_program",
+    "integers_at",
+    "native",
+    "parsed",
+    "reals_at",
+    "resolved",
+    "signature_of",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -124,7 +137,7 @@ class NativeModule:
         self.functions = {entry.__name__: self._callable(entry) for entry in entries}
 
     def _callable(self, entry: Callable[..., Any]) -> Callable[..., Any]:
-        signature = _signature(entry)
+        signature = signature_of(entry)
         kinds = [kind for _, kind in signature.parameters]
         plain = ctypes.CFUNCTYPE(_CTYPES[signature.result], *[_CTYPES.get(kind, ctypes.c_void_p) for kind in kinds])
         function = plain(self._library.addresses[entry.__name__])
@@ -161,8 +174,10 @@ def module_text(entries: Sequence[Callable[..., Any]]) -> str:
     return "\n".join([*lines, *(done[name] for name in sorted(done))])
 
 
-def _signature(function: Callable[..., Any]) -> Signature:
-    node = _parsed(function)
+@cache
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """The signature of a native function."""
+    node = parsed(function)
     parameters = tuple((argument.arg, _kind(argument.annotation)) for argument in node.args.args)
     return Signature(node.name, parameters, _kind(node.returns))
 
@@ -173,10 +188,23 @@ def _kind(annotation: ast.expr | None) -> str:
     return _TYPES[ast.unparse(annotation)]
 
 
-def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
+@cache
+def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
+    """The syntax tree of a function, from that of its module where it has one: reading a module once is faster."""
+    known = _functions_of(function.__code__.co_filename).get(function.__name__)
+    if known is not None and known.decorator_list and known.lineno >= function.__code__.co_firstlineno:
+        return known
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(node, ast.FunctionDef)
     return node
+
+
+@cache
+def _functions_of(path: str) -> dict[str, ast.FunctionDef]:
+    if not Path(path).is_file():
+        return {}
+    body = ast.parse(Path(path).read_text(encoding="utf-8")).body
+    return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
 
 
 class _FunctionWriter:
@@ -184,7 +212,7 @@ class _FunctionWriter:
 
     def __init__(self, function: Callable[..., Any], tables: dict[str, Any], external: bool) -> None:
         self.function, self.tables, self.external = function, tables, external
-        self.signature = _signature(function)
+        self.signature = signature_of(function)
         self.called: list[Callable[..., Any]] = []
         self.slots: dict[str, str] = {}
         self.head: list[str] = []
@@ -198,7 +226,7 @@ class _FunctionWriter:
         for name, kind in self.signature.parameters:
             self._declare(name, kind)
             self.body.append(f"store {_llvm(kind)} %{name}.in, ptr %{name}")
-        for statement in _parsed(self.function).body:
+        for statement in parsed(self.function).body:
             self._statement(statement)
         result = self.signature.result
         end = "ret void" if result == "void" else "unreachable"
@@ -247,8 +275,8 @@ class _FunctionWriter:
             case ast.Expr(value=value):
                 self._expression(value)
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                for target, value in zip(targets, [self._expression(v) for v in values], strict=True):
-                    self._assign(target, value)
+                for place, found in zip(targets, [self._expression(v) for v in values], strict=True):
+                    self._assign(place, found)
             case ast.Assign(targets=[target], value=value):
                 self._assign(target, self._expression(value))
             case ast.AugAssign(target=target, op=op, value=value):
@@ -378,14 +406,7 @@ class _FunctionWriter:
                 address, element = self._address(node)
                 return self._emit(f"load {element}, ptr {address}", element)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                value = self._expression(operand)
-                if value.kind == "i64":
-                    return (
-                        Value(str(-int(value.text)), "i64")
-                        if value.text.lstrip("-").isdigit()
-                        else self._emit(f"sub nsw i64 0, {value.text}", "i64")
-                    )
-                return self._emit(f"fneg double {value.text}", "double")
+                return self._negative(self._expression(operand))
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
                 return self._power(left, right)
             case ast.BinOp(left=left, op=op, right=right):
@@ -399,6 +420,13 @@ class _FunctionWriter:
             case ast.Call():
                 return self._call(node)
         raise TypeError(f"{self.signature.name}: cannot translate {ast.unparse(node)}")
+
+    def _negative(self, value: Value) -> Value:
+        if value.kind != "i64":
+            return self._emit(f"fneg double {value.text}", "double")
+        if value.text.lstrip("-").isdigit():
+            return Value(str(-int(value.text)), "i64")
+        return self._emit(f"sub nsw i64 0, {value.text}", "i64")
 
     def _global(self, node: ast.expr) -> Value:
         value = resolved(node, self.function.__globals__)
@@ -522,7 +550,7 @@ class _FunctionWriter:
         if not getattr(function, "__native__", False):
             raise TypeError(f"{self.signature.name}: `{ast.unparse(node.func)}` is not native")
         self.called.append(function)
-        signature = _signature(function)
+        signature = signature_of(function)
         pairs = zip(arguments, signature.parameters, strict=True)
         passed = [f"{_llvm(kind)} {self._converted(value, kind).text}" for value, (_, kind) in pairs]
         text = f"call {_llvm(signature.result)} @{signature.name}({', '.join(passed)})"

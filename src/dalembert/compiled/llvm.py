@@ -52,10 +52,7 @@ PIECE = 256
 def _function_text(program: Program) -> list[str]:
     """One function, or for a long program internal pieces that pass values through a work array."""
     steps = [step for step in program.instructions if step.operation not in ("input", "constant")]
-    if len(steps) <= 3 * PIECE:
-        pieces = [steps]
-    else:
-        pieces = [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)]
+    pieces = [steps] if len(steps) <= 3 * PIECE else [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)]
     home = {step.target: number for number, piece in enumerate(pieces) for step in piece}
     shared: dict[int, int] = {}
     for number, piece in enumerate(pieces):
@@ -71,9 +68,7 @@ def _function_text(program: Program) -> list[str]:
         lines += [f"define void @{program.name}({signature}) #1 {{", *writer.body(steps), *writer.rest()]
         return [*lines, "ret void", "}"]
     for number, piece in enumerate(pieces):
-        lines.append(
-            f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{"
-        )
+        lines.append(f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{")
         lines += [*writer.body(piece), "ret void", "}"]
     lines.append(f"define void @{program.name}({signature}) #1 {{")
     lines.append(f"%work = alloca double, i64 {max(1, len(shared))}")

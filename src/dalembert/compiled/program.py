@@ -70,9 +70,7 @@ class Program:
         return sum(step.operation not in ("input", "constant") for step in self.instructions)
 
 
-def straight_line(
-    name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip: Iterable[int] = ()
-) -> Program:
+def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip: Iterable[int] = ()) -> Program:
     """The program of dense column outputs (SX) as functions of the standard inputs (SX columns).
 
     `skip` lists places of the output that need not be written.

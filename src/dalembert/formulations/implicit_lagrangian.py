@@ -28,9 +28,7 @@ CITATION = "Implicit Lagrangian equations in image representation (Moreau and va
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
     if system.image is None:
-        raise FormError(
-            "The implicit Lagrangian form needs an image constraint", seen="none", remedy='use the form "lagrange"'
-        )
+        raise FormError("The implicit Lagrangian form needs an image constraint", seen="none", remedy='use the form "lagrange"')
 
 
 def derive(system: System) -> Equations:
@@ -92,8 +90,6 @@ def derive_with(system: System, algebra: Any) -> Blocks:
             here(full.position.rows) @ frame,
             algebra.stack([frame, algebra.zeros(k, k)]),
         ),
-        velocity=Projection(
-            here(full.velocity.residual), rows @ frame, algebra.stack([algebra.zeros(n, k), identity])
-        ),
+        velocity=Projection(here(full.velocity.residual), rows @ frame, algebra.stack([algebra.zeros(n, k), identity])),
         outputs={name: here(value) for name, value in full.outputs.items()},
     )

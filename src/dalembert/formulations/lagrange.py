@@ -129,9 +129,7 @@ def reactions(system: System, algebra: Any, rows: Any, multipliers: Any) -> dict
 def output_expressions(system: System, algebra: Any, momenta: Any) -> dict[str, Any]:
     """The user's outputs as functions of q, v and t."""
     p = algebra.vector(system.momenta)
-    return {
-        name: algebra.substitute(algebra.vector([value]), p, momenta) for name, value in system.outputs.items()
-    }
+    return {name: algebra.substitute(algebra.vector([value]), p, momenta) for name, value in system.outputs.items()}
 
 
 def uses_momenta(system: System) -> bool:

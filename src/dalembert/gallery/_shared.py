@@ -36,7 +36,7 @@ class ElasticPendulum:
 
     def system(self, constraints: Sequence[Constraint] = (), name: str = "Elastic pendulum") -> System:
         """The pendulum under `constraints`."""
-        theta, u, M, l = self.angle, self.stretch, self.mass, self.length  # noqa: E741
+        theta, u, M, l = self.angle, self.stretch, self.mass, self.length
         return System(
             coordinates=[theta, u],
             kinetic=M / 2 * (((l + u) * theta.dot) ** 2 + u.dot**2),

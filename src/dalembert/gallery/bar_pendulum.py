@@ -21,7 +21,7 @@ from ..model.system import System
 def scenario() -> Scenario:
     """The bar thrown upwards from the level of the pivot, short of the singular position."""
     theta = coordinates("theta")
-    m, l, g = parameters("m l g", positive=True)  # noqa: E741
+    m, l, g = parameters("m l g", positive=True)
     system = System(
         coordinates=[theta],
         kinetic=m / 2 * (l * sin(theta) * theta.dot) ** 2,

@@ -22,7 +22,7 @@ from ._shared import segment_along
 def scenario() -> Scenario:
     """The sleigh turning into its asymptotic straight line."""
     x, y, theta = coordinates("x y theta")
-    m, I, a = parameters("m I a", positive=True)  # noqa: E741
+    m, I, a = parameters("m I a", positive=True)
     ahead, left = (cos(theta), sin(theta)), (-sin(theta), cos(theta))
     center = (x + a * ahead[0], y + a * ahead[1])
     system = System(
@@ -35,8 +35,7 @@ def scenario() -> Scenario:
 
     def place(along: float, across: float) -> tuple[object, object]:
         return tuple(
-            origin + a * (along * forward + across * side)
-            for origin, forward, side in zip((x, y), ahead, left, strict=True)
+            origin + a * (along * forward + across * side) for origin, forward, side in zip((x, y), ahead, left, strict=True)
         )  # type: ignore[return-value]
 
     return Scenario(

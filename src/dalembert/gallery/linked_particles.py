@@ -39,7 +39,5 @@ def scenario() -> Scenario:
         simulate={"span": (0.0, 1.2), "rtol": 1e-10},
         source="Moreau and van der Schaft, Implicit Lagrangian equations, eqs. 33 to 39",
         summary="The image representation of a constraint: velocities as combinations of speeds.",
-        drawing=Drawing(
-            shapes=(Trace(first), Trace(second), Link(first, second), Point(first), Point(second, size=13.0))
-        ),
+        drawing=Drawing(shapes=(Trace(first), Trace(second), Link(first, second), Point(first), Point(second, size=13.0))),
     )

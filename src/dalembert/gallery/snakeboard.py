@@ -38,12 +38,8 @@ def scenario() -> Scenario:
         + J0 * psi.dot * theta.dot
         + J1 * phi.dot**2,
         constraints=[
-            velocity(
-                -sin(theta + phi) * x.dot + cos(theta + phi) * y.dot - r * cos(phi) * theta.dot, name="back_wheels"
-            ),
-            velocity(
-                -sin(theta - phi) * x.dot + cos(theta - phi) * y.dot + r * cos(phi) * theta.dot, name="front_wheels"
-            ),
+            velocity(-sin(theta + phi) * x.dot + cos(theta + phi) * y.dot - r * cos(phi) * theta.dot, name="back_wheels"),
+            velocity(-sin(theta - phi) * x.dot + cos(theta - phi) * y.dot + r * cos(phi) * theta.dot, name="front_wheels"),
         ],
         outputs={"p": -2 * m * r * cos(phi) ** 2 * forward + spin * sin(2 * phi)},
         name="Snakeboard",

@@ -26,9 +26,7 @@ def scenario() -> Scenario:
         holonomic(phi - a2 * sin(w2 * t + d2), name="steering"),
     ]
     return free.replacing(
-        system=free.system.replacing(
-            constraints=[*free.system.constraints, *gait], name="Snakeboard, driven by a gait"
-        ),
+        system=free.system.replacing(constraints=[*free.system.constraints, *gait], name="Snakeboard, driven by a gait"),
         parameters={"m": 6.0, "r": 0.2, "J0": 0.016, "J1": 0.0013}
         | {"a1": 0.7, "w1": 1.0, "d1": 0.0, "a2": 0.3, "w2": 1.0, "d2": 0.0},
         start={"x": 0.0, "y": 0.0, "theta": 0.0, "psi": 0.0, "phi": 0.0}

@@ -26,7 +26,7 @@ from ._shared import TiltedWheel
 def scenario() -> Scenario:
     """The unicycle without control: it falls over."""
     theta, kappa, psi, phi, x, y = coordinates("theta kappa psi phi x y")
-    M, R, A, B, m, l, mu, r, rho, g = parameters("M R A B m l mu r rho g", positive=True)  # noqa: E741
+    M, R, A, B, m, l, mu, r, rho, g = parameters("M R A B m l mu r rho g", positive=True)
     u = inputs("u")
     wheel = TiltedWheel(theta, psi, phi, (x, y))
     hub, rider, shoulder = wheel.axle(R), wheel.axle(R + l), wheel.axle(R + r)

@@ -53,7 +53,7 @@ class Contacts:
     def event_program(self, kernel: Any, expressions: Sequence[sympy.Expr], mode: tuple[str, ...]) -> Program:
         """The native program of the user's events and of the contacts."""
         columns = [kernel.lower(list(expressions))] if expressions else []
-        multipliers = self._multipliers(kernel) if mode else None
+        multipliers: Any = self._multipliers(kernel) if mode else None
         for name, constraint in self.constraints.items():
             if name in mode:
                 columns.append(multipliers[kernel.equations.row_names.index(name)])
@@ -89,9 +89,7 @@ class Contacts:
         if hitting:
             self._impact(driver, tuple(hitting), t, y)
             return
-        resting = [
-            n for n in touching if abs(self._number(driver, rate(self.constraints[n].expression), t, y)) <= 1e-9
-        ]
+        resting = [n for n in touching if abs(self._number(driver, rate(self.constraints[n].expression), t, y)) <= 1e-9]
         closed = self._pressed(driver, tuple(resting), t, y)
         if closed:
             driver.switch(closed, t, y)
@@ -159,9 +157,7 @@ class Contacts:
             return y
         kernel = driver.kernel_for(mode)
         g = kernel.graph
-        function = ca.Function(
-            "impact", kernel._inputs(), [g.metric, g.velocity.rows, g.velocity.residual, g.velocity.lift]
-        )
+        function = ca.Function("impact", kernel._inputs(), [g.metric, g.velocity.rows, g.velocity.residual, g.velocity.lift])
         metric, rows, residual, lift = (np.asarray(b, dtype=float) for b in self._call(driver, function, t, y))
         right = -residual.ravel()
         for name in hitting:

@@ -66,6 +66,4 @@ class _Interpolator:
         book.evaluate(t, y, self.stages[0])
         native["step"](book.entries, t, h, y, self.stages, self.stage, self.end)
         book.evaluate(t + h, y_end, self.stages[12])
-        native["dense_coefficients"](
-            book.entries, t, h, y, y_end, self.stages, self.stage, self.polynomial
-        )
+        native["dense_coefficients"](book.entries, t, h, y, y_end, self.stages, self.stage, self.polynomial)

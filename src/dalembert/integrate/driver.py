@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,7 @@ class Driver:
                 passed = low * high < 0 or (high == 0 and low != 0)
                 if not passed or (event.direction and event.direction * (high - low) < 0):
                     continue
-                root = find_root(lambda x, n=number: self._event_value(n, x), points[k], points[k + 1], low, high)
+                root = find_root(partial(self._event_value, number), points[k], points[k + 1], low, high)
                 found.append((root, number))
         return sorted(found)
 
@@ -297,9 +298,7 @@ class Driver:
         self._flush()
         counts = self.run.counts
         self.at_segment[self.segment_at : counts[loop.NEXT_AT]] = len(self.segments)
-        self.segments.append(
-            Segment(self.run.book, self.mode, np.concatenate(self.steps_t), np.concatenate(self.steps_y))
-        )
+        self.segments.append(Segment(self.run.book, self.mode, np.concatenate(self.steps_t), np.concatenate(self.steps_y)))
         self.reached_at = int(counts[loop.NEXT_AT])
         for key, place in (
             ("steps", loop.ACCEPTED),

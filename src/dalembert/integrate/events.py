@@ -53,9 +53,7 @@ def read_events(given: Any) -> tuple[Event, ...]:
     """Events from what a user may pass: one or several, each an `Event` or a bare expression."""
     items: Sequence[Any] = [given] if isinstance(given, (Event, sympy.Expr)) else list(given)
     found = [item if isinstance(item, Event) else event(item) for item in items]
-    return tuple(
-        Event(e.expression, e.direction, e.terminal, e.name or f"event{k}") for k, e in enumerate(found, start=1)
-    )
+    return tuple(Event(e.expression, e.direction, e.terminal, e.name or f"event{k}") for k, e in enumerate(found, start=1))
 
 
 def find_root(function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float) -> float:

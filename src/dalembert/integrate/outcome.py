@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 __all__ = ["Outcome"]
 
 
-class Outcome(str, Enum):
+class Outcome(StrEnum):
     """How a run ended; the value is what results and the command line print."""
 
     FINISHED = "finished"

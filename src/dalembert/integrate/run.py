@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -25,7 +26,7 @@ CAPACITY = 4096
 @lru_cache(maxsize=1)
 def native_functions() -> dict[str, Any]:
     """The native functions of the integrator, compiled once."""
-    entries = [
+    entries: list[Callable[..., Any]] = [
         loop.advance,
         loop.commit,
         loop.finish_step,

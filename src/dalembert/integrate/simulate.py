@@ -251,5 +251,3 @@ def _read_step(step: Any, name: str) -> float:
     if not value > 0:
         raise ModelError(f"{name} must be positive", seen=step)
     return value
-
-

@@ -18,7 +18,6 @@ import sympy
 from ..compiled.constrained_solve import REGULAR, SINGULAR, solve
 from ..compiled.trouble import explain
 from ..errors import DalembertError, RunError, StartError, nearest, raise_collected
-
 from ..model.constraints import HolonomicConstraint
 
 __all__ = ["Start", "consistent_start"]
@@ -231,8 +230,4 @@ class _Starter:
 def start_names(equations: Any) -> list[str]:
     """Every name that a start may give."""
     system = equations.system
-    return list(
-        dict.fromkeys([s.name for s in (*equations.state, *system.velocities, *system.momenta)])
-    )
-
-
+    return list(dict.fromkeys([s.name for s in (*equations.state, *system.velocities, *system.momenta)]))

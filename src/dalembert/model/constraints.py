@@ -34,6 +34,8 @@ __all__ = [
     "velocity",
 ]
 
+ZERO = sympy.Integer(0)
+
 
 @dataclass(frozen=True)
 class Constraint:
@@ -82,7 +84,7 @@ class MomentumConstraint(Constraint):
 class UnilateralConstraint(Constraint):
     """g(q, t) <= 0, with Newton's restitution when it is reached."""
 
-    restitution: sympy.Expr = sympy.Integer(0)
+    restitution: sympy.Expr = ZERO
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class ImageConstraint(Constraint):
         q_dot for every coordinate, linear in the speeds.
     """
 
-    expression: sympy.Expr = sympy.Integer(0)
+    expression: sympy.Expr = ZERO
     speeds: tuple[Speed, ...] = ()
     velocities: Mapping[Any, sympy.Expr] = field(default_factory=dict)
 

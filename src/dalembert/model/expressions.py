@@ -299,9 +299,7 @@ class _Machine:
         self.calls -= 1
         least, most = FUNCTIONS[group.function][1:]
         if not least <= len(group.arguments) <= most:
-            wanted = {1: "one argument", 2: "two arguments", 3: "three arguments"}.get(
-                most, f"at most {most} arguments"
-            )
+            wanted = {1: "one argument", 2: "two arguments", 3: "three arguments"}.get(most, f"at most {most} arguments")
             opened = token._replace(position=group.position)
             what = f"The function `{group.function}` takes {wanted}, not {len(group.arguments)}"
             raise self._fault(what, opened, "give it these")
@@ -312,9 +310,7 @@ class _Machine:
             return apply_function(group.function, group.arguments)
         test, then, otherwise = group.arguments
         if not isinstance(test, _Comparison):
-            raise fault_at(
-                "where(...) needs a comparison first", self.text, group.position, "write where(x > 0, value, other)"
-            )
+            raise fault_at("where(...) needs a comparison first", self.text, group.position, "write where(x > 0, value, other)")
         return cases(*test, then, otherwise)
 
 

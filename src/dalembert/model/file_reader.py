@@ -72,9 +72,7 @@ class _Reader:
         forces = self._by_coordinate(tables["forces"], "forces", coordinates)
         inputs = {Input(name): self._input(value, f"inputs.{name}") for name, value in tables["inputs"].items()}
         outputs = {
-            name: self._expression(value, f"outputs.{name}")
-            for name, value in tables["outputs"].items()
-            if self._is_name(name)
+            name: self._expression(value, f"outputs.{name}") for name, value in tables["outputs"].items() if self._is_name(name)
         }
         constraints = self._constraints(coordinates)
         if "image" in self.table:
@@ -303,12 +301,8 @@ class _Reader:
             self._wrong_type(f"{where}.name", "one line of text", name)
         if kind != "unilateral":
             if "restitution" in entry:
-                self._fault(
-                    FileError(f"`{where}` has a restitution and is not one-sided", remedy="state it with <= or >=")
-                )
-            return KINDS[kind](
-                expression, name, self._by_coordinate(entry.get("work", {}), f"{where}.work", coordinates)
-            )
+                self._fault(FileError(f"`{where}` has a restitution and is not one-sided", remedy="state it with <= or >="))
+            return KINDS[kind](expression, name, self._by_coordinate(entry.get("work", {}), f"{where}.work", coordinates))
         if "work" in entry:
             self._fault(FileError(f"`{where}` is one-sided and has work", remedy="remove work"))
         restitution = self._expression(entry.get("restitution", 0), f"{where}.restitution")
@@ -324,9 +318,7 @@ class _Reader:
 
     def _image(self, table: Mapping[str, Any], coordinates: list[str], speeds: list[str]) -> list[Constraint]:
         velocities = {key: value for key, value in table.items() if key in coordinates or key not in ("speeds", "name")}
-        name = (
-            self._text(table["name"], "name of `image`") if "name" in table and "name" not in coordinates else "image"
-        )
+        name = self._text(table["name"], "name of `image`") if "name" in table and "name" not in coordinates else "image"
         if not speeds:
             self._fault(FileError("The image has no speeds", remedy='write speeds = ["u1", ...]'))
         found = self._by_coordinate(velocities, "image", coordinates)
@@ -346,9 +338,7 @@ class _Reader:
             if key not in known:
                 match = nearest(key, known)
                 remedy = f"the nearest known name is `{match}`" if match else "name coordinates, velocities or momenta"
-                self._fault(
-                    StartError(f"The start names {shortened(key)}, which the model does not have", remedy=remedy)
-                )
+                self._fault(StartError(f"The start names {shortened(key)}, which the model does not have", remedy=remedy))
                 continue
             values[key] = self._number(value, f"start.{key}", letters)
         return values

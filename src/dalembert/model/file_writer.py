@@ -54,10 +54,7 @@ def written_scenario(scenario: Scenario) -> str:
         _section("forces", {q.name: writer.expression(value) for q, value in system.forces.items()}),
         _section(
             "inputs",
-            {
-                u.name: "{free = true}" if value is None else writer.expression(value)
-                for u, value in system.inputs.items()
-            },
+            {u.name: "{free = true}" if value is None else writer.expression(value) for u, value in system.inputs.items()},
         ),
         _section("outputs", {name: writer.expression(value) for name, value in system.outputs.items()}),
         _section("image", writer.image(system.image)),
@@ -92,9 +89,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, str]:
     entries = {}
     for option, value in options.items():
         if option not in keys:
-            raise ModelError(
-                f"A model file has no place for the option `{option}`", remedy=f"keep to {', '.join(keys)}"
-            )
+            raise ModelError(f"A model file has no place for the option `{option}`", remedy=f"keep to {', '.join(keys)}")
         if value is None:
             continue
         if option in ("form", "method"):

@@ -18,14 +18,16 @@ from .symbols import Coordinate, t
 
 __all__ = ["Part", "body", "damper", "force", "gravity", "particle", "rate", "spring", "sum_parts"]
 
+ZERO = sympy.Integer(0)
+
 
 @dataclass(frozen=True)
 class Part:
     """A contribution to a system: T, V, the Rayleigh function R (Q = -dR/dq_dot), and generalised forces."""
 
-    kinetic: sympy.Expr = sympy.Integer(0)
-    potential: sympy.Expr = sympy.Integer(0)
-    dissipation: sympy.Expr = sympy.Integer(0)
+    kinetic: sympy.Expr = ZERO
+    potential: sympy.Expr = ZERO
+    dissipation: sympy.Expr = ZERO
     forces: Mapping[Coordinate, sympy.Expr] = field(default_factory=dict)
 
     def __add__(self, other: Part) -> Part:

@@ -38,9 +38,7 @@ def hazards(system: System) -> list[Hazard]:
     """Every expression of the system that must not vanish, each once."""
     places: list[tuple[str, sympy.Expr]] = [("the energies", system.energy_function)]
     for constraint in system.constraints:
-        expressions = (
-            constraint.velocities.values() if isinstance(constraint, ImageConstraint) else (constraint.expression,)
-        )
+        expressions = constraint.velocities.values() if isinstance(constraint, ImageConstraint) else (constraint.expression,)
         places += [(f"constraint `{constraint.name}`", expression) for expression in expressions]
     places += [(f"the force on `{q}`", value) for q, value in system.forces.items()]
     places.append(("the dissipation", system.dissipation))

@@ -36,6 +36,11 @@ class _RealSymbol(sympy.Symbol):
         assumptions.setdefault("real", True)
         return super().__new__(cls, name, **assumptions)  # type: ignore[no-any-return]
 
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        """Sorted among plain symbols by name, so that products print as k*x and not by kind of letter."""
+        return sympy.Symbol.class_key()  # type: ignore[no-any-return]
+
 
 class Coordinate(_RealSymbol):
     """A generalised coordinate q.

@@ -112,13 +112,13 @@ class System:
         canonical = reader.expression(hamiltonian, "hamiltonian") if hamiltonian is not None else None
         if direct is None and motive is not None and stored is not None:
             direct = motive - stored
-        generalised = {q: ZERO for q in reader.coordinates}
+        generalised = dict.fromkeys(reader.coordinates, ZERO)
         for where, table in (("forces", forces or {}), ("parts", from_parts.forces)):
             for key, value in table.items():
                 q = reader.coordinate(key, where)
                 if q is not None:
                     generalised[q] += reader.expression(value, f"force on {q}")
-        table_of_inputs = inputs if isinstance(inputs, Mapping) else {symbol: None for symbol in _listed(inputs)}
+        table_of_inputs = inputs if isinstance(inputs, Mapping) else dict.fromkeys(_listed(inputs))
         drives = {
             symbol: None if value is None else reader.expression(value, f"input `{symbol}`")
             for symbol, value in table_of_inputs.items()
@@ -283,15 +283,11 @@ class _Reader:
                 found.append(q)
             else:
                 faults.append(
-                    ModelError(
-                        "A coordinate must be made with coordinates(...) or dynamicsymbols(...)", seen=repr(item)
-                    )
+                    ModelError("A coordinate must be made with coordinates(...) or dynamicsymbols(...)", seen=repr(item))
                 )
         repeated = sorted({q.name for q in found if found.count(q) > 1})
         if repeated:
-            faults.append(
-                ModelError(f"The coordinates {', '.join(repeated)} are listed twice", remedy="list each once")
-            )
+            faults.append(ModelError(f"The coordinates {', '.join(repeated)} are listed twice", remedy="list each once"))
         if not found and not faults:
             faults.append(ModelError("A system needs at least one coordinate", remedy="pass coordinates=[...]"))
         self.coordinates = tuple(dict.fromkeys(found))
@@ -323,17 +319,12 @@ class _Reader:
             return ZERO
         strangers: dict[Any, Any] = {}
         for symbol in value.atoms(sympy.Symbol):
-            if (
-                isinstance(symbol, (Coordinate, Velocity, Acceleration, Momentum, Parameter, Input, Speed))
-                or symbol == t
-            ):
+            if isinstance(symbol, (Coordinate, Velocity, Acceleration, Momentum, Parameter, Input, Speed)) or symbol == t:
                 continue
             strangers[symbol] = t if symbol.name == "t" else Parameter(symbol.name, **symbol._assumptions_orig)
         unknown = sorted(str(f) for f in value.atoms(AppliedUndef))
         if unknown:
-            self.faults.append(
-                ModelError(f"The {where} contains {', '.join(unknown)}", remedy="list it among the coordinates")
-            )
+            self.faults.append(ModelError(f"The {where} contains {', '.join(unknown)}", remedy="list it among the coordinates"))
         return value.xreplace(strangers) if strangers else value
 
     def constraint(self, constraint: Any, number: int) -> Constraint:
@@ -359,24 +350,17 @@ class _Reader:
             "work": MappingProxyType(work),
         }
         if isinstance(constraint, ImageConstraint):
-            table = {
-                self.coordinate(key, where): self.expression(value, where)
-                for key, value in constraint.velocities.items()
-            }
+            table = {self.coordinate(key, where): self.expression(value, where) for key, value in constraint.velocities.items()}
             missing = [q.name for q in self.coordinates if q not in table]
             if missing:
                 self.faults.append(
-                    ModelError(
-                        f"The image `{name}` gives no velocity for {', '.join(missing)}", remedy="give one for each"
-                    )
+                    ModelError(f"The image `{name}` gives no velocity for {', '.join(missing)}", remedy="give one for each")
                 )
             changes["velocities"] = MappingProxyType({q: table.get(q, ZERO) for q in self.coordinates})
         return replace(constraint, **changes)
 
 
-def _check_energies(
-    lagrangian: Any, kinetic: Any, potential: Any, hamiltonian: Any, faults: list[DalembertError]
-) -> None:
+def _check_energies(lagrangian: Any, kinetic: Any, potential: Any, hamiltonian: Any, faults: list[DalembertError]) -> None:
     given = [
         name
         for name, value in (("lagrangian", lagrangian), ("kinetic", kinetic), ("hamiltonian", hamiltonian))
@@ -391,9 +375,7 @@ def _check_energies(
             )
         )
     elif potential is not None and kinetic is None:
-        faults.append(
-            ModelError(f"A potential goes with kinetic, not with {given[0]}", remedy=f"put it into {given[0]}")
-        )
+        faults.append(ModelError(f"A potential goes with kinetic, not with {given[0]}", remedy=f"put it into {given[0]}"))
 
 
 #: Which kinds of letters each role may contain, besides parameters and time.
@@ -493,9 +475,7 @@ def _check_constraint_moves(constraint: Constraint, faults: list[DalembertError]
         else "remove it, or write the condition it stands for"
     )
     faults.append(
-        ModelError(
-            f"The constraint `{constraint.name}` contains no {what}", seen=f"{constraint.expression} = 0", remedy=remedy
-        )
+        ModelError(f"The constraint `{constraint.name}` contains no {what}", seen=f"{constraint.expression} = 0", remedy=remedy)
     )
 
 
@@ -518,9 +498,7 @@ def _check_names(system: System, faults: list[DalembertError]) -> None:
 
     def take(name: str, owner: str) -> None:
         if name in taken and taken[name] != owner:
-            faults.append(
-                ModelError(f"The name `{name}` means both {taken[name]} and {owner}", remedy="rename one of them")
-            )
+            faults.append(ModelError(f"The name `{name}` means both {taken[name]} and {owner}", remedy="rename one of them"))
         taken.setdefault(name, owner)
         if not (name.isidentifier() or keyword.iskeyword(name)):
             faults.append(ModelError(f"`{name}` is not a name", remedy="use letters, digits and underscores"))

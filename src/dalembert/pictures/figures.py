@@ -49,9 +49,7 @@ class _Drawn:
     numbers: Mapping[str, float]
 
 
-def gavin_figures(
-    folder: str | Path, *, suffix: str = ".png", style: str | Style = "light"
-) -> tuple[CaptionedFigure, ...]:
+def gavin_figures(folder: str | Path, *, suffix: str = ".png", style: str | Style = "light") -> tuple[CaptionedFigure, ...]:
     """Draw Figures 1 and 3 to 8 of Gavin's notes into `folder`, with a file `captions.md`.
 
     Parameters
@@ -238,15 +236,11 @@ def _figure_7(motion: Motion, look: Style) -> _Drawn:
     picture = Picture(look, figsize=(5.4, 4.6), layout="constrained")
     with look.context():
         axes = picture.add_subplot()
-        ranges = [
-            (float(q.min()) - 0.35 * float(np.ptp(q)), float(q.max()) + 0.35 * float(np.ptp(q))) for q in (theta, u)
-        ]
+        ranges = [(float(q.min()) - 0.35 * float(np.ptp(q)), float(q.max()) + 0.35 * float(np.ptp(q))) for q in (theta, u)]
         plane = np.meshgrid(*(np.linspace(*bounds, 500) for bounds in ranges))
         values = leaf(plane[0], plane[1], length, b)
         levels = float(label[0]) + 0.45 * np.arange(-12, 13)
-        axes.contour(
-            *plane, values, levels=levels, colors=look.blend("ground", 0.55), linewidths=0.6, linestyles="solid"
-        )
+        axes.contour(*plane, values, levels=levels, colors=look.blend("ground", 0.55), linewidths=0.6, linestyles="solid")
         pieces = axes.contour(*plane, values, levels=[float(label[0])], colors="none").allsegs[0]
         start = np.array([theta[0], u[0]])
         own = min(pieces, key=lambda piece: float(np.min(np.linalg.norm(piece - start, axis=1))))

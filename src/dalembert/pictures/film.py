@@ -140,18 +140,14 @@ def scene_axes(picture: Picture, scene: Scene, look: Style, title: str = "", axe
         axes.set_ylabel(mathtext(scene.labels[1]), labelpad=7, rotation=0, va="center")
         return axes
     axes.axis("off")
-    axes.add_patch(
-        Polygon(scene.floor.outline, closed=True, facecolor=look.blend("ground", 0.10), edgecolor="none", zorder=0)
-    )
+    axes.add_patch(Polygon(scene.floor.outline, closed=True, facecolor=look.blend("ground", 0.10), edgecolor="none", zorder=0))
     for line in scene.floor.lines:
         axes.plot(*line.T, color=look.blend("ground", 0.45), linewidth=0.6, zorder=0.1)
     for label, base, tip in scene.floor.arrows:
         arrow = {"arrowstyle": "-|>", "color": look.muted, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", tip[0], base[0], arrowprops=arrow, zorder=0.2)
         beyond = tip[0] + 0.18 * (tip[0] - base[0])
-        axes.text(
-            beyond[0], beyond[1], mathtext(label), color=look.muted, ha="center", va="center", fontsize=11, zorder=0.2
-        )
+        axes.text(beyond[0], beyond[1], mathtext(label), color=look.muted, ha="center", va="center", fontsize=11, zorder=0.2)
     return axes
 
 
@@ -178,9 +174,7 @@ class PaintedPart:
             shade = look.ink if look.name == "light" else "#000000"
             self.shadow = self._artist(axes, shade, look, 0.10 * alpha, animated, is_shadow=True)
 
-    def _artist(
-        self, axes: Axes, color: str, look: Style, alpha: float, animated: bool, is_shadow: bool = False
-    ) -> Any:
+    def _artist(self, axes: Axes, color: str, look: Style, alpha: float, animated: bool, is_shadow: bool = False) -> Any:
         part = self.part
         if part.kind == "area":
             face = (color, alpha * (part.fill if not is_shadow else 0.9))

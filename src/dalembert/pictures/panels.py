@@ -71,9 +71,7 @@ def default_kinds(motion: Motion) -> tuple[str, ...]:
     return tuple(kinds)
 
 
-def chosen_panels(
-    motion: Motion, names: Sequence[str | Sequence[str]] | None, kinds: Sequence[str] | None
-) -> list[Panel]:
+def chosen_panels(motion: Motion, names: Sequence[str | Sequence[str]] | None, kinds: Sequence[str] | None) -> list[Panel]:
     """The panels of `names` (one each, tuples together), then those of `kinds`; the defaults where neither is given."""
     found: list[Panel] = []
     for item in (names,) if isinstance(names, str) else names or ():

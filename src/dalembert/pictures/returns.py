@@ -89,9 +89,7 @@ def period(motion: Motion, tolerance: float = 1e-6) -> Return:
     ModelError
         Where no event is a return: the motion is too short, not periodic, or was simulated without events.
     """
-    times = np.sort(
-        np.concatenate([np.asarray(found, dtype=float) for found in motion.t_events or ()] or [np.empty(0)])
-    )
+    times = np.sort(np.concatenate([np.asarray(found, dtype=float) for found in motion.t_events or ()] or [np.empty(0)]))
     for time in times[np.abs(times - float(motion.t[0])) > 1e-9]:
         distance = return_distance(motion, float(time))
         if distance < tolerance:

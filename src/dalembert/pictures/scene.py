@@ -145,9 +145,7 @@ def build_scene(motion: Motion, drawing: Drawing, times: Array, finer: int = 1, 
     bodies = [shape for shape in drawing.shapes if not isinstance(shape, Trace)]
     paths = [shape for shape in drawing.shapes if isinstance(shape, Trace)]
     solids = [
-        s
-        for shape, value in zip(bodies, _values(motion, bodies, times, dimension), strict=True)
-        for s in _solids(shape, value)
+        s for shape, value in zip(bodies, _values(motion, bodies, times, dimension), strict=True) for s in _solids(shape, value)
     ]
     tracks = [
         _Solid(Part("trace", np.empty(0), np.empty(0), shape.color, 1.6), value[:, :1, :])

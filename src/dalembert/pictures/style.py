@@ -71,9 +71,7 @@ class Style:
             raise ModelError(
                 f"`{role}` is neither a role nor a Matplotlib colour",
                 seen=role,
-                remedy=f"did you mean `{guess}`"
-                if guess
-                else f"use one of {', '.join(ROLES)}, or a colour like #0072B2",
+                remedy=f"did you mean `{guess}`" if guess else f"use one of {', '.join(ROLES)}, or a colour like #0072B2",
             )
         return role
 

@@ -68,9 +68,7 @@ def write_gif(frame: Callable[[int], Frame], count: int, path: Path, delay: int)
             yield exact
 
     stream = images()
-    next(stream).save(
-        path, format="GIF", save_all=True, append_images=stream, duration=10 * delay, loop=0, optimize=False
-    )
+    next(stream).save(path, format="GIF", save_all=True, append_images=stream, duration=10 * delay, loop=0, optimize=False)
 
 
 def _codes(pixels: Frame) -> npt.NDArray[np.uint32]:
@@ -129,9 +127,7 @@ def write_video(frame: Callable[[int], Frame], count: int, path: Path, fps: floa
     command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
     command += ["-r", f"{fps:g}", "-i", "-", "-an", *_CODECS[path.suffix.lower()], str(path)]
     with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaints, bufsize=0
-        )
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaints, bufsize=0)
         assert process.stdin is not None
         try:
             with process.stdin as pipe:

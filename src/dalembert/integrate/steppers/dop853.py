@@ -1,7 +1,7 @@
 """Dormand and Prince's method of order 8 with step control and dense output, as native code.
 
-E. Hairer, S. P. Norsett, G. Wanner: Solving Ordinary Differential Equations I, 2nd ed., section II.10. Which model is integrated
-is in the kernel's book. Stages K are rows of n_state + 1 places.
+E. Hairer, S. P. Norsett, G. Wanner: Solving Ordinary Differential Equations I, 2nd ed., section II.10. Which model
+is integrated is in the kernel's book. Stages K are rows of n_state + 1 places.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def error_norm(ns: int, h: float, y: Reals, y_new: Reals, K: Reals, rtol: float,
 
 
 @native
-def dense_coefficients(
-    book: Integers, t: float, h: float, y: Reals, y_new: Reals, K: Reals, stage: Reals, F: Reals
-) -> int:
+def dense_coefficients(book: Integers, t: float, h: float, y: Reals, y_new: Reals, K: Reals, stage: Reals, F: Reals) -> int:
     """The polynomial of a finished step, F (7, n_state), from K[0:13] and three more stages."""
     ns = book[STATE]
     width = ns + 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["A", "C", "D", "E3", "E5", "STAGES"]
+__all__ = ["E3", "E5", "STAGES", "A", "C", "D"]
 
 STAGES = 12
 

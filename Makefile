@@ -1,0 +1,57 @@
+# Everything here works from a fresh clone and needs only Python 3.11+ with pip and venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH := .venv-bench
+
+.PHONY: help demo test test-long lint docs bench bench-quick clean
+
+help:
+	@echo "make demo       set up, run a system end to end, leave pictures and results in demo/"
+	@echo "make test       set up and run the tests"
+	@echo "make test-long  the tests that take minutes"
+	@echo "make lint       formatting, lint and types"
+	@echo "make docs       build the documentation into site/"
+	@echo "make bench      measure beside the peers, in an environment of its own"
+	@echo "make clean      remove what these commands made"
+
+# The stamp is newer than pyproject.toml once the environment holds what it asks for; then no network is needed.
+$(VENV)/.ready: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+demo: $(VENV)/.ready
+	$(BIN)/python scripts/demo.py
+
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest -q -n 2
+
+test-long: $(VENV)/.ready
+	$(BIN)/python -m pytest -q -m long
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff format --check src tests benchmarks scripts examples
+	$(BIN)/ruff check src tests benchmarks scripts examples
+	$(BIN)/mypy
+
+$(VENV)/.ready-docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
+docs: $(VENV)/.ready-docs
+	$(BIN)/python scripts/build_docs.py
+
+$(BENCH)/.ready: pyproject.toml benchmarks/peers-requirements.txt
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e . -r benchmarks/peers-requirements.txt
+	touch $@
+
+bench: $(BENCH)/.ready
+	$(BENCH)/bin/python benchmarks/run.py
+
+bench-quick: $(BENCH)/.ready
+	$(BENCH)/bin/python benchmarks/run.py --quick
+
+clean:
+	rm -rf $(VENV) $(BENCH) demo site docs/generated
