@@ -83,6 +83,11 @@ class Book:
         self.entries[place] = array.ctypes.data
         return array
 
+    def call_for_inputs(self, callback: Any) -> None:
+        """Ask a callback for the free inputs at every evaluation, and keep it alive."""
+        self.callback = callback
+        self.entries[native.INPUTS] = callback.address
+
     @property
     def info(self) -> Any:
         """What the last Gauss solve reported: rank, least pivot ratio, contradictory row, least diagonal entry."""

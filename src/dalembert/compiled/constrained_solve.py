@@ -17,14 +17,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ContradictionError, SingularError
 from .language import Integers, NativeModule, Reals, native
 
-__all__ = ["CONTRADICTORY", "DEPENDENT", "RANK_TOLERANCE", "REGULAR", "SINGULAR", "Solution", "gauss_solve", "solve"]
+__all__ = [
+    "CONTRADICTORY",
+    "DEPENDENT",
+    "RANK_TOLERANCE",
+    "REGULAR",
+    "SINGULAR",
+    "Rank",
+    "Solution",
+    "gauss_solve",
+    "rank",
+    "solve",
+]
 
 #: A row whose part outside the span of the others, relative to its length in the kinetic metric, is below this depends on them.
 RANK_TOLERANCE = 1e-11
@@ -543,7 +554,7 @@ def multipliers_from_balance(
 
 @lru_cache(maxsize=1)
 def _native() -> NativeModule:
-    return NativeModule([gauss_solve])
+    return NativeModule([gauss_solve, scaled_columns, pivoted_qr, reflect])
 
 
 @dataclass(frozen=True)
@@ -609,3 +620,44 @@ def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True
         )
     least = min(float(info[1]), float(info[3]))
     return Solution(z, mu, rows.T @ mu, int(info[0]), 1.0 / least if least > 0 else INFINITY)
+
+
+class Rank(NamedTuple):
+    """What a matrix (m x n) of rank r spans and what it annihilates.
+
+    Attributes
+    ----------
+    rank : int
+    independent : array of int (r,)
+        Rows that span the others, in ascending order.
+    null_space : array (n, n - r)
+        An orthonormal basis of the vectors that every row annihilates.
+    """
+
+    rank: int
+    independent: Any
+    null_space: Any
+
+
+def rank(rows: Any, tolerance: float = RANK_TOLERANCE) -> Rank:
+    """The rank of a matrix by the factorisation of the Gauss solve: rows of length one, reflections, pivoting.
+
+    Rows of zeros stay zero. A row whose part outside the span of the others is below `tolerance` depends on them.
+
+    Examples
+    --------
+    >>> found = rank([[1.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 2.0, 1.0]])
+    >>> found.rank, found.null_space.shape
+    (2, (3, 1))
+    """
+    table = np.atleast_2d(np.ascontiguousarray(rows, dtype=float))
+    m, n = table.shape
+    columns, lengths, heads = np.zeros(m * n + 1), np.zeros(m + 1), np.zeros(max(m, n, 1))
+    order = np.zeros(max(m, 1), np.int64)
+    functions = _native().functions
+    functions["scaled_columns"](n, m, table.ravel() if table.size else np.zeros(1), columns, lengths, columns, False)
+    found = int(functions["pivoted_qr"](n, m, columns, heads, order, tolerance))
+    basis = np.eye(n)[found:]
+    for vector in basis:
+        functions["reflect"](n, found, columns, heads, vector, True)
+    return Rank(found, np.sort(order[:found]), basis.T)

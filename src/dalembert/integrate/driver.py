@@ -101,7 +101,7 @@ class Driver:
         budget, slow_steps = 64, 0
         while True:
             began, reached = clock.perf_counter(), self.run.t
-            code = self.run.call("advance", budget)
+            code = self.run.call("advance", max(1, min(budget, self._steps_left())))
             spent = clock.perf_counter() - began
             if code == loop.BUDGET:
                 slow = abs(self.run.t - reached) < budget * CRAWL * abs(self.task.span[1] - self.task.span[0])
@@ -119,7 +119,7 @@ class Driver:
                 case loop.END:
                     return Outcome.FINISHED, f"The motion was followed to t = {self.task.span[1]:.9g}."
                 case loop.BUDGET:
-                    if self.totals["steps"] + self.run.counts[loop.ACCEPTED] > self.task.max_steps:
+                    if self._steps_left() <= 0:
                         return (
                             Outcome.TOO_MANY_STEPS,
                             f"More than {self.task.max_steps} steps were needed; t = {self.run.t:.9g} was reached. "
@@ -139,6 +139,10 @@ class Driver:
                 case _:
                     self._flush()
                     return classify(self, code)
+
+    def _steps_left(self) -> int:
+        done = self.totals["steps"] + self.totals["rejected"]
+        return int(self.task.max_steps - done - self.run.counts[loop.ACCEPTED] - self.run.counts[loop.REJECTED])
 
     def _report_progress(self) -> None:
         if self.task.progress is not None:
@@ -176,7 +180,7 @@ class Driver:
         if task.inputs:
             if self.mode not in self.callbacks:
                 self.callbacks[self.mode] = InputCallback(kernel, task.inputs)
-            entries[native.INPUTS] = self.callbacks[self.mode].address
+            self.run.book.call_for_inputs(self.callbacks[self.mode])
         if self.mode_events:
             program = self.contacts.event_program(kernel, [e.expression for e in task.events], self.mode)
             entries[native.EVENTS] = kernel.load_program(program)

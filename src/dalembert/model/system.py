@@ -503,6 +503,9 @@ def _check_names(system: System, faults: list[DalembertError]) -> None:
         if not (name.isidentifier() or keyword.iskeyword(name)):
             faults.append(ModelError(f"`{name}` is not a name", remedy="use letters, digits and underscores"))
 
+    shown = (*system.coordinates, *system.inputs, *(system.image.speeds if system.image else ()))
+    if "energy" in {*(symbol.name for symbol in shown), *system.outputs}:
+        faults.append(ModelError("The name `energy` is kept for the energy of a motion", remedy="choose another name"))
     for q in system.coordinates:
         take(q.name, f"the coordinate {q}")
         take(q.dot.name, f"the velocity of {q}")

@@ -1,0 +1,273 @@
+"""Native functions (see `language`) as C: the solvers that run inside our native code, for programs of other people.
+
+The translation is literal, so that both have one source. It takes what `language` takes, less the calls of addresses;
+bounds of a loop must not change inside it.
+
+>>> from dalembert.compiled.language import Reals, native
+>>> @native
+... def total(n: int, values: Reals) -> float:
+...     result = 0.0
+...     for k in range(n):
+...         result += values[k]
+...     return result
+>>> print(c_functions([total]))
+static double total(long n, double *values)
+{
+    long k;
+    double result;
+    result = 0.0;
+    for (k = 0; k < n; k += 1) {
+        result += values[k];
+    }
+    return result;
+}
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .language import parsed, resolved, signature_of
+
+__all__ = ["c_functions", "c_number"]
+
+_C = {"i64": "long", "double": "double", "i1": "int", "reals": "double *", "integers": "long *", "void": "void"}
+_ELEMENT = {"reals": "double", "integers": "i64"}
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%", ast.FloorDiv: "/",
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+
+
+def c_number(value: float) -> str:
+    """A double in C, to the last digit.
+
+    >>> c_number(0.1), c_number(-2.0), c_number(float("inf"))
+    ('0.1', '-2.0', 'INFINITY')
+    """
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return repr(float(value))
+
+
+def c_functions(entries: Sequence[Callable[..., Any]]) -> str:
+    """C text of native functions and of all that they call, declared before they are used."""
+    done: dict[str, str] = {}
+
+    def write(function: Callable[..., Any]) -> None:
+        if function.__name__ in done:
+            return
+        writer = _Writer(function)
+        text = writer.text()
+        for called in writer.called:
+            write(called)
+        done[function.__name__] = text
+
+    for entry in entries:
+        write(entry)
+    return "\n\n".join(done.values())
+
+
+def _declaration(kind: str, name: str) -> str:
+    return f"{_C[kind]}{'' if _C[kind].endswith('*') else ' '}{name}"
+
+
+class _Writer:
+    """Writes one function; variables are declared at its head."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.signature = signature_of(function)
+        self.kinds: dict[str, str] = dict(self.signature.parameters)
+        self.called: list[Callable[..., Any]] = []
+        self.lines: list[str] = []
+        self.depth = 1
+        self.spares = 0
+
+    def text(self) -> str:
+        for statement in parsed(self.function).body:
+            self._statement(statement)
+        parameters = [_declaration(kind, name) for name, kind in self.signature.parameters]
+        own = set(self.kinds) - {name for name, _ in self.signature.parameters}
+        head = [f"    {_declaration(self.kinds[name], name)};" for name in sorted(own)]
+        title = f"static {_declaration(self.signature.result, self.signature.name)}({', '.join(parameters)})"
+        return "\n".join([title, "{", *head, *self.lines, "}"])
+
+    def _put(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+    def _declare(self, name: str, kind: str) -> None:
+        known = self.kinds.setdefault(name, kind)
+        if known != kind and not (known == "double" and kind == "i64"):
+            raise TypeError(f"{self.signature.name}: `{name}` is {known} and cannot become {kind}")
+
+    # -- statements ----------------------------------------------------------------------------------------------
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return
+            case ast.Expr(value=value):
+                self._put(f"{self._expression(value)[0]};")
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                self._assign_together(targets, values)
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, *self._expression(value))
+            case ast.AugAssign(target=target, op=op, value=value):
+                self._put(f"{self._place(target)} {_OPERATORS[type(op)]}= {self._expression(value)[0]};")
+            case ast.If(test=test, body=body, orelse=orelse):
+                self._put(f"if ({self._expression(test)[0]}) {{")
+                self._block(body)
+                if orelse:
+                    self._put("} else {")
+                    self._block(orelse)
+                self._put("}")
+            case ast.While(test=test, body=body):
+                self._put(f"while ({self._expression(test)[0]}) {{")
+                self._block(body)
+                self._put("}")
+            case ast.For():
+                self._for(node)
+            case ast.Break():
+                self._put("break;")
+            case ast.Continue():
+                self._put("continue;")
+            case ast.Return(value=None):
+                self._put("return;")
+            case ast.Return(value=ast.expr() as value):
+                self._put(f"return {self._expression(value)[0]};")
+            case _:
+                raise TypeError(f"{self.signature.name}: cannot translate {ast.unparse(node)}")
+
+    def _block(self, body: Sequence[ast.stmt]) -> None:
+        self.depth += 1
+        for statement in body:
+            self._statement(statement)
+        self.depth -= 1
+
+    def _for(self, node: ast.For) -> None:
+        assert isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
+        bounds = [self._expression(argument)[0] for argument in node.iter.args]
+        first, last = ("0", bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
+        stride = int(bounds[2]) if len(bounds) > 2 else 1
+        name = node.target.id
+        self._declare(name, "i64")
+        relation = "<" if stride > 0 else ">"
+        self._put(f"for ({name} = {first}; {name} {relation} {last}; {name} += {stride}) {{")
+        self._block(node.body)
+        self._put("}")
+
+    def _place(self, target: ast.expr) -> str:
+        return target.id if isinstance(target, ast.Name) else self._expression(target)[0]
+
+    def _assign(self, target: ast.expr, value: str, kind: str) -> None:
+        if isinstance(target, ast.Name):
+            self._declare(target.id, kind)
+        self._put(f"{self._place(target)} = {value};")
+
+    def _assign_together(self, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> None:
+        """Several assignments at once: through variables of their own where one value reads what another writes."""
+        written = {target.id for target in targets if isinstance(target, ast.Name)}
+        read = {node.id for value in values for node in ast.walk(value) if isinstance(node, ast.Name)}
+        into_arrays = any(isinstance(target, ast.Subscript) for target in targets)
+        from_arrays = any(isinstance(node, ast.Subscript) for value in values for node in ast.walk(value))
+        found = [self._expression(value) for value in values]
+        if written & read or (into_arrays and from_arrays):
+            for place, (text, kind) in enumerate(found):
+                self.spares += 1
+                spare = f"spare{self.spares}_"
+                self._declare(spare, kind)
+                self._put(f"{spare} = {text};")
+                found[place] = (spare, kind)
+        for target, (text, kind) in zip(targets, found, strict=True):
+            self._assign(target, text, kind)
+
+    # -- expressions: text and kind --------------------------------------------------------------------------------
+
+    def _expression(self, node: ast.expr) -> tuple[str, str]:
+        match node:
+            case ast.Constant(value=bool() as value):
+                return str(int(value)), "i1"
+            case ast.Constant(value=int() as value):
+                return str(value), "i64"
+            case ast.Constant(value=float() as value):
+                return c_number(value), "double"
+            case ast.Name(id=name) if name in self.kinds:
+                return name, self.kinds[name]
+            case ast.Name() | ast.Attribute():
+                return self._constant(node)
+            case ast.Subscript(value=value, slice=index):
+                text, kind = self._expression(value)
+                return f"{text}[{self._expression(index)[0]}]", _ELEMENT[kind]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                text, kind = self._operand(operand)
+                return f"-{text}", kind
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return f"!{self._operand(operand)[0]}", "i1"
+            case ast.BoolOp(op=op, values=values):
+                sign = " && " if isinstance(op, ast.And) else " || "
+                return sign.join(self._operand(value)[0] for value in values), "i1"
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return f"{self._operand(left)[0]} {_OPERATORS[type(op)]} {self._operand(right)[0]}", "i1"
+            case ast.BinOp(op=ast.Pow(), left=left, right=ast.Constant(value=2)):
+                text = self._operand(left)[0]
+                return f"{text} * {text}", "double"
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._arithmetic(left, op, right)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                (first, kind), (second, _) = self._operand(body), self._operand(orelse)
+                return f"{self._operand(test)[0]} ? {first} : {second}", kind
+            case ast.Call():
+                return self._call(node)
+        raise TypeError(f"{self.signature.name}: cannot translate {ast.unparse(node)}")
+
+    def _operand(self, node: ast.expr) -> tuple[str, str]:
+        """An expression that can stand inside another: in parentheses unless it is one word."""
+        text, kind = self._expression(node)
+        simple = isinstance(node, (ast.Name, ast.Subscript, ast.Attribute, ast.Constant))
+        simple = simple or (isinstance(node, ast.Call) and "?" not in text)
+        return (text, kind) if simple and not text.startswith("-") else (f"({text})", kind)
+
+    def _arithmetic(self, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[str, str]:
+        (first, kind), (second, other) = self._operand(left), self._operand(right)
+        if isinstance(op, ast.Div):
+            if "double" not in (kind, other):
+                first = f"(double){first}"
+            return f"{first} / {second}", "double"
+        result = kind if kind in _ELEMENT else "double" if "double" in (kind, other) else "i64"
+        return f"{first} {_OPERATORS[type(op)]} {second}", result
+
+    def _constant(self, node: ast.expr) -> tuple[str, str]:
+        value = resolved(node, self.function.__globals__)
+        if isinstance(value, int):
+            return str(int(value)), "i64"
+        if isinstance(value, float):
+            return c_number(value), "double"
+        raise TypeError(f"{self.signature.name}: `{ast.unparse(node)}` is no number")
+
+    def _call(self, node: ast.Call) -> tuple[str, str]:
+        name = ast.unparse(node.func).split(".")[-1]
+        found = [self._expression(argument) for argument in node.args]
+        texts = [text for text, _ in found]
+        match name:
+            case "abs":
+                return f"fabs({texts[0]})", "double"
+            case "sqrt" | "pow" | "nextafter":
+                return f"{name}({', '.join(texts)})", "double"
+            case "float":
+                return f"(double)({texts[0]})", "double"
+            case "min" | "max":
+                first, second = (self._operand(argument)[0] for argument in node.args)
+                relation = "<" if name == "min" else ">"
+                kind = "double" if any(kind == "double" for _, kind in found) else "i64"
+                return f"{second} {relation} {first} ? {second} : {first}", kind
+        function = resolved(node.func, self.function.__globals__)
+        if not getattr(function, "__native__", False):
+            raise TypeError(f"{self.signature.name}: `{ast.unparse(node.func)}` is not native")
+        self.called.append(function)
+        return f"{name}({', '.join(texts)})", signature_of(function).result
