@@ -299,7 +299,8 @@ def _power(base: Any, exponent: sympy.Expr, nodes: dict[sympy.Basic, Any]) -> An
             return root * _power(base, sympy.Integer((exponent.p - 1) // 2), nodes) if exponent.p > 1 else root
         if exponent.is_Integer and exponent < 32:
             return _integer_power(base, int(exponent))
-    return ca.power(base, nodes.get(exponent) if exponent in nodes else ca.SX(float(exponent)))
+    power: Any = nodes[exponent] if exponent in nodes else ca.SX(float(exponent))
+    return ca.power(base, power)
 
 
 def _integer_power(base: Any, exponent: int) -> Any:

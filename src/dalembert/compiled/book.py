@@ -44,6 +44,8 @@ class Book:
         The book itself.
     arrays : dict of arrays
         The working arrays by place, kept alive here.
+    callbacks : list
+        What native code calls back through an address in the book, kept alive here.
     """
 
     def __init__(self, kernel: Any, parameters: Any, size: int = native.FIRST_FREE) -> None:
@@ -51,25 +53,31 @@ class Book:
         self.parameters = np.ascontiguousarray(parameters, dtype=float)
         self.entries = np.zeros(size, np.int64)
         self.arrays: dict[int, Any] = {}
-        ns, n, m, k = kernel.n_state, kernel.n, kernel.m, kernel.k
-        count = max(m, k)
+        self.callbacks: list[Any] = []
+        ns, n, m = kernel.n_state, kernel.n, kernel.m
+        position, velocity = (int(projection.rows.shape[1]) for projection in (kernel.graph.position, kernel.graph.velocity))
+        widest, count = max(n, position, velocity), max(m, kernel.n_positions, kernel.n_velocities)
         for place, value in (
             (native.STATE, ns),
             (native.UNKNOWNS, n),
             (native.ROWS, m),
-            (native.POSITIONS, k),
+            (native.POSITIONS, kernel.n_positions),
+            (native.VELOCITIES, kernel.n_velocities),
+            (native.POSITION_UNKNOWNS, position),
+            (native.VELOCITY_UNKNOWNS, velocity),
             (native.DEFINITE, int(kernel.equations.is_definite)),
             (native.GAUGE, int(kernel.equations.has_gauge)),
             (native.FREE_INPUTS, len(kernel.free_inputs)),
         ):
             self.entries[place] = value
-        blocks, parts = n * n + n + m * n + m, 2 * count + count * n + n * n + ns * n + count + n
+        blocks = n * n + n + m * n + m
+        parts = 2 * count + count * widest + widest * widest + ns * widest + count + widest
         self.hold(native.TIME, np.zeros(1))
         self.hold(native.PARAMETERS, self.parameters)
         self.hold(native.INPUT_VALUES, np.zeros(max(1, len(kernel.free_inputs))))
-        self.hold(native.SOLUTION, np.zeros(n + count + 1))
-        self.hold(native.WORK, np.zeros(max(blocks, parts) + work_size(n, count)))
-        self.hold(native.ORDER, np.zeros(order_size(n, count), np.int64))
+        self.hold(native.SOLUTION, np.zeros(widest + count + 1))
+        self.hold(native.WORK, np.zeros(max(blocks, parts) + work_size(widest, count)))
+        self.hold(native.ORDER, np.zeros(order_size(widest, count), np.int64))
         self.hold(native.INFO, np.zeros(4))
         self.hold(native.OUT, np.zeros(ns + 2 * count + 2))
         if kernel.has_fast:
@@ -97,17 +105,19 @@ class Book:
         """Compile what projection needs."""
         kernel = self.kernel
         if kernel.solved is not None:
-            if kernel.k:
+            if kernel.n_positions:
                 self.entries[native.POSITION_STEP] = kernel.address("position_step")
-            if kernel.m:
+            if kernel.n_velocities:
                 self.entries[native.VELOCITY_STEP] = kernel.address("velocity_step")
-        elif kernel.m:
+        elif kernel.is_constrained:
             self.complete()
 
     def complete(self) -> None:
         """Compile the programs that the Gauss solve needs."""
         for place, name in _ROBUST.items():
-            if place in (native.POSITION_PARTS, native.VELOCITY_PARTS) and not self.kernel.m:
+            if place == native.POSITION_PARTS and not self.kernel.n_positions:
+                continue
+            if place == native.VELOCITY_PARTS and not self.kernel.n_velocities:
                 continue
             self.entries[place] = self.kernel.address(name)
 

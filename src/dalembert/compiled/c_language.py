@@ -152,9 +152,9 @@ class _Writer:
 
     def _for(self, node: ast.For) -> None:
         assert isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
-        bounds = [self._expression(argument)[0] for argument in node.iter.args]
+        bounds = [self._operand(argument)[0] for argument in node.iter.args]
         first, last = ("0", bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
-        stride = int(bounds[2]) if len(bounds) > 2 else 1
+        stride = int(bounds[2].strip("()")) if len(bounds) > 2 else 1
         name = node.target.id
         self._declare(name, "i64")
         relation = "<" if stride > 0 else ">"
@@ -229,8 +229,7 @@ class _Writer:
     def _operand(self, node: ast.expr) -> tuple[str, str]:
         """An expression that can stand inside another: in parentheses unless it is one word."""
         text, kind = self._expression(node)
-        simple = isinstance(node, (ast.Name, ast.Subscript, ast.Attribute, ast.Constant))
-        simple = simple or (isinstance(node, ast.Call) and "?" not in text)
+        simple = isinstance(node, (ast.Name, ast.Subscript, ast.Attribute, ast.Constant, ast.Call))
         return (text, kind) if simple and not text.startswith("-") else (f"({text})", kind)
 
     def _arithmetic(self, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[str, str]:
@@ -265,7 +264,7 @@ class _Writer:
                 first, second = (self._operand(argument)[0] for argument in node.args)
                 relation = "<" if name == "min" else ">"
                 kind = "double" if any(kind == "double" for _, kind in found) else "i64"
-                return f"{second} {relation} {first} ? {second} : {first}", kind
+                return f"({second} {relation} {first} ? {second} : {first})", kind
         function = resolved(node.func, self.function.__globals__)
         if not getattr(function, "__native__", False):
             raise TypeError(f"{self.signature.name}: `{ast.unparse(node.func)}` is not native")

@@ -69,7 +69,8 @@ class Kernel:
         self.n_state = len(equations.state)
         self.n = len(equations.unknowns)
         self.m = len(equations.row_names)
-        self.k = int(self.graph.position.residual.numel())
+        self.n_positions = int(self.graph.position.residual.numel())
+        self.n_velocities = int(self.graph.velocity.residual.numel())
         self._libraries: list[NativeLibrary] = []
         self._addresses: dict[str, int] = {}
         self._programs: dict[str, Program] = {}
@@ -179,27 +180,26 @@ class Kernel:
 
     def _step_program(self, name: str, projection: Any) -> Program:
         g, k = self.graph, projection.residual.numel()
-        dual = None
-        if g.free is not None and g.dual_rows is not None and name == "velocity_step":
-            dual = g.dual_rows
-        augment = self.solved is not None and g.free is None and not self._metric_is_regular
+        metric = g.metric if projection.metric is None else projection.metric
+        n = metric.shape[0]
+        known = g.dual_rows is not None and name == "velocity_step" and projection.metric is None
         solution = unrolled_solve(
-            g.metric,
-            ca.SX(self.n, 1),
+            metric,
+            ca.SX(n, 1),
             projection.rows,
             -projection.residual,
-            free=None if dual is None else ca.SX(self.n, 1),
-            dual_rows=dual,
-            augment=augment,
+            free=ca.SX(n, 1) if known else None,
+            dual_rows=g.dual_rows if known else None,
+            augment=not known and not self._is_regular(metric),
         )
         scale = ca.sum2(ca.fabs(projection.rows)) if k else ca.SX(0, 1)
-        return straight_line(name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health])
-
-    @cached_property
-    def _metric_is_regular(self) -> bool:
-        return self._is_generically_healthy(
-            unrolled_solve(self.graph.metric, self.graph.force, ca.SX(0, self.n), ca.SX(0, 1)).health
+        return straight_line(
+            name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health]
         )
+
+    def _is_regular(self, metric: Any) -> bool:
+        n = metric.shape[0]
+        return self._is_generically_healthy(unrolled_solve(metric, ca.SX(n, 1), ca.SX(0, n), ca.SX(0, 1)).health)
 
     def _build_position_parts(self) -> Program:
         return self._parts_program("position_parts", self.graph.position)
@@ -209,7 +209,8 @@ class Kernel:
 
     def _parts_program(self, name: str, projection: Any) -> Program:
         scale = ca.sum2(ca.fabs(projection.rows)) if projection.residual.numel() else ca.SX(0, 1)
-        parts = [projection.residual, scale, projection.rows.T, self.graph.metric, projection.lift.T]
+        metric = self.graph.metric if projection.metric is None else projection.metric
+        parts = [projection.residual, scale, projection.rows.T, metric, projection.lift.T]
         return straight_line(name, self._inputs(), parts)
 
     @cached_property
@@ -228,8 +229,8 @@ class Kernel:
             "accelerations": g.accelerations,
             "momenta": g.momenta,
             "energy": g.energy,
-            "position residual": g.position.residual,
-            "velocity residual": g.velocity.residual,
+            "position residual": g.residuals[0],
+            "velocity residual": g.residuals[1],
             "multipliers": g.multipliers,
         }
         columns |= {f"reaction {name}": force for name, force in g.reactions.items()}
@@ -286,6 +287,11 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
 """
         )
         return [self.program("dense_blocks"), self.program("rates")], text
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether there is anything to project onto."""
+        return bool(self.n_positions or self.n_velocities)
 
     @property
     def has_fast(self) -> bool:

@@ -40,6 +40,7 @@ def module_text(programs: Sequence[Program]) -> str:
         lines += _function_text(program)
     lines += [f"declare double @{name}(double) #0" for name in (*_INTRINSIC.values(), *_LIBRARY_UNARY)]
     lines += [f"declare double @{name}(double, double) #0" for name in _LIBRARY_BINARY]
+    lines.append("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     lines.append("attributes #0 = { nounwind willreturn memory(none) }")
     lines.append("attributes #1 = { nounwind }")
     return "\n".join(lines)
@@ -61,20 +62,23 @@ def _function_text(program: Program) -> list[str]:
                 if home.get(argument, number) != number:
                     shared.setdefault(argument, len(shared))
     writer = _PieceWriter(program, shared)
+    bodies = [*(writer.body(piece) for piece in pieces), *writer.rest()]
     signature = ", ".join(f"ptr noalias nocapture readonly %{name}" for name in INPUTS)
     signature += ", ptr noalias nocapture %out"
+    if len(bodies) == 1 or len(steps) <= 3 * PIECE and len(bodies) == 2:
+        body = [line for lines in bodies for line in lines]
+        return [f"define void @{program.name}({signature}) #1 {{", *writer.clear(), *body, "ret void", "}"]
     lines: list[str] = []
-    if len(pieces) == 1:
-        lines += [f"define void @{program.name}({signature}) #1 {{", *writer.body(steps), *writer.rest()]
-        return [*lines, "ret void", "}"]
-    for number, piece in enumerate(pieces):
-        lines.append(f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{")
-        lines += [*writer.body(piece), "ret void", "}"]
+    for number, body in enumerate(bodies):
+        lines.append(
+            f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{"
+        )
+        lines += [*body, "ret void", "}"]
     lines.append(f"define void @{program.name}({signature}) #1 {{")
-    lines.append(f"%work = alloca double, i64 {max(1, len(shared))}")
+    lines += [*writer.clear(), f"%work = alloca double, i64 {max(1, len(shared))}"]
     passed = ", ".join(f"ptr %{name}" for name in (*INPUTS, "out", "work"))
-    lines += [f"call void @{program.name}.{number}({passed})" for number in range(len(pieces))]
-    return [*lines, *writer.rest(), "ret void", "}"]
+    lines += [f"call void @{program.name}.{number}({passed})" for number in range(len(bodies))]
+    return [*lines, "ret void", "}"]
 
 
 class _PieceWriter:
@@ -84,15 +88,22 @@ class _PieceWriter:
         self.sources = {step.target: step for step in program.instructions if step.operation in ("input", "constant")}
         self.shared = shared
         self.places: dict[int, list[int]] = {}
-        self.zeros: list[tuple[int, str]] = []
+        self.size = len(program.outputs)
+        self.has_zeros = False
         for place, source in enumerate(program.outputs):
             if place in program.untouched:
                 continue
             if source is None:
-                self.zeros.append((place, "0.0"))
+                self.has_zeros = True
             else:
                 self.places.setdefault(source, []).append(place)
         self.direct = [source for source in self.places if source in self.sources]
+
+    def clear(self) -> list[str]:
+        """Structural zeros, all at once: thousands of single stores would take minutes to compile."""
+        if not self.has_zeros:
+            return []
+        return [f"call void @llvm.memset.p0.i64(ptr %out, i8 0, i64 {8 * self.size}, i1 false)"]
 
     def body(self, steps: Sequence[Instruction]) -> list[str]:
         lines: list[str] = []
@@ -107,17 +118,17 @@ class _PieceWriter:
                 lines += _store(name, "out", place)
         return lines
 
-    def rest(self) -> list[str]:
-        """Outputs that are constants or inputs themselves."""
-        lines: list[str] = []
-        for source in self.direct:
-            value = self._value(source, {}, lines)
-            for place in self.places[source]:
-                lines += _store(value, "out", place)
-        for place, value in self.zeros:
-            lines += _store(value, "out", place)
-        renamed = [line.replace("%v", "%r").replace("%a", "%s") for line in lines]
-        return renamed
+    def rest(self) -> list[list[str]]:
+        """Outputs that are constants or inputs themselves, in bodies of limited length."""
+        bodies: list[list[str]] = []
+        stores = [(source, place) for source in self.direct for place in self.places[source]]
+        for first in range(0, len(stores), PIECE):
+            lines: list[str] = []
+            known: dict[int, str] = {}
+            for source, place in stores[first : first + PIECE]:
+                lines += _store(self._value(source, known, lines), "out", place)
+            bodies.append([line.replace("%v", "%r").replace("%a", "%s") for line in lines])
+        return bodies
 
     def _value(self, number: int, known: dict[int, str], lines: list[str]) -> str:
         name = known.get(number)

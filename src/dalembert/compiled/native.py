@@ -15,11 +15,23 @@ __all__ = ["MISSING", "STUCK", "correction", "evaluate", "is_finite", "observe_p
 # Places in a book: addresses of programs,
 FAST, BLOCKS, RATES, POSITION_STEP, VELOCITY_STEP, POSITION_PARTS, VELOCITY_PARTS, OBSERVE, INPUTS, EVENTS = range(10)
 # sizes,
-STATE, UNKNOWNS, ROWS, POSITIONS, DEFINITE, GAUGE, FREE_INPUTS, OBSERVED = range(10, 18)
+(
+    STATE,
+    UNKNOWNS,
+    ROWS,
+    DEFINITE,
+    GAUGE,
+    FREE_INPUTS,
+    OBSERVED,
+    POSITIONS,
+    VELOCITIES,
+    POSITION_UNKNOWNS,
+    VELOCITY_UNKNOWNS,
+) = range(10, 21)
 # addresses of working arrays.
-TIME, PARAMETERS, INPUT_VALUES, SOLUTION, WORK, ORDER, INFO, OUT = range(18, 26)
+TIME, PARAMETERS, INPUT_VALUES, SOLUTION, WORK, ORDER, INFO, OUT = range(21, 29)
 #: The first place that a run may use for itself.
-FIRST_FREE = 26
+FIRST_FREE = 29
 
 #: Statuses beside those of `constrained_solve`: a program is not compiled yet; a projection does not converge.
 MISSING, STUCK = 8, 9
@@ -109,7 +121,8 @@ def solve_unknowns(book: Integers, y: Reals) -> int:
 @native
 def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> int:
     """One Newton step back to the constraints of a level: out = step (n_state), residual (count), scale (count)."""
-    ns, n = book[STATE], book[UNKNOWNS]
+    ns = book[STATE]
+    n = book[POSITION_UNKNOWNS] if level == 0 else book[VELOCITY_UNKNOWNS]
     step = book[POSITION_STEP] if level == 0 else book[VELOCITY_STEP]
     if step != 0:
         run_program(book, step, y, out)
@@ -167,7 +180,7 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
     out, clock = reals_at(book[OUT]), reals_at(book[TIME])
     clock[0] = time
     for level in range(first, last + 1):
-        count = book[POSITIONS] if level == 0 else book[ROWS]
+        count = book[POSITIONS] if level == 0 else book[VELOCITIES]
         if count == 0:
             continue
         before = INFINITY

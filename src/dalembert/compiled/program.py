@@ -102,5 +102,7 @@ def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip
             arguments = tuple(slots[a] for a in function.instruction_input(k))
             steps.append(Instruction(operation, target, arguments))
         slots[slot] = target
+    zeros = {step.target for step in steps if step.operation == "constant" and step.data == 0.0}
+    results = [None if source in zeros else source for source in results]
     sizes = tuple(block.numel() for block in inputs)
     return Program(name, sizes, tuple(steps), tuple(results), frozenset(skip))

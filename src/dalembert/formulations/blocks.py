@@ -19,7 +19,7 @@ __all__ = ["Blocks", "Projection"]
 
 @dataclass(frozen=True)
 class Projection:
-    """How a state is brought back to its constraints: the least step d in the metric G with rows @ d = -residual.
+    """How a state is brought back to its constraints: the least step d in a metric with rows @ d = -residual.
 
     Attributes
     ----------
@@ -29,11 +29,14 @@ class Projection:
         Its derivative along a step d in the space of the unknowns.
     lift : matrix (n_state x n)
         The change of the state that the step d makes.
+    metric : matrix (n x n) or None
+        The metric of the step; that of the Gauss problem where it is None.
     """
 
     residual: Any
     rows: Any
     lift: Any
+    metric: Any | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,10 @@ class Blocks:
     reactions : mapping of constraint name to column
         The generalised force of each constraint, by coordinate.
     position, velocity : Projection
-        Residuals at position and at velocity level with the steps that remove them.
+        Residuals at position and at velocity level with the steps that remove them. A form whose velocities obey the
+        constraints by construction has none at velocity level.
+    residuals : pair of columns
+        What is left of the holonomic constraints, and of all two-sided ones at velocity level.
     free : column (n x 1) or None
         The unconstrained a, where it is known without solving with G.
     dual_rows : matrix (n x m) or None
@@ -82,6 +88,7 @@ class Blocks:
     reactions: Mapping[str, Any]
     position: Projection
     velocity: Projection
+    residuals: tuple[Any, Any]
     outputs: Mapping[str, Any] = field(default_factory=dict)
     free: Any | None = None
     dual_rows: Any | None = None
@@ -92,10 +99,12 @@ class Blocks:
         def change(item: Any) -> Any:
             if item is None:
                 return None
+            if isinstance(item, tuple):
+                return tuple(change(value) for value in item)
             if isinstance(item, Mapping):
                 return {key: change(value) for key, value in item.items()}
             if isinstance(item, Projection):
-                return Projection(change(item.residual), change(item.rows), change(item.lift))
+                return Projection(change(item.residual), change(item.rows), change(item.lift), change(item.metric))
             return algebra.substitute(item, letters, values)
 
         kept = {"unknowns", "multipliers"}

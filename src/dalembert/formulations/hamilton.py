@@ -119,6 +119,7 @@ def derive_with(system: System, algebra: Any) -> Blocks:
         # A step d of the momenta in the metric H_pp; at position level q moves by H_pp d, which is the kinetic metric.
         position=Projection(level.holonomic, position_rows @ metric, algebra.stack([metric, zero])),
         velocity=Projection(phi, rows, algebra.stack([zero, identity])),
+        residuals=(level.holonomic, phi),
         outputs={name: at_velocities(algebra.vector([value])) for name, value in system.outputs.items()},
         free=free,
         dual_rows=dual,

@@ -91,5 +91,6 @@ def derive_with(system: System, algebra: Any) -> Blocks:
             algebra.stack([frame, algebra.zeros(k, k)]),
         ),
         velocity=Projection(here(full.velocity.residual), rows @ frame, algebra.stack([algebra.zeros(n, k), identity])),
+        residuals=(here(full.residuals[0]), here(full.residuals[1])),
         outputs={name: here(value) for name, value in full.outputs.items()},
     )

@@ -113,6 +113,7 @@ def assemble(
         reactions=reactions(system, algebra, rows, mu),
         position=Projection(level.holonomic, algebra.jacobian(level.holonomic, q), algebra.stack([identity, zero])),
         velocity=Projection(level.residual, rows, algebra.stack([zero, identity])),
+        residuals=(level.holonomic, level.residual),
         outputs=output_expressions(system, algebra, momenta),
     )
 

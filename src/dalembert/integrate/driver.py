@@ -15,6 +15,7 @@ from ..compiled.book import Book
 from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
 from ..compiled.kernel import Kernel, compile_equations
 from ..compiled.trouble import explain
+from ..errors import ModelError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from . import advance as loop
@@ -173,7 +174,7 @@ class Driver:
         self.mode_events = [*(found.event for found in self.found), *self.contacts.events(self.mode)]
         self.run = Run(kernel, task, t, y, self.at, self.at_states, len(self.mode_events))
         entries = self.run.book.entries
-        if task.project and kernel.m:
+        if task.project and kernel.is_constrained:
             self.run.book.prepare_projection()
             entries[loop.PROJECT] = 1
         entries[loop.EXACT_AT] = len(self.at) <= EXACT_TIMES
@@ -189,10 +190,19 @@ class Driver:
         self.steps_y: list[Any] = [np.array([y], dtype=float)]
         status = self.run.book.evaluate(t, self.run.y, self.run.stages[0])
         if status in (SINGULAR, CONTRADICTORY):
+            self.check_inputs()
             raise explain(kernel, status, t, self.run.y, task.parameters, self.run.book.info)
         self.run.clock[loop.H] = step or self._first_step(t)
         if self.mode_events:
             self.run.events_old[:] = self.run.book.events(t, self.run.y, len(self.mode_events))
+
+    def check_inputs(self) -> None:
+        """Raise what an input function raised inside native code."""
+        for callback in self.callbacks.values():
+            if callback.error is not None:
+                raise ModelError(
+                    "An input function failed", seen=repr(callback.error)[:120], remedy="make it return a number"
+                ) from callback.error
 
     def _store_at_start(self, t: float, y: Any) -> int:
         """Store what was asked for at the very beginning of a segment; returns the next place in `at`."""

@@ -9,7 +9,6 @@ import numpy as np
 from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
 from ..compiled.native import STUCK
 from ..compiled.trouble import explain, vanishing
-from ..errors import ModelError
 from . import advance as loop
 from .outcome import Outcome
 
@@ -24,9 +23,7 @@ GROWTH = 1e6
 
 def classify(driver: Any, code: int) -> tuple[Outcome, str]:
     """The outcome of a run that `advance` ended with `code`."""
-    for callback in driver.callbacks.values():
-        if callback.error is not None:
-            raise ModelError("An input function failed", seen=repr(callback.error)[:120]) from callback.error
+    driver.check_inputs()
     run, t = driver.run, driver.run.t
     if code == loop.EXCLUDED:
         return Outcome.CONTRADICTORY, str(_explained(driver, CONTRADICTORY))

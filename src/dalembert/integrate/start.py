@@ -103,7 +103,7 @@ class _Starter:
     # -- positions -----------------------------------------------------------------------------------------------
 
     def _settle_positions(self, y: Any, values: dict[str, float]) -> None:
-        if not self.kernel.k:
+        if not self.kernel.n_positions:
             return
         residual = self.kernel.graph.position.residual
         letters = self.kernel.algebra.vector(self.system.coordinates)
