@@ -33,6 +33,12 @@ _UNARY: dict[type, Callable[[Any], Any]] = {
     sympy.sign: ca.sign,
     sympy.floor: ca.floor,
     sympy.ceiling: ca.ceil,
+    sympy.sec: lambda a: 1 / ca.cos(a),
+    sympy.csc: lambda a: 1 / ca.sin(a),
+    sympy.cot: lambda a: 1 / ca.tan(a),
+    sympy.sech: lambda a: 1 / ca.cosh(a),
+    sympy.csch: lambda a: 1 / ca.sinh(a),
+    sympy.coth: lambda a: 1 / ca.tanh(a),
 }
 
 _COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
@@ -104,7 +110,7 @@ class GraphAlgebra:
                     value = ca.if_else(nodes[pair.args[1]], nodes[pair.args[0]], value)
                 return value
             case sympy.Heaviside():
-                return nodes[node.args[0]] > 0
+                return (nodes[node.args[0]] > 0) + (nodes[node.args[0]] == 0) * nodes[node.args[1]]
             case Relational():
                 return _COMPARISONS[type(node)](nodes[node.args[0]], nodes[node.args[1]])
             case sympy.And() | sympy.Or():
@@ -186,6 +192,17 @@ class GraphAlgebra:
     def solve(self, matrix: Any, right: Any) -> Any:
         lower, pivots = factor(matrix)
         return back_substitute(lower, pivots, right)
+
+    def solve_square(self, matrix: Any, right: Any) -> Any:
+        if matrix.shape[0] == 1:
+            return right / matrix
+        return ca.solve(matrix, right)
+
+    def determinant(self, matrix: Any) -> Any:
+        return ca.det(matrix)
+
+    def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+        return matrix[list(rows), list(columns)]
 
     def substitute(self, block: Any, letters: Any, values: Any) -> Any:
         return ca.substitute(block, letters, ca.densify(values))

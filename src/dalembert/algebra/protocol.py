@@ -50,6 +50,15 @@ class Algebra(Protocol):
     def solve(self, matrix: Any, right: Any) -> Any:
         """X with matrix @ X = right, for a small symmetric regular matrix."""
 
+    def solve_square(self, matrix: Any, right: Any) -> Any:
+        """X with matrix @ X = right, for a small regular matrix that need not be symmetric."""
+
+    def determinant(self, matrix: Any) -> Any:
+        """The determinant of a small matrix."""
+
+    def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+        """The matrix of some rows and columns."""
+
     def substitute(self, block: Any, letters: Any, values: Any) -> Any:
         """The block with a vector of letters replaced by a vector of values."""
 

@@ -50,6 +50,15 @@ class TreeAlgebra:
     def solve(self, matrix: Any, right: Any) -> Any:
         return matrix.LUsolve(right)
 
+    def solve_square(self, matrix: Any, right: Any) -> Any:
+        return matrix.LUsolve(right)
+
+    def determinant(self, matrix: Any) -> Any:
+        return matrix.det(method="berkowitz")
+
+    def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+        return matrix.extract(list(rows), list(columns))
+
     def substitute(self, block: Any, letters: Any, values: Any) -> Any:
         return block.xreplace(dict(zip(letters, values, strict=True)))
 

@@ -1,7 +1,7 @@
 """Native functions (see `language`) as C: the solvers that run inside our native code, for programs of other people.
 
-The translation is literal, so that both have one source. It takes what `language` takes, less the calls of addresses;
-bounds of a loop must not change inside it.
+The translation is literal, so that both have one source. It takes what `language` takes, less the calls of addresses,
+tables, and the division of integers; bounds of a loop must not change inside it.
 
 >>> from dalembert.compiled.language import Reals, native
 >>> @native
@@ -37,7 +37,7 @@ __all__ = ["c_functions", "c_number"]
 _C = {"i64": "long", "double": "double", "i1": "int", "reals": "double *", "integers": "long *", "void": "void"}
 _ELEMENT = {"reals": "double", "integers": "i64"}
 _OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%", ast.FloorDiv: "/",
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
 
@@ -238,6 +238,8 @@ class _Writer:
             if "double" not in (kind, other):
                 first = f"(double){first}"
             return f"{first} / {second}", "double"
+        if type(op) not in _OPERATORS:
+            raise TypeError(f"{self.signature.name}: {type(op).__name__} is not translated to C")
         result = kind if kind in _ELEMENT else "double" if "double" in (kind, other) else "i64"
         return f"{first} {_OPERATORS[type(op)]} {second}", result
 
@@ -255,7 +257,9 @@ class _Writer:
         texts = [text for text, _ in found]
         match name:
             case "abs":
-                return f"fabs({texts[0]})", "double"
+                if found[0][1] == "double":
+                    return f"fabs({texts[0]})", "double"
+                return f"(({texts[0]}) < 0 ? -({texts[0]}) : ({texts[0]}))", "i64"
             case "sqrt" | "pow" | "nextafter":
                 return f"{name}({', '.join(texts)})", "double"
             case "float":

@@ -58,7 +58,7 @@ def interpret(program: Program, inputs: Sequence[Any]) -> Any:
         for step in program.instructions:
             if step.operation == "input":
                 which, place = step.data
-                values.append(np.asarray(inputs[which])[place])
+                values.append(np.asarray(inputs[which], dtype=float)[place])
             elif step.operation == "constant":
                 values.append(step.data)
             else:

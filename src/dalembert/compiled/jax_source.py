@@ -86,9 +86,7 @@ def _program_text(program: Program) -> str:
             lines.append(f"    v{step.target} = {_operation(step, [values[a] for a in step.arguments])}")
     outputs = [f"        {'0.0' if source is None else values[source]}," for source in program.outputs]
     signature = ", ".join(INPUTS)
-    return "\n".join(
-        [f"def _{program.name}({signature}):", *lines, "    return jnp.array([", *outputs, "    ], dtype=float)"]
-    )
+    return "\n".join([f"def _{program.name}({signature}):", *lines, "    return jnp.array([", *outputs, "    ], dtype=float)"])
 
 
 def _operation(step: Instruction, arguments: Sequence[str]) -> str:

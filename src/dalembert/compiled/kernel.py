@@ -193,9 +193,7 @@ class Kernel:
             augment=not known and not self._is_regular(metric),
         )
         scale = ca.sum2(ca.fabs(projection.rows)) if k else ca.SX(0, 1)
-        return straight_line(
-            name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health]
-        )
+        return straight_line(name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health])
 
     def _is_regular(self, metric: Any) -> bool:
         n = metric.shape[0]
@@ -212,6 +210,13 @@ class Kernel:
         metric = self.graph.metric if projection.metric is None else projection.metric
         parts = [projection.residual, scale, projection.rows.T, metric, projection.lift.T]
         return straight_line(name, self._inputs(), parts)
+
+    @property
+    def multiplier_names(self) -> tuple[str, ...]:
+        """The constraints that the observed multipliers belong to."""
+        if self.graph.row_multipliers is None:
+            return tuple(self.equations.row_names)
+        return tuple(constraint.name for constraint in self.equations.system.bilateral)
 
     @cached_property
     def observed(self) -> dict[str, slice]:
@@ -231,13 +236,22 @@ class Kernel:
             "energy": g.energy,
             "position residual": g.residuals[0],
             "velocity residual": g.residuals[1],
-            "multipliers": g.multipliers,
+            "multipliers": g.multipliers if g.row_multipliers is None else g.row_multipliers,
         }
         columns |= {f"reaction {name}": force for name, force in g.reactions.items()}
         columns |= {f"output {name}": value for name, value in g.outputs.items()}
         given = {symbol: value for symbol, value in self.equations.system.inputs.items() if value is not None}
         columns |= {f"input {symbol}": self.lower([value]) for symbol, value in given.items()}
         return columns
+
+    def _build_velocities(self) -> Program:
+        return straight_line("velocities", self._inputs(), [self.graph.velocities])
+
+    def velocities(self, times: Any, states: Any, parameters: Any) -> Any:
+        """q_dot at many states (nt, n_state), as an array (nt, n)."""
+        count, u = len(times), np.zeros((len(self.free_inputs), 1))
+        inputs = (np.asarray(times)[None, :], np.asarray(states).T, np.asarray(parameters)[:, None], u, np.zeros((0, 1)))
+        return interpret(self.program("velocities"), inputs).reshape(-1, count).T
 
     def _build_observe(self) -> Program:
         columns = [ca.densify(ca.vec(ca.SX(column))) for column in self._observed_columns().values()]

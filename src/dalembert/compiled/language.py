@@ -102,8 +102,6 @@ _ARITHMETIC = {
     ast.Add: ("add nsw", "fadd"),
     ast.Sub: ("sub nsw", "fsub"),
     ast.Mult: ("mul nsw", "fmul"),
-    ast.FloorDiv: ("sdiv", ""),
-    ast.Mod: ("srem", ""),
 }
 
 
@@ -153,10 +151,13 @@ class NativeModule:
 def module_text(entries: Sequence[Callable[..., Any]]) -> str:
     """LLVM assembly of functions and all native functions that they call."""
     done: dict[str, str] = {}
+    owners: dict[str, Callable[..., Any]] = {}
     tables: dict[str, Any] = {}
     pending = list(entries)
     while pending:
         function = pending.pop()
+        if owners.setdefault(function.__name__, function) is not function:
+            raise TypeError(f"two native functions are called `{function.__name__}`")
         if function.__name__ in done:
             continue
         writer = _FunctionWriter(function, tables, external=function in entries)
@@ -244,11 +245,11 @@ class _FunctionWriter:
 
     def _fresh(self) -> str:
         self.count += 1
-        return f"%x{self.count}"
+        return f"%v.{self.count}"
 
     def _label(self, hint: str) -> str:
         self.count += 1
-        return f"{hint}{self.count}"
+        return f"{hint}.{self.count}"
 
     def _declare(self, name: str, kind: str) -> None:
         known = self.slots.get(name)
@@ -284,9 +285,9 @@ class _FunctionWriter:
                 self._assign(target, self._arithmetic(op, left, self._expression(value)))
             case ast.If():
                 self._if(node)
-            case ast.For():
+            case ast.For(orelse=[]):
                 self._for(node)
-            case ast.While():
+            case ast.While(orelse=[]):
                 self._while(node)
             case ast.Break() | ast.Continue():
                 self.body.append(f"br label %{self.loops[-1][isinstance(node, ast.Continue)]}")
@@ -344,11 +345,14 @@ class _FunctionWriter:
         self._block(after)
 
     def _for(self, node: ast.For) -> None:
-        assert isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
-        arguments = [self._expression(argument) for argument in node.iter.args]
+        if not (isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call) and _is_range(node.iter)):
+            raise TypeError(f"{self.signature.name}: a loop must run over a range, not {ast.unparse(node.iter)}")
+        arguments = [self._converted(self._expression(argument), "i64") for argument in node.iter.args]
         first = arguments[0] if len(arguments) > 1 else Value("0", "i64")
         last = arguments[1] if len(arguments) > 1 else arguments[0]
-        stride = int(arguments[2].text) if len(arguments) > 2 else 1
+        stride = _stated(arguments[2]) if len(arguments) > 2 else 1
+        if not stride:
+            raise TypeError(f"{self.signature.name}: the stride of a range must be a constant other than 0")
         name = node.target.id
         self._declare(name, "i64")
         self._declare(f"{name}.next", "i64")
@@ -422,10 +426,12 @@ class _FunctionWriter:
         raise TypeError(f"{self.signature.name}: cannot translate {ast.unparse(node)}")
 
     def _negative(self, value: Value) -> Value:
-        if value.kind != "i64":
+        if value.kind == "double":
             return self._emit(f"fneg double {value.text}", "double")
-        if value.text.lstrip("-").isdigit():
-            return Value(str(-int(value.text)), "i64")
+        value = self._converted(value, "i64")
+        known = _stated(value)
+        if known is not None:
+            return Value(str(-known), "i64")
         return self._emit(f"sub nsw i64 0, {value.text}", "i64")
 
     def _global(self, node: ast.expr) -> Value:
@@ -437,8 +443,8 @@ class _FunctionWriter:
         if isinstance(value, (float, np.floating)):
             return Value(float_text(float(value)), "double")
         if isinstance(value, np.ndarray):
-            name = f"table.{ast.unparse(node)}"
-            self.tables[name] = value
+            names = (f"table.{ast.unparse(node)}.{k}" for k in range(len(self.tables) + 1))
+            name = next(name for name in names if self.tables.setdefault(name, value) is value)
             return Value(f"@{name}", "reals")
         raise TypeError(f"{self.signature.name}: `{ast.unparse(node)}` is no constant")
 
@@ -448,11 +454,13 @@ class _FunctionWriter:
         index = node.slice
         if isinstance(index, ast.Tuple):
             table = self.tables[base.text.lstrip("@")]
-            row, column = (self._expression(part) for part in index.elts)
+            row, column = (self._converted(self._expression(part), "i64") for part in index.elts)
             scaled = self._emit(f"mul nsw i64 {row.text}, {table.shape[1]}", "i64")
             place = self._emit(f"add nsw i64 {scaled.text}, {column.text}", "i64")
         else:
-            place = self._expression(index)
+            place = self._converted(self._expression(index), "i64")
+        if base.kind not in _ELEMENT:
+            raise TypeError(f"{self.signature.name}: {ast.unparse(node.value)} is no array")
         element = _ELEMENT[base.kind]
         address = self._emit(f"getelementptr inbounds {element}, ptr {base.text}, i64 {place.text}", base.kind)
         return address.text, element
@@ -461,7 +469,7 @@ class _FunctionWriter:
         if value.kind == kind:
             return value
         if value.kind == "i64" and kind == "double":
-            if value.text.lstrip("-").isdigit():
+            if _stated(value) is not None:
                 return Value(float_text(float(value.text)), "double")
             return self._emit(f"sitofp i64 {value.text} to double", "double")
         if value.kind == "i1" and kind == "i64":
@@ -476,16 +484,34 @@ class _FunctionWriter:
 
     def _arithmetic(self, op: ast.operator, left: Value, right: Value) -> Value:
         if left.kind in _ELEMENT and isinstance(op, ast.Add):
-            text = f"getelementptr inbounds {_ELEMENT[left.kind]}, ptr {left.text}, i64 {right.text}"
-            return self._emit(text, left.kind)
+            places = self._converted(right, "i64").text
+            return self._emit(f"getelementptr inbounds {_ELEMENT[left.kind]}, ptr {left.text}, i64 {places}", left.kind)
         if isinstance(op, ast.Div):
             left, right = self._converted(left, "double"), self._converted(right, "double")
             return self._emit(f"fdiv double {left.text}, {right.text}", "double")
         left, right = self._together(left, right)
+        if isinstance(op, ast.FloorDiv | ast.Mod) and left.kind == "i64":
+            return self._floored(op, left, right)
+        if type(op) not in _ARITHMETIC:
+            raise TypeError(f"{self.signature.name}: {type(op).__name__} of {left.kind} is not in the language")
         whole, real = _ARITHMETIC[type(op)]
         if left.kind == "i64":
             return self._emit(f"{whole} i64 {left.text}, {right.text}", "i64")
         return self._emit(f"{real} contract double {left.text}, {right.text}", "double")
+
+    def _floored(self, op: ast.operator, left: Value, right: Value) -> Value:
+        """Quotient and remainder as in Python: the quotient is rounded down, the remainder has the divisor's sign."""
+        rest = self._emit(f"srem i64 {left.text}, {right.text}", "i64")
+        mixed = self._emit(f"xor i64 {rest.text}, {right.text}", "i64")
+        apart = self._emit(f"icmp slt i64 {mixed.text}, 0", "i1")
+        broken = self._emit(f"icmp ne i64 {rest.text}, 0", "i1")
+        down = self._emit(f"and i1 {apart.text}, {broken.text}", "i1")
+        if isinstance(op, ast.Mod):
+            added = self._emit(f"select i1 {down.text}, i64 {right.text}, i64 0", "i64")
+            return self._emit(f"add nsw i64 {rest.text}, {added.text}", "i64")
+        quotient = self._emit(f"sdiv i64 {left.text}, {right.text}", "i64")
+        one = self._emit(f"zext i1 {down.text} to i64", "i64")
+        return self._emit(f"sub nsw i64 {quotient.text}, {one.text}", "i64")
 
     def _power(self, base: ast.expr, exponent: ast.expr) -> Value:
         value = self._converted(self._expression(base), "double")
@@ -496,6 +522,8 @@ class _FunctionWriter:
 
     def _comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
         left, right = self._together(left, right)
+        if type(op) not in _COMPARE:
+            raise TypeError(f"{self.signature.name}: {type(op).__name__} is not in the language")
         whole, real = _COMPARE[type(op)]
         if left.kind == "i64":
             return self._emit(f"icmp {whole} i64 {left.text}, {right.text}", "i1")
@@ -520,8 +548,15 @@ class _FunctionWriter:
 
     def _call(self, node: ast.Call) -> Value:
         name = ast.unparse(node.func).split(".")[-1]
+        if node.keywords:
+            raise TypeError(f"{self.signature.name}: {ast.unparse(node)} must pass its arguments by place")
         arguments = [self._expression(argument) for argument in node.args]
         match name:
+            case "abs" if arguments[0].kind != "double":
+                value = self._converted(arguments[0], "i64")
+                below = self._comparison(ast.Lt(), value, Value("0", "i64"))
+                minus = self._emit(f"sub nsw i64 0, {value.text}", "i64")
+                return self._emit(f"select i1 {below.text}, i64 {minus.text}, i64 {value.text}", "i64")
             case "abs":
                 return self._emit(f"call double @llvm.fabs.f64(double {arguments[0].text})", "double")
             case "min" | "max":
@@ -560,9 +595,20 @@ class _FunctionWriter:
         return self._emit(text, signature.result)
 
 
+def _stated(value: Value) -> int | None:
+    """The integer that an operand states, or None where it is computed."""
+    return int(value.text) if value.text.lstrip("-").isdigit() else None
+
+
+def _is_range(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "range" and 1 <= len(call.args) <= 3
+
+
 def resolved(node: ast.expr, names: dict[str, Any]) -> Any:
     """What a dotted name stands for in the module of a native function."""
     if isinstance(node, ast.Name):
+        if node.id not in names:
+            raise TypeError(f"`{node.id}` is not known to native code")
         return names[node.id]
     assert isinstance(node, ast.Attribute)
     return getattr(resolved(node.value, names), node.attr)

@@ -70,9 +70,7 @@ def _function_text(program: Program) -> list[str]:
         return [f"define void @{program.name}({signature}) #1 {{", *writer.clear(), *body, "ret void", "}"]
     lines: list[str] = []
     for number, body in enumerate(bodies):
-        lines.append(
-            f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{"
-        )
+        lines.append(f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{")
         lines += [*body, "ret void", "}"]
     lines.append(f"define void @{program.name}({signature}) #1 {{")
     lines += [*writer.clear(), f"%work = alloca double, i64 {max(1, len(shared))}"]

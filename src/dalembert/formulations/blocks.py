@@ -68,6 +68,10 @@ class Blocks:
         constraints by construction has none at velocity level.
     residuals : pair of columns
         What is left of the holonomic constraints, and of all two-sided ones at velocity level.
+    row_multipliers : column or None
+        Multipliers of the constraints in a form that has no rows, read off the equations it does not solve.
+    chart_quality : scalar or None
+        How far the choice of independent velocities is from degenerating: 1 is best, 0 is the end.
     free : column (n x 1) or None
         The unconstrained a, where it is known without solving with G.
     dual_rows : matrix (n x m) or None
@@ -90,6 +94,8 @@ class Blocks:
     velocity: Projection
     residuals: tuple[Any, Any]
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    row_multipliers: Any | None = None
+    chart_quality: Any | None = None
     free: Any | None = None
     dual_rows: Any | None = None
 

@@ -38,6 +38,11 @@ class Equations:
         Whether G is positive (semi)definite; a vakonomic one may be indefinite.
     has_gauge : bool
         Whether z may be undetermined although the motion is not (dependent speeds).
+    start_form : str or None
+        The form in which a start is made consistent, where the state of this one cannot even say that it is not.
+    rechoose : callable or None
+        The same form with its independent velocities chosen again, near a state (a mapping of names to values) or by their
+        names, for forms that make such a choice.
     """
 
     system: System
@@ -49,6 +54,8 @@ class Equations:
     derivation: Callable[[Any], Blocks] = field(repr=False, compare=False)
     is_definite: bool = True
     has_gauge: bool = False
+    start_form: str | None = None
+    rechoose: Callable[[Any], Equations] | None = field(default=None, repr=False, compare=False)
 
     def blocks(self, algebra: Any) -> Blocks:
         """The blocks in an algebra, with the inputs that the system gives as expressions put in."""

@@ -6,7 +6,19 @@ from types import ModuleType
 
 from ..errors import FormError, ModelError, nearest
 from ..model.system import System
-from . import hamilton, implicit_lagrangian, lagrange, vakonomic
+from . import (
+    chaplygin,
+    constrained_lagrangian,
+    gibbs_appell,
+    hamel,
+    hamilton,
+    implicit_lagrangian,
+    kane,
+    lagrange,
+    maggi,
+    vakonomic,
+    voronets,
+)
 from .equations import Equations
 
 __all__ = ["applicability", "default_form", "derive", "forms"]
@@ -14,6 +26,13 @@ __all__ = ["applicability", "default_form", "derive", "forms"]
 _FORMS: dict[str, ModuleType] = {
     "lagrange": lagrange,
     "hamilton": hamilton,
+    "maggi": maggi,
+    "voronets": voronets,
+    "chaplygin": chaplygin,
+    "constrained-lagrangian": constrained_lagrangian,
+    "hamel": hamel,
+    "gibbs-appell": gibbs_appell,
+    "kane": kane,
     "implicit-lagrangian": implicit_lagrangian,
     "vakonomic": vakonomic,
 }

@@ -8,7 +8,6 @@ sign, because it cannot pull.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
@@ -16,7 +15,6 @@ import numpy as np
 import sympy
 
 from ..compiled.constrained_solve import solve
-from ..compiled.program import Program, straight_line
 from ..compiled.unrolled import unrolled_solve
 from ..errors import DalembertError, StartError
 from ..model.forces import rate
@@ -50,16 +48,16 @@ class Contacts:
             for name, c in self.constraints.items()
         ]
 
-    def event_program(self, kernel: Any, expressions: Sequence[sympy.Expr], mode: tuple[str, ...]) -> Program:
-        """The native program of the user's events and of the contacts."""
-        columns = [kernel.lower(list(expressions))] if expressions else []
+    def event_columns(self, kernel: Any, mode: tuple[str, ...]) -> list[Any]:
+        """The events of the contacts as functions of the state."""
+        columns = []
         multipliers: Any = self._multipliers(kernel) if mode else None
         for name, constraint in self.constraints.items():
             if name in mode:
                 columns.append(multipliers[kernel.equations.row_names.index(name)])
             else:
                 columns.append(kernel.lower([constraint.expression]))
-        return straight_line("events", kernel._inputs(), columns)
+        return columns
 
     @staticmethod
     def _multipliers(kernel: Any) -> Any:

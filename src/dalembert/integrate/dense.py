@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from .motion import shown_states
 from .run import native_functions
 
 __all__ = ["dense_states"]
@@ -16,7 +17,7 @@ def dense_states(motion: Any, t: Any) -> Any:
     """States (n_state, ...) of a motion at any times inside it."""
     times = np.asarray(t, dtype=float)
     flat = times.ravel()
-    result = np.empty((flat.size, motion.y.shape[0]))
+    result = np.empty((flat.size, len(motion.state)))
     ends = [segment.step_t[k] for segment in motion.segments for k in (0, -1)]
     low, high = min(ends), max(ends)
     slack = 1e-12 * max(1.0, abs(high - low))
@@ -32,7 +33,10 @@ def dense_states(motion: Any, t: Any) -> Any:
         here = ~done & (sign * flat >= sign * segment.step_t[0])
         if segment is motion.segments[0]:
             here = ~done
-        _Interpolator(segment, sign).fill(flat, np.flatnonzero(here), result)
+        places = np.flatnonzero(here)
+        local = np.empty((flat.size, segment.step_y.shape[1]))
+        _Interpolator(segment, sign).fill(flat, places, local)
+        result[places] = shown_states(segment.book, flat[places], local[places])
         done |= here
     return np.moveaxis(result.reshape((*times.shape, -1)), -1, 0)
 

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import casadi as ca
 import numpy as np
+import sympy
 
 from ..compiled import native
 from ..compiled.book import Book
 from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
 from ..compiled.kernel import Kernel, compile_equations
+from ..compiled.program import Program, straight_line
 from ..compiled.trouble import explain
-from ..errors import ModelError
+from ..errors import FormError, ModelError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from . import advance as loop
@@ -23,10 +26,10 @@ from .contact import Contacts
 from .endings import classify, crawling
 from .events import Event, find_root
 from .inputs import InputCallback
-from .motion import Motion, Segment
+from .motion import Motion, Segment, shown_states
 from .outcome import Outcome
 from .run import Run
-from .start import consistent_start
+from .start import Start, consistent_start, state_with_velocities
 
 __all__ = ["Driver", "kernel_of"]
 
@@ -43,6 +46,20 @@ def kernel_of(equations: Equations, parameters: Sequence[Any]) -> Kernel:
         kept = compile_equations(equations, parameters=parameters)
         object.__setattr__(equations, "_kernel", kept)
     return kept  # type: ignore[no-any-return]
+
+
+#: The name of the event that asks for another choice of independent velocities.
+CHART = "independent velocities"
+#: Qualities of such a choice at which it is looked at again.
+THRESHOLDS = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)
+ZERO = sympy.Integer(0)
+
+
+def reported_letters(equations: Equations) -> tuple[sympy.Symbol, ...]:
+    """The letters of a motion's state: all velocities, also where the form keeps only the independent ones."""
+    if equations.rechoose is None:
+        return equations.state
+    return (*equations.system.coordinates, *equations.system.velocities)
 
 
 @dataclass
@@ -71,7 +88,10 @@ class Driver:
         order = np.argsort(times, kind="stable")
         self.at_order = order[::-1] if task.span[1] < task.span[0] else order
         self.at = np.ascontiguousarray(times[self.at_order])
-        self.at_states = np.full((len(self.at), len(task.equations.state)), np.nan)
+        self.letters = reported_letters(task.equations)
+        self.at_states = np.full((len(self.at), len(self.letters)), np.nan)
+        self.threshold: float | None = None
+        self.switches: list[tuple[float, str]] = []
         self.at_segment = np.zeros(len(self.at), np.int64)
 
     # -- the run -------------------------------------------------------------------------------------------------
@@ -81,9 +101,7 @@ class Driver:
         task = self.task
         self.mode: tuple[str, ...] = ()
         self.kernel = self.kernel_for(())
-        start = consistent_start(
-            Book(self.kernel, task.parameters), task.span[0], task.start, task.parameters, task.project_start
-        )
+        start = self._start()
         self.start_state = start.state.copy()
         self.report += start.report
         self.contacts.check_start(self, start.state, task.span[0])
@@ -97,6 +115,77 @@ class Driver:
             message = f"Interrupted at t = {self.run.t:.9g}; what was computed is kept."
         self._close_segment()
         return self._motion(outcome, message)
+
+    def _start(self) -> Start:
+        """A consistent start, found in another form where this one has no words for an inconsistent one."""
+        task, equations = self.task, self.task.equations
+        t, p = task.span[0], task.parameters
+        if equations.start_form is None:
+            return consistent_start(Book(self.kernel, p), t, task.start, p, task.project_start)
+        system = equations.system.touching(()) if self.contacts else equations.system
+        other = kernel_of(derive(system, equations.start_form), equations.system.parameters)
+        found = consistent_start(Book(other, p), t, task.start, p, task.project_start)
+        n = len(equations.system.coordinates)
+        if equations.rechoose is not None:
+            self._choose_chart(t, found.state[: 2 * n])
+            return Start(self._chart_state(found.state[: 2 * n]), found.report)
+        return Start(state_with_velocities(self.kernel, t, found.state[:n], found.state[n : 2 * n], p), found.report)
+
+    # -- choices of independent velocities -----------------------------------------------------------------------
+
+    def _choose_chart(self, t: float, full: Any) -> bool:
+        """Choose the independent velocities anew at a state (q, q_dot); whether another choice came out."""
+        current = self.equations_for(self.mode)
+        assert current.rechoose is not None
+        names = [symbol.name for symbol in (*current.system.coordinates, *current.system.velocities)]
+        values = dict(zip(names, full, strict=True)) | {"t": t}
+        values |= {s.name: v for s, v in zip(self.task.equations.system.parameters, self.task.parameters, strict=True)}
+        try:
+            better = current.rechoose(values)
+        except FormError:
+            better = current
+        changed = better.state != current.state
+        if changed:
+            self.modes[self.mode] = better
+        self.kernel = self.kernel_for(self.mode)
+        self.threshold = self._next_threshold(t, self._chart_state(full), changed)
+        return changed
+
+    def _next_threshold(self, t: float, y: Any, changed: bool) -> float | None:
+        """The quality below which the choice is looked at again: well below what it is now, in fixed steps."""
+        quality = float(self._number(self.kernel.graph.chart_quality, t, y))
+        ceiling = quality / 2 if changed or self.threshold is None else min(quality, self.threshold) / 2
+        return next((value for value in THRESHOLDS if value < ceiling), None)
+
+    def _chart_state(self, full: Any) -> Any:
+        """The state of the current mode at (q, q_dot)."""
+        names = [symbol.name for symbol in self.letters]
+        return np.array([full[names.index(symbol.name)] for symbol in self.equations_for(self.mode).state])
+
+    def _number(self, expression: Any, t: float, y: Any) -> Any:
+        function = ca.Function("number", self.kernel._inputs(), [expression])
+        return function(t, y, self.task.parameters, np.zeros(len(self.kernel.free_inputs)), np.zeros(0))
+
+    def _switch_chart(self, t: float, y: Any) -> tuple[Outcome, str] | None:
+        """Go on with better independent velocities; the end where the form has none."""
+        full, step = self._shown(t, y), float(self.run.clock[loop.H])
+        changed = self._choose_chart(t, full)
+        if self.threshold is None:
+            self.threshold = THRESHOLDS[-1]
+            form = self.task.equations.form
+            return (
+                Outcome.SINGULAR,
+                f'The motion became singular at t = {t:.9g}: the form "{form}" has no independent velocities there. '
+                'Use the form "lagrange".',
+            )
+        self._close_segment()
+        if changed:
+            chosen = ", ".join(s.name for s in self.kernel.equations.state[len(self.kernel.equations.system.coordinates) :])
+            self.switches.append((t, f"independent velocities {chosen}"))
+        self._begin(t, self._chart_state(full), abs(step))
+        return None
+
+    # -- the loop ------------------------------------------------------------------------------------------------
 
     def _loop(self) -> tuple[Outcome, str]:
         budget, slow_steps = 64, 0
@@ -152,14 +241,18 @@ class Driver:
 
     # -- modes ---------------------------------------------------------------------------------------------------
 
-    def kernel_for(self, mode: tuple[str, ...]) -> Kernel:
-        """The kernel with some one-sided constraints closed."""
+    def equations_for(self, mode: tuple[str, ...]) -> Equations:
+        """The equations with some one-sided constraints closed."""
         if mode not in self.modes:
             equations = self.task.equations
             if self.contacts:
                 equations = derive(equations.system.touching(mode), equations.form)
             self.modes[mode] = equations
-        return kernel_of(self.modes[mode], self.task.equations.system.parameters)
+        return self.modes[mode]
+
+    def kernel_for(self, mode: tuple[str, ...]) -> Kernel:
+        """The kernel of a mode."""
+        return kernel_of(self.equations_for(mode), self.task.equations.system.parameters)
 
     def switch(self, mode: tuple[str, ...], t: float, y: Any, step: float | None = None) -> None:
         """Go on from (t, y) in another mode, or in the same one after a jump."""
@@ -172,7 +265,10 @@ class Driver:
         """Start a segment at (t, y) in the current mode."""
         task, kernel = self.task, self.kernel
         self.mode_events = [*(found.event for found in self.found), *self.contacts.events(self.mode)]
-        self.run = Run(kernel, task, t, y, self.at, self.at_states, len(self.mode_events))
+        if self.threshold is not None:
+            self.mode_events.append(Event(ZERO, -1, True, CHART))
+        states = np.full((len(self.at), kernel.n_state), np.nan)
+        self.run = Run(kernel, task, t, y, self.at, states, len(self.mode_events))
         entries = self.run.book.entries
         if task.project and kernel.is_constrained:
             self.run.book.prepare_projection()
@@ -183,8 +279,7 @@ class Driver:
                 self.callbacks[self.mode] = InputCallback(kernel, task.inputs)
             self.run.book.call_for_inputs(self.callbacks[self.mode])
         if self.mode_events:
-            program = self.contacts.event_program(kernel, [e.expression for e in task.events], self.mode)
-            entries[native.EVENTS] = kernel.load_program(program)
+            entries[native.EVENTS] = kernel.load_program(self._event_program())
         self.segment_at = self.run.counts[loop.NEXT_AT] = self._store_at_start(t, y)
         self.steps_t: list[Any] = [np.array([t])]
         self.steps_y: list[Any] = [np.array([y], dtype=float)]
@@ -196,6 +291,15 @@ class Driver:
         if self.mode_events:
             self.run.events_old[:] = self.run.book.events(t, self.run.y, len(self.mode_events))
 
+    def _event_program(self) -> Program:
+        """The native program of the user's events, of the contacts, and of the choice of independent velocities."""
+        kernel = self.kernel
+        columns = [kernel.lower([event.expression for event in self.task.events])] if self.task.events else []
+        columns += self.contacts.event_columns(kernel, self.mode)
+        if self.threshold is not None:
+            columns.append(kernel.graph.chart_quality - self.threshold)
+        return straight_line("events", kernel._inputs(), columns)
+
     def check_inputs(self) -> None:
         """Raise what an input function raised inside native code."""
         for callback in self.callbacks.values():
@@ -204,6 +308,10 @@ class Driver:
                     "An input function failed", seen=repr(callback.error)[:120], remedy="make it return a number"
                 ) from callback.error
 
+    def _shown(self, t: float, y: Any) -> Any:
+        """A state of the current mode as the motion shows it."""
+        return shown_states(self.run.book, np.array([t]), np.array([y]))[0]
+
     def _store_at_start(self, t: float, y: Any) -> int:
         """Store what was asked for at the very beginning of a segment; returns the next place in `at`."""
         forward = self.task.span[1] >= self.task.span[0]
@@ -211,7 +319,7 @@ class Driver:
         while place < len(self.at) and (self.at[place] < t if forward else self.at[place] > t):
             place += 1
         while place < len(self.at) and self.at[place] == t:
-            self.at_states[place] = y
+            self.at_states[place] = self._shown(t, y)
             self.at_segment[place] = len(self.segments)
             place += 1
         return place
@@ -262,12 +370,14 @@ class Driver:
             t, y = (run.t if elapsed == h else began + elapsed), self._state_after(elapsed)
             if number < len(self.found):
                 self.found[number].times.append(t)
-                self.found[number].states.append(y)
+                self.found[number].states.append(self._shown(t, y))
                 if not event.terminal:
                     continue
                 self._cut(t, y)
                 return Outcome.STOPPED, f"Stopped by the event `{event.name}` at t = {t:.9g}."
             self._cut(t, y)
+            if event.name == CHART:
+                return self._switch_chart(t, y)
             return self.contacts.handle(self, event, t, y)
         run.call("commit")
         return None
@@ -311,8 +421,13 @@ class Driver:
     def _close_segment(self) -> None:
         self._flush()
         counts = self.run.counts
-        self.at_segment[self.segment_at : counts[loop.NEXT_AT]] = len(self.segments)
-        self.segments.append(Segment(self.run.book, self.mode, np.concatenate(self.steps_t), np.concatenate(self.steps_y)))
+        here = slice(self.segment_at, int(counts[loop.NEXT_AT]))
+        self.at_segment[here] = len(self.segments)
+        fresh = self.run.book.arrays[loop.AT_STATES][here]
+        written = ~np.isnan(fresh).any(axis=1)
+        self.at_states[here][written] = shown_states(self.run.book, self.at[here][written], fresh[written])
+        times, states = np.concatenate(self.steps_t), np.concatenate(self.steps_y)
+        self.segments.append(Segment(self.run.book, self.mode, times, states))
         self.reached_at = int(counts[loop.NEXT_AT])
         for key, place in (
             ("steps", loop.ACCEPTED),
@@ -326,7 +441,7 @@ class Driver:
         task = self.task
         if task.at is None:
             t = np.concatenate([s.step_t for s in self.segments])
-            y = np.concatenate([s.step_y for s in self.segments])
+            y = np.concatenate([s.full_y for s in self.segments])
             owner = np.concatenate([np.full(len(s.step_t), k) for k, s in enumerate(self.segments)])
         else:
             place = np.argsort(self.at_order, kind="stable")
@@ -340,8 +455,9 @@ class Driver:
             "form": task.equations.form,
             "rtol": task.rtol,
             "atol": float(np.min(task.atol)),
+            "span": list(task.span),
         }
-        system, names = task.equations.system, [symbol.name for symbol in task.equations.state]
+        system, names = task.equations.system, [symbol.name for symbol in self.letters]
         return Motion(
             equations=task.equations,
             parameters={s.name: float(v) for s, v in zip(system.parameters, task.parameters, strict=True)},
@@ -355,7 +471,9 @@ class Driver:
             t_events=[np.array(found.times) for found in self.found],
             y_events=[_stacked(found.states, len(names)) for found in self.found],
             impacts=tuple(self.contacts.impacts),
-            start=dict(zip(names, (float(v) for v in self.start_state), strict=True)),
+            switches=tuple(self.switches),
+            state=self.letters,
+            start=dict(zip(names, (float(v) for v in self.segments[0].full_y[0]), strict=True)),
             start_report=tuple(self.report),
             statistics=statistics,
             scenario=task.scenario,

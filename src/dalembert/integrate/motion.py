@@ -25,12 +25,35 @@ __all__ = ["Motion", "Reaction", "Residuals", "Segment", "load"]
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of a motion in one mode of contact, with all its steps: step_t (ns + 1,), step_y (ns + 1, n_state)."""
+    """A stretch of a motion in one mode of contact and one choice of independent velocities, with all its steps.
+
+    Attributes
+    ----------
+    step_t : array (steps + 1,)
+    step_y : array (steps + 1, n)
+        States of the form that was integrated.
+    """
 
     book: Any
     mode: tuple[str, ...]
     step_t: Any
     step_y: Any
+
+    @cached_property
+    def full_y(self) -> Any:
+        """The same states as the motion shows them, (steps + 1, n_state)."""
+        return shown_states(self.book, self.step_t, self.step_y)
+
+
+def shown_states(book: Any, times: Any, states: Any) -> Any:
+    """States (nt, n) of a form as a motion shows them: with all velocities where the form keeps only some."""
+    equations = book.kernel.equations
+    if equations.rechoose is None:
+        return states
+    n = len(equations.system.coordinates)
+    if not len(times):
+        return np.zeros((0, 2 * n))
+    return np.hstack([states[:, :n], book.kernel.velocities(times, states, book.parameters)])
 
 
 @dataclass(frozen=True)
@@ -71,6 +94,10 @@ class Motion:
     t_events, y_events : lists of arrays
         Times (k,) and states (k, n_state) of each event.
     impacts : tuple of (time, constraint name)
+    switches : tuple of (time, sentence)
+        Where other independent velocities were chosen.
+    state : tuple of symbols
+        The letters of y: those of the form, with all velocities where it keeps only the independent ones.
     start, start_report : the consistent start that was used, and what was completed or moved for it
     statistics : dict
 
@@ -96,6 +123,8 @@ class Motion:
     t_events: list[Any] = field(default_factory=list)
     y_events: list[Any] = field(default_factory=list)
     impacts: tuple[tuple[float, str], ...] = ()
+    switches: tuple[tuple[float, str], ...] = ()
+    state: tuple[Any, ...] = ()
     start: Mapping[str, float] = field(default_factory=dict)
     start_report: tuple[str, ...] = ()
     statistics: dict[str, Any] = field(default_factory=dict)
@@ -136,7 +165,7 @@ class Motion:
         """Every named quantity as an array (nt,)."""
         system, observed = self.system, self._observed
         table: dict[str, Any] = {"t": self.t}
-        table |= {symbol.name: self.y[k] for k, symbol in enumerate(self.equations.state)}
+        table |= {symbol.name: self.y[k] for k, symbol in enumerate(self.state)}
         for key, letters in (("velocities", system.velocities), ("momenta", system.momenta)):
             for k, letter in enumerate(letters):
                 table.setdefault(letter.name, observed[key][k])
@@ -213,17 +242,18 @@ class Motion:
     def _observed(self) -> dict[str, Any]:
         """Everything observed, (k, nt) by key; what a mode does not have is zero there."""
         parts: dict[str, Any] = {}
-        count = len(self.t)
+        count, names = len(self.t), [symbol.name for symbol in self.state]
         for number, segment in enumerate(self.segments):
             where = np.flatnonzero(self.owner == number)
             kernel = segment.book.kernel
             inputs = np.zeros((len(where), len(kernel.free_inputs)))
+            rows = [names.index(symbol.name) for symbol in kernel.equations.state]
             values, _ = segment.book.observe(
-                np.ascontiguousarray(self.t[where]), np.ascontiguousarray(self.y[:, where].T), inputs
+                np.ascontiguousarray(self.t[where]), np.ascontiguousarray(self.y[rows][:, where].T), inputs
             )
             table = {key: values[:, place].T for key, place in kernel.observed.items() if key != "multipliers"}
             multipliers = values[:, kernel.observed["multipliers"]].T
-            table |= {f"multiplier {n}": multipliers[k : k + 1] for k, n in enumerate(kernel.equations.row_names)}
+            table |= {f"multiplier {n}": multipliers[k : k + 1] for k, n in enumerate(kernel.multiplier_names)}
             table |= {f"input {s}": inputs[:, k : k + 1].T for k, s in enumerate(kernel.free_inputs)}
             for key, block in table.items():
                 if key.endswith("residual") and key in parts and parts[key].shape[0] != block.shape[0]:

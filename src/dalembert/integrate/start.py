@@ -227,6 +227,32 @@ class _Starter:
         return int(self.book.project(self.time, y, number, number))
 
 
+def state_with_velocities(kernel: Any, time: float, q: Any, velocities: Any, p: Any) -> Any:
+    """The state of a form at given coordinates and velocities that obey the constraints, (n_state,)."""
+    state = kernel.equations.state
+    n_q = len(kernel.equations.system.coordinates)
+    y = np.zeros(len(state))
+    y[:n_q] = q
+    level = list(range(n_q, len(state)))
+    known = {symbol: value for symbol, value in zip(kernel.equations.system.velocities, velocities, strict=True)}
+    for k in level:
+        y[k] = known.get(state[k], 0.0)
+    conditions = kernel.lower(kernel.equations.system.velocities) - ca.DM(velocities)
+    letters = kernel.algebra.vector([state[k] for k in level])
+    function = ca.Function("match", kernel._inputs(), [conditions, ca.jacobian(conditions, letters)])
+    u = np.zeros(len(kernel.free_inputs))
+    for _ in range(50):
+        value, rows = (np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0)))
+        if np.max(np.abs(value)) <= 1e-14 * (1 + np.max(np.abs(velocities))):
+            break
+        # Normal equations through the Gauss problem: the velocities are in the range of the rows.
+        step = solve(rows.T @ rows, -rows.T @ value.ravel(), gauge=True).z
+        y[level] += step
+        if np.max(np.abs(step)) <= 1e-15 * (1 + np.max(np.abs(y))):
+            break
+    return y
+
+
 def start_names(equations: Any) -> list[str]:
     """Every name that a start may give."""
     system = equations.system

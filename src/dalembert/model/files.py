@@ -26,6 +26,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import FileError
@@ -42,8 +43,14 @@ MOST_DOTS = 200
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'")
 
 
-def load_model(path: str | os.PathLike[str]) -> Scenario:
+def load_model(path: str | os.PathLike[str], parameters: Mapping[str, float] | None = None) -> Scenario:
     """The scenario of the model file at `path`.
+
+    Parameters
+    ----------
+    parameters : mapping of name to value
+        Values that replace those of the file, also where other parameters, the start or the options are expressions of them;
+        names that the file does not give as parameters are passed over.
 
     Raises
     ------
@@ -74,11 +81,11 @@ def load_model(path: str | os.PathLike[str]) -> Scenario:
         raise FileError(
             f"The model file {shown} is not UTF-8 text", seen=f"byte {error.start + 1}", remedy="save it as UTF-8"
         ) from error
-    return loads(text)
+    return loads(text, parameters)
 
 
-def loads(text: str) -> Scenario:
-    """The scenario that the text of a model file states.
+def loads(text: str, parameters: Mapping[str, float] | None = None) -> Scenario:
+    """The scenario that the text of a model file states; `parameters` as in `load_model`.
 
     >>> free = loads('coordinates = ["x"]\\nkinetic = "x_dot**2/2"')
     >>> free.system.kinetic
@@ -101,6 +108,9 @@ def loads(text: str) -> Scenario:
         raise FileError("The model file is nested too deeply", remedy="write it flatter") from error
     except ValueError as error:
         raise FileError("The model file has a value that cannot be read", remedy="write shorter numbers") from error
+    stated = table.get("parameters")
+    if parameters and isinstance(stated, dict):
+        stated |= {name: float(value) for name, value in parameters.items() if name in stated}
     return read_scenario(table)
 
 

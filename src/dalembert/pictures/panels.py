@@ -55,7 +55,7 @@ class Panel:
 
 def default_kinds(motion: Motion) -> tuple[str, ...]:
     """The panels that suit a motion: its state, its energy, and what its constraints do where it has some."""
-    states = {symbol.name for symbol in motion.equations.state}
+    states = {symbol.name for symbol in motion.state}
     kinds = ["coordinates"]
     if any(q.momentum.name in states for q in motion.system.coordinates):
         kinds.append("momenta")
@@ -153,7 +153,7 @@ def _speeds(motion: Motion) -> tuple[str, ...]:
 
 
 def _multipliers(motion: Motion) -> tuple[str, ...]:
-    return tuple(symbol.name for symbol in motion.equations.state if symbol.name.startswith("chi_"))
+    return tuple(symbol.name for symbol in motion.state if symbol.name.startswith("chi_"))
 
 
 def _energy(motion: Motion) -> list[Panel]:

@@ -40,7 +40,7 @@ def return_distance(motion: Motion, times: Any, mirror: Sequence[str] = ()) -> A
     """
     at = np.atleast_1d(np.asarray(times, dtype=float))
     total: Array = np.zeros(at.shape)
-    for symbol, now, start in zip(motion.equations.state, motion.sol(at), motion.sol(motion.t[:1]), strict=True):
+    for symbol, now, start in zip(motion.state, motion.sol(at), motion.sol(motion.t[:1]), strict=True):
         total += (now - (-start if symbol.name in mirror else start)) ** 2
     distance = np.sqrt(total)
     return float(distance[0]) if np.ndim(times) == 0 else distance

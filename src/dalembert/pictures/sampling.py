@@ -66,7 +66,7 @@ def series(motion: Motion, names: Sequence[str], times: Array) -> dict[str, Arra
                 seen=", ".join(motion.names),
                 remedy=f"did you mean `{guess}`" if guess else "use one of these names",
             )
-    states = {symbol.name: k for k, symbol in enumerate(motion.equations.state)}
+    states = {symbol.name: k for k, symbol in enumerate(motion.state)}
     dense = np.asarray(motion.sol(times), dtype=float) if states.keys() & set(names) else None
     found: dict[str, Array] = {}
     for name in names:

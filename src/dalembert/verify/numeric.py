@@ -27,6 +27,7 @@ __all__ = [
     "dense_solution",
     "distance",
     "gallery_probe",
+    "largest",
     "least_norm_solution",
     "null_space",
     "panel_nodes",
@@ -63,6 +64,15 @@ def distance(value: Any, expected: Any) -> float:
 def worst(values: Any) -> float:
     """The largest of some residuals; not a number where one of them is not."""
     return float(np.max(np.abs(np.asarray(list(values), dtype=float))))
+
+
+def largest(*values: Any) -> float:
+    """`worst` of its arguments; unlike `max` it does not lose what is not a number.
+
+    >>> largest(1e-3, float("nan"))
+    nan
+    """
+    return worst(values)
 
 
 def pseudo_inverse(matrix: Any) -> Any:

@@ -29,8 +29,21 @@ SEPARATION = 100.0
 
 #: The source documents by letter, with the modules that hold their rows, in the order of the table.
 _DOCUMENTS: dict[str, tuple[str, ...]] = {
-    "U": ("document_u", "document_u_pendulum", "document_u_incline", "document_u_double_pendulum"),
-    "G": ("document_g", "document_g_hamilton", "document_g_pendulum", "document_g_constraints", "document_g_gauss"),
+    "U": (
+        "document_u",
+        "document_u_motion",
+        "document_u_particles",
+        "document_u_incline",
+        "document_u_double_pendulum",
+    ),
+    "G": (
+        "document_g",
+        "document_g_hamilton",
+        "document_g_pendulum",
+        "document_g_constraints",
+        "document_g_steering",
+        "document_g_gauss",
+    ),
 }
 
 
@@ -80,10 +93,10 @@ class Claim:
     compute: Callable[[], float | Corrected]
 
     def row(self) -> Row:
-        """Compute and judge; what the library refuses to compute is not reproduced."""
+        """Compute and judge; what cannot be computed is not reproduced."""
         try:
             outcome = self.compute()
-        except DalembertError as error:
+        except (DalembertError, ArithmeticError, LookupError, ValueError) as error:
             return Row(self.id, self.claim, f"{self.how}; stopped: {error}", math.inf, None, "not reproduced")
         found = outcome if isinstance(outcome, Corrected) else None
         residual = float(found.residual if found else outcome)  # type: ignore[arg-type]

@@ -1,0 +1,181 @@
+"""A system taken apart at generic consistent states: rows, momenta, forces, mass matrix, as expressions and as numbers.
+
+The parts are those of Lagrange's equations for a system stated by its Lagrangian, in the letters (q, q_dot), and those of
+Hamilton's for one stated by its Hamiltonian, in (q, p). Reactions act along the velocity rows A = f_v in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..compiled.constrained_solve import rank
+from ..compiled.kernel import Kernel
+from ..errors import StartError
+from ..formulations.registry import derive
+from ..integrate.driver import kernel_of
+from ..model.scenario import Scenario
+from ..model.symbols import t
+from ..model.system import System
+from .sampling import Samples, consistent_states, evaluate
+
+__all__ = ["Anatomy", "common", "read_model", "take_apart"]
+
+#: Ranks at generic states: a singular value below this, relatively, is zero.
+GENERIC = 1e-9
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """Parts of a system; n coordinates, m rows, points generic states.
+
+    Attributes
+    ----------
+    system : System
+    kernel : Kernel
+        Of the system without its image and one-sided constraints, by "lagrange" or "hamilton".
+    samples : Samples
+        States of `kernel` that obey all constraints, the image included.
+    motion : Samples
+        The same states in the letters of the form that moves the whole system.
+    """
+
+    system: System
+    kernel: Kernel
+    samples: Samples
+    motion: Samples
+
+    def values(self, block: Any) -> Any:
+        """An expression of the kernel's graph at all samples, (points, rows, columns)."""
+        return evaluate(self.kernel, block, self.samples)
+
+    # -- letters -------------------------------------------------------------------------------------------------
+
+    @property
+    def coordinates(self) -> Any:
+        """q, (n x 1)."""
+        return self.kernel.algebra.vector(self.system.coordinates)
+
+    @property
+    def time(self) -> Any:
+        """t, (1 x 1)."""
+        return self.kernel.algebra.vector([t])
+
+    @property
+    def fibre(self) -> Any:
+        """q_dot, or p where the system was stated by its Hamiltonian, (n x 1)."""
+        return self.kernel.algebra.vector(self.kernel.equations.state[len(self.system.coordinates) :])
+
+    # -- expressions ---------------------------------------------------------------------------------------------
+
+    @property
+    def residual(self) -> Any:
+        """f of every two-sided constraint at velocity level, (m x 1)."""
+        return self.kernel.graph.velocity.residual
+
+    @cached_property
+    def rows(self) -> Any:
+        """A = f_v, (m x n)."""
+        graph = self.kernel.graph
+        return graph.rows if graph.dual_rows is None else graph.dual_rows.T
+
+    @cached_property
+    def image_frame(self) -> Any | None:
+        """E with q_dot = E u, (n x k), or None."""
+        image = self.system.image
+        if image is None:
+            return None
+        algebra = self.kernel.algebra
+        velocities = algebra.vector([image.velocities[q] for q in self.system.coordinates])
+        return algebra.jacobian(velocities, algebra.vector(image.speeds))
+
+    # -- numbers -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def row_values(self) -> Any:
+        """A at the samples, (points, m, n)."""
+        return self.values(self.rows)
+
+    @cached_property
+    def every_row(self) -> list[Any]:
+        """A with rows that annihilate the image below it, (m + n - k, n) at each sample."""
+        if self.image_frame is None:
+            return list(self.row_values)
+        frames = self.values(self.image_frame)
+        return [
+            np.vstack([rows, rank(frame.T, GENERIC).null_space.T]) for rows, frame in zip(self.row_values, frames, strict=True)
+        ]
+
+    @cached_property
+    def impulse_rates(self) -> Any:
+        """p_dot without the reactions, (points, n); what is rounding beside its own terms is zero."""
+        graph, algebra = self.kernel.graph, self.kernel.algebra
+        if graph.free is not None:
+            rates, bulk = self.values(graph.free), self.values(graph.free)
+        else:
+            transport = algebra.along(graph.momenta, self.coordinates, graph.velocities)
+            transport = transport + algebra.jacobian(graph.momenta, self.time)
+            rates, bulk = self.values(graph.force + transport), self.values(algebra.columns([graph.force, transport]))
+        size = np.max(np.abs(bulk)) + np.max(np.abs(self.samples.momenta)) * np.max(np.abs(self.samples.velocities))
+        return np.where(np.abs(rates[:, :, 0]) < 1e-12 * size, 0.0, rates[:, :, 0])
+
+
+def common(numbers: Any) -> int:
+    """The number that occurs most often; the largest of several.
+
+    >>> common([2, 3, 3, 1])
+    3
+    """
+    values, counts = np.unique(np.asarray(list(numbers)), return_counts=True)
+    return int(values[counts == counts.max()].max())
+
+
+def read_model(
+    model: System | Scenario, parameters: Mapping[Any, Any] | None, start: Mapping[Any, Any] | None
+) -> tuple[System, dict[str, Any], dict[str, Any]]:
+    """The system, with parameters and start by name; a scenario brings its own, which the arguments override."""
+    system = model.system if isinstance(model, Scenario) else model
+    values: dict[str, Any] = {}
+    beginning: dict[str, Any] = {}
+    if isinstance(model, Scenario):
+        known = {symbol.name for symbol in system.parameters}
+        values = {name: value for name, value in model.parameters.items() if name in known}
+        beginning = dict(model.start)
+    values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+    beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
+    return system, values, beginning
+
+
+def take_apart(system: System, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int = 8) -> Anatomy:
+    """The anatomy of a system at `n` generic consistent states."""
+    bare = system.replacing(constraints=system.bilateral)
+    kernel = kernel_of(derive(bare, "hamilton" if system.is_hamiltonian else "lagrange"), system.parameters)
+    if system.image is None:
+        samples = _states(kernel, parameters, start, n)
+        return Anatomy(system, kernel, samples, samples)
+    mover = kernel_of(derive(system.touching(()), "implicit-lagrangian"), system.parameters)
+    motion = _states(mover, parameters, start, n)
+    fibre = motion.momenta if system.is_hamiltonian else motion.velocities
+    samples = Samples(
+        kernel=kernel,
+        parameters=motion.parameters,
+        times=motion.times,
+        states=np.hstack([motion.coordinates, fibre]),
+        coordinates=motion.coordinates,
+        velocities=motion.velocities,
+        momenta=motion.momenta,
+        start=motion.start,
+    )
+    return Anatomy(system, kernel, samples, motion)
+
+
+def _states(kernel: Kernel, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int) -> Samples:
+    """Generic states where the motion is determined; where it nowhere is, consistent ones."""
+    try:
+        return consistent_states(kernel, parameters, start, n)
+    except StartError:
+        return consistent_states(kernel, parameters, start, n, determined=False)

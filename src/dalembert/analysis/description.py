@@ -1,0 +1,309 @@
+"""What kind of system this is: constraints, rank, freedom, inertia, what is conserved, and which forms apply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..algebra.graph import GraphAlgebra
+from ..compiled.constrained_solve import rank
+from ..errors import DalembertError
+from ..formulations.registry import applicability, derive
+from ..model.scenario import Scenario
+from ..model.symbols import Momentum
+from ..model.system import System
+from .anatomy import GENERIC, Anatomy, common, read_model, take_apart
+from .conserved import Conserved, conserved_momenta, energy_verdict
+from .integrability import ConstraintFacts, Integrability, classify
+from .tables import as_html, as_markdown, as_text
+
+__all__ = ["Description", "describe", "form_reasons", "mass_matrix_state"]
+
+REGULAR = "regular"
+SINGULAR = "singular"
+SINGULAR_BUT_REGULAR = "singular but regular on the constraints"
+
+
+@dataclass(frozen=True, repr=False)
+class Description:
+    """The character of a system at generic consistent states; printed, it is a page that a person reads.
+
+    Attributes
+    ----------
+    name : str
+    coordinates : tuple of str (n,)
+    constraints : tuple of ConstraintFacts
+    rows, rank : int
+        The number of rows at velocity level and of independent ones.
+    dependent : tuple of tuples of str
+        Constraints whose rows depend on each other.
+    degrees_of_freedom : int
+        n minus the rank: how many velocities are free.
+    configuration_freedom : int or None
+        n minus the number of independent functions of (q, t) that the constraints keep constant: how many coordinates can
+        be reached.
+    growth : tuple of int
+        Ranks of the allowed directions and of their brackets; `growth_over_time` says whether t counts as a coordinate.
+    mass_matrix : str
+        "regular", "singular" or "singular but regular on the constraints"; `mass_rank` is its rank.
+    admissible : bool
+        Whether the constraint forms satisfy rank(f_v) = rank[f_q f_v] (Bloch 5.3), so that multipliers exist.
+    ideal : bool
+        Whether no reaction does work on the motion (Bloch 5.3).
+    conserved : tuple of Conserved
+    energy : str
+        Why the energy is conserved, or why not.
+    forms : mapping of form to None, or to the reason why it does not apply
+    points : int
+        The number of generic states that were tried.
+    """
+
+    name: str
+    coordinates: tuple[str, ...]
+    constraints: tuple[ConstraintFacts, ...]
+    rows: int
+    rank: int
+    dependent: tuple[tuple[str, ...], ...]
+    degrees_of_freedom: int
+    configuration_freedom: int | None
+    growth: tuple[int, ...]
+    growth_over_time: bool
+    mass_matrix: str
+    mass_rank: int
+    admissible: bool
+    ideal: bool
+    conserved: tuple[Conserved, ...]
+    energy: str
+    forms: Mapping[str, str | None]
+    points: int
+
+    def text(self) -> str:
+        """The description as plain text."""
+        return as_text(self.name, self._sections())
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(self.name, self._sections())
+
+    def _repr_markdown_(self) -> str:
+        return as_markdown(self.name, self._sections())
+
+    def to_json(self) -> dict[str, Any]:
+        """The description as plain data, in the shape of ``dalembert check --json``."""
+        return {
+            "name": self.name,
+            "coordinates": list(self.coordinates),
+            "constraints": [
+                {
+                    "name": c.name,
+                    "kind": c.kind,
+                    "integrable": c.integrable,
+                    "rheonomic": c.rheonomic,
+                    "ideal": c.ideal,
+                    "integral": None if c.integral is None else str(c.integral),
+                    "note": c.note,
+                }
+                for c in self.constraints
+            ],
+            "rows": self.rows,
+            "rank": self.rank,
+            "dependent": [list(group) for group in self.dependent],
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "configuration_freedom": self.configuration_freedom,
+            "growth": list(self.growth),
+            "mass_matrix": {"state": self.mass_matrix, "rank": self.mass_rank},
+            "admissible": self.admissible,
+            "ideal": self.ideal,
+            "conserved": [{"name": c.name, "why": c.why} for c in self.conserved],
+            "energy": {"conserved": any(c.name == "energy" for c in self.conserved), "why": self.energy},
+            "forms": {
+                form: {"applies": True} if why is None else {"applies": False, "why": why} for form, why in self.forms.items()
+            },
+            "points": self.points,
+        }
+
+    def _sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Headings, each with lines of a label and a sentence."""
+        n, m = len(self.coordinates), self.rows
+        allowed = f"{self.rank} of {m} row{'s' * (m > 1)} independent" if m else "no rows"
+        if self.dependent:
+            allowed += "; " + "; ".join(f"{', '.join(group)} depend on each other" for group in self.dependent)
+        reach = "undecided" if self.configuration_freedom is None else str(self.configuration_freedom)
+        freedom = [
+            ("coordinates", f"{n}: {', '.join(self.coordinates)}"),
+            ("rank", allowed),
+            ("degrees of freedom", f"{self.degrees_of_freedom} by velocities, {reach} by the places that can be reached"),
+            ("mass matrix", f"{self.mass_matrix}, rank {self.mass_rank} of {n}"),
+        ]
+        if self.growth:
+            space = "(q, t)" if self.growth_over_time else "q"
+            freedom.insert(3, ("growth", f"{self.growth} on {space}"))
+        if self.rows:
+            freedom += [
+                ("admissible", "yes" if self.admissible else "no: rank(f_v) < rank[f_q f_v]"),
+                ("ideal", "yes: no reaction does work" if self.ideal else "no: a reaction does work on the motion"),
+            ]
+        kept = [(c.name, c.why) for c in self.conserved]
+        if not any(c.name == "energy" for c in self.conserved):
+            kept.append(("(energy)", f"not conserved: {self.energy}"))
+        return [
+            ("Constraints", [(c.name, _sentence(c)) for c in self.constraints]),
+            ("Freedom", freedom),
+            ("Conserved at sight", kept),
+            ("Forms", [(form, why or "applies") for form, why in self.forms.items()]),
+        ]
+
+
+def _sentence(facts: ConstraintFacts) -> str:
+    """One constraint in a line."""
+    words = [facts.kind, "rheonomic" if facts.rheonomic else "scleronomic"]
+    if facts.kind != "unilateral":
+        words.append({True: "integrable", False: "not integrable", None: "integrable or not: undecided"}[facts.integrable])
+        words.append("ideal" if facts.ideal else "not ideal")
+    return ", ".join(words) + (f". {facts.note[0].upper()}{facts.note[1:]}" if facts.note else "")
+
+
+def describe(
+    system: System | Scenario, parameters: Mapping[Any, Any] | None = None, start: Mapping[Any, Any] | None = None
+) -> Description:
+    """Classify a system at generic consistent states.
+
+    Parameters
+    ----------
+    system : System or Scenario
+    parameters : mapping of symbol or name to value
+        Those that are missing take random values, so that what is found holds in general.
+    start : mapping of symbol or name to value
+        Where to look for states, for a model that is not defined everywhere.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos, sin
+    >>> x, y, theta = da.coordinates("x y theta")
+    >>> m, J = da.parameters("m J", positive=True)
+    >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta), name="blade")
+    >>> skate = da.System([x, y, theta], kinetic=m/2*(x.dot**2 + y.dot**2) + J/2*theta.dot**2, constraints=[blade])
+    >>> found = describe(skate)
+    >>> found.constraints[0].integrable, found.growth, [item.name for item in found.conserved]
+    (False, (2, 3), ['energy', 'p_theta'])
+    """
+    stated, values, beginning = read_model(system, parameters, start)
+    anatomy = take_apart(stated, values, beginning)
+    constraints = classify(anatomy)
+    working = [c.name for c in constraints.constraints if not c.ideal]
+    holds, why = energy_verdict(anatomy, working)
+    conserved = ([Conserved("energy", None, why)] if holds else []) + conserved_momenta(anatomy)
+    mass_matrix, mass_rank = mass_matrix_state(anatomy)
+    independent = common(rank(rows, GENERIC).rank for rows in anatomy.every_row)
+    return Description(
+        name=stated.name,
+        coordinates=tuple(q.name for q in stated.coordinates),
+        constraints=constraints.constraints,
+        rows=_row_count(anatomy),
+        rank=independent,
+        dependent=_dependent(anatomy, independent),
+        degrees_of_freedom=len(stated.coordinates) - independent,
+        configuration_freedom=_configuration_freedom(stated, constraints),
+        growth=constraints.growth,
+        growth_over_time=constraints.over_time,
+        mass_matrix=mass_matrix,
+        mass_rank=mass_rank,
+        admissible=_is_admissible(anatomy),
+        ideal=not working,
+        conserved=tuple(conserved),
+        energy=why,
+        forms=form_reasons(stated, mass_matrix),
+        points=len(anatomy.samples),
+    )
+
+
+def form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:
+    """Every form with None where it applies, else with the reason why not."""
+    found: dict[str, str | None] = {}
+    for form, error in applicability(system).items():
+        found[form] = None if error is None else str(error)
+        if error is not None:
+            continue
+        try:
+            equations = derive(system, form)
+            equations.blocks(GraphAlgebra())
+        except DalembertError as failure:
+            found[form] = str(failure)
+            continue
+        by_momenta = any(isinstance(letter, Momentum) for letter in equations.state)
+        if by_momenta and not system.is_hamiltonian and mass_matrix != REGULAR:
+            found[form] = f"The Legendre transformation is singular: the mass matrix is {mass_matrix}."
+    return found
+
+
+def _configuration_freedom(system: System, constraints: Integrability) -> int | None:
+    return None if constraints.integrals is None else len(system.coordinates) - constraints.integrals
+
+
+def _row_count(anatomy: Anatomy) -> int:
+    return common(rows.shape[0] for rows in anatomy.every_row)
+
+
+def mass_matrix_state(anatomy: Anatomy) -> tuple[str, int]:
+    """The state and the rank of L_vv, or of H_pp."""
+    n = len(anatomy.system.coordinates)
+    metrics = anatomy.values(anatomy.kernel.graph.metric)
+    found = common(_symmetric_rank(metric) for metric in metrics)
+    if found == n:
+        return REGULAR, found
+    on_constraints = []
+    for metric, rows in zip(metrics, anatomy.every_row, strict=True):
+        allowed = rank(rows, GENERIC).null_space
+        on_constraints.append(_symmetric_rank(allowed.T @ metric @ allowed) == allowed.shape[1])
+    regular = common(on_constraints) and not anatomy.system.is_hamiltonian
+    return (SINGULAR_BUT_REGULAR if regular else SINGULAR), found
+
+
+def _symmetric_rank(matrix: Any) -> int:
+    """The rank of a symmetric matrix, scaled to a diagonal of ones."""
+    if not matrix.size:
+        return 0
+    diagonal = np.sqrt(np.abs(np.diag(matrix)))
+    scale = np.where(diagonal > 0, diagonal, 1.0)
+    return rank(matrix / np.outer(scale, scale), GENERIC).rank
+
+
+def _is_admissible(anatomy: Anatomy) -> bool:
+    """rank(f_v) = rank[f_q f_v]; the rank is the same in the letters (q, p)."""
+    if not anatomy.residual.numel():
+        return True
+    algebra = anatomy.kernel.algebra
+    by_fibre = anatomy.values(algebra.jacobian(anatomy.residual, anatomy.fibre))
+    by_place = anatomy.values(algebra.jacobian(anatomy.residual, anatomy.coordinates))
+    narrow = common(rank(rows, GENERIC).rank for rows in by_fibre)
+    wide = common(rank(np.hstack(pair), GENERIC).rank for pair in zip(by_place, by_fibre, strict=True))
+    return narrow == wide
+
+
+def _dependent(anatomy: Anatomy, independent: int) -> tuple[tuple[str, ...], ...]:
+    """For each row that depends on others, the names of all rows of that relation."""
+    names = [c.name for c in anatomy.system.bilateral]
+    image = anatomy.system.image
+    for rows in anatomy.every_row:
+        found = rank(rows, GENERIC)
+        if found.rank != independent or found.rank == rows.shape[0]:
+            continue
+        labels = names + [image.name if image else ""] * (rows.shape[0] - len(names))
+        kept = [int(k) for k in found.independent]
+        groups = []
+        for extra in sorted(set(range(rows.shape[0])) - set(kept)):
+            members = [*kept, extra]
+            relation = rank(rows[members].T, GENERIC).null_space[:, 0]
+            weights = np.abs(relation) * np.linalg.norm(rows[members], axis=1)
+            partners = {labels[k] for k, weight in zip(members, weights, strict=True) if weight > 1e-8 * weights.max()}
+            groups.append(tuple(label for label in dict.fromkeys(labels) if label in partners | {labels[extra]}))
+        return tuple(dict.fromkeys(groups))
+    return ()

@@ -1,0 +1,316 @@
+"""Independent velocities: which velocities the constraints leave free, and the others as functions of them.
+
+The two-sided constraints f(q, v, t) = 0 are solved for as many velocities as they have independent rows,
+
+    v_D = phi(q, v_I, t)        (Rumyantsev 1.2)
+
+where each constraint is affine in v_D. All forms without multipliers are written on this split; they differ in how they reach
+the same equations for the accelerations of the independent velocities.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ..algebra.graph import GraphAlgebra
+from ..errors import FormError
+from ..model.symbols import t
+from ..model.system import System
+from . import lagrange
+from .blocks import Blocks, Projection
+from .equations import Equations
+from .rows import velocity_level
+
+__all__ = ["Reduction", "Split", "choose_split", "reduced_equations"]
+
+#: The least quality of a split, the determinant of the solved columns with rows of length one, at generic states.
+LEAST_QUALITY = 1e-3
+
+
+@dataclass(frozen=True)
+class Split:
+    """Places of the independent and of the dependent velocities among the coordinates, and of the rows solved for them.
+
+    `quality` is the least |determinant| of the solved columns over generic states, with the rows scaled to length one.
+    """
+
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+    rows: tuple[int, ...]
+    quality: float
+
+
+def choose_split(
+    system: System, near: Mapping[str, float] | None = None, allowed: Callable[[Split], bool] | None = None
+) -> Split:
+    """The split whose worst quality over generic states is best, or the best one near a state.
+
+    Parameters
+    ----------
+    near : mapping of name to value
+        Values of coordinates, velocities, parameters and t.
+    allowed : callable
+        Which splits the form can use; all by default.
+
+    Raises
+    ------
+    FormError
+        Where there is none: the constraints are not affine in any set of dependent velocities, or an image constraint
+        already gives the velocities.
+    """
+    if system.image is not None:
+        raise FormError(
+            f"The image constraint `{system.image.name}` already gives the velocities",
+            remedy='use the form "implicit-lagrangian"',
+        )
+    if near is None and allowed is None and "_split" in system.__dict__:
+        return system.__dict__["_split"]  # type: ignore[no-any-return]
+    for split in _splits(system, near):
+        if allowed is None or allowed(split):
+            if near is None and allowed is None:
+                object.__setattr__(system, "_split", split)
+            return split
+    raise FormError(
+        "The constraints cannot be solved for as many velocities as they bind, with each affine in them"
+        if allowed is None
+        else "No choice of dependent velocities fits this form",
+        seen=f"{len(system.bilateral)} constraints",
+        remedy='use the form "lagrange"',
+    )
+
+
+def _splits(system: System, near: Mapping[str, float] | None) -> Iterator[Split]:
+    """Every split that the constraints allow, best quality first."""
+    n = len(system.coordinates)
+    if not system.bilateral:
+        yield Split(tuple(range(n)), (), (), 1.0)
+        return
+    algebra = GraphAlgebra()
+    _, momenta = lagrange.lagrangian_and_momenta(system, algebra)
+    residual = velocity_level(system, algebra, momenta).residual
+    v = algebra.vector(system.velocities)
+    rows = algebra.jacobian(residual, v)
+    samples = _sampled(algebra, rows, near)
+    if not samples:
+        raise FormError("The constraints are not defined at generic states", remedy='use the form "lagrange"')
+    rank = max(_rank(sample) for sample in samples)
+    chosen = _independent_rows(samples[0], rank)
+    candidates = itertools.islice(itertools.combinations(reversed(range(n)), rank), 5000)
+    rated = [
+        (min(abs(float(np.linalg.det(sample[np.ix_(chosen, places)]))) for sample in samples), tuple(sorted(places)))
+        for places in candidates
+    ]
+    for quality, places in sorted(rated, key=lambda pair: -round(pair[0], 9)):
+        if quality < LEAST_QUALITY:
+            return
+        if not algebra.depends(algebra.part(rows, chosen, places), algebra.part(v, places, [0])):
+            yield Split(tuple(k for k in range(n) if k not in places), places, tuple(chosen), quality)
+
+
+def _sampled(algebra: GraphAlgebra, rows: Any, near: Mapping[str, float] | None) -> list[Any]:
+    """The rows at several generic states or at the given one, each row scaled to length one."""
+    function = ca.Function("rows", list(algebra.letters.values()), [rows])
+    random = np.random.default_rng(3)
+    samples = []
+    for _ in range(24 if near is None else 1):
+        point = random.uniform(0.2, 1.4, len(algebra.letters))
+        if near is not None:
+            point = np.array([near.get(symbol.name, 0.0) for symbol in algebra.letters])
+        value = np.asarray(function(*point), dtype=float)
+        lengths = np.linalg.norm(value, axis=1, keepdims=True)
+        if np.all(np.isfinite(value)) and np.all(lengths > 0):
+            samples.append(value / lengths)
+    return samples
+
+
+def _rank(sample: Any) -> int:
+    sizes = np.linalg.svd(sample, compute_uv=False)
+    return int(np.sum(sizes > 1e-10))
+
+
+def _independent_rows(sample: Any, rank: int) -> tuple[int, ...]:
+    """The first rows that span all of them."""
+    chosen: list[int] = []
+    for k in range(len(sample)):
+        if len(chosen) < rank and _rank(sample[[*chosen, k]]) == len(chosen) + 1:
+            chosen.append(k)
+    return tuple(chosen)
+
+
+class Reduction:
+    """A system on its independent velocities, in one algebra: everything that the forms without multipliers share.
+
+    Attributes
+    ----------
+    velocities : column (n x 1)
+        v(q, v_I, t), by coordinate.
+    frame : matrix (n x k)
+        d velocities / d v_I: the virtual displacements are frame @ anything.
+    drift : column (n x 1)
+        The accelerations that remain where the independent velocities are held: q_ddot = frame @ z + drift.
+    """
+
+    def __init__(self, system: System, algebra: Any, split: Split | None = None) -> None:
+        self.system, self.algebra, self.split = system, algebra, split or choose_split(system)
+        self.q, self.v, self.time = (
+            algebra.vector(system.coordinates),
+            algebra.vector(system.velocities),
+            algebra.vector([t]),
+        )
+        self.independent = algebra.vector([system.velocities[k] for k in self.split.independent])
+        self.dependent = algebra.vector([system.velocities[k] for k in self.split.dependent])
+        self.z = algebra.vector([system.coordinates[k].ddot for k in self.split.independent])
+        self.lagrangian, self.momenta_at_velocity = lagrange.lagrangian_and_momenta(system, algebra)
+        self.level = velocity_level(system, algebra, self.momenta_at_velocity)
+        self.solved = self._solve_dependent()
+        order = [*self.split.independent, *self.split.dependent]
+        together = algebra.stack([self.independent, self.solved])
+        self.velocities = algebra.part(together, [order.index(k) for k in range(len(order))], [0])
+        self.frame = algebra.jacobian(self.velocities, self.independent)
+        self.drift = algebra.along(self.velocities, self.q, self.velocities) + algebra.jacobian(self.velocities, self.time)
+
+    def _solve_dependent(self) -> Any:
+        """phi(q, v_I, t): the chosen rows are affine in the dependent velocities."""
+        algebra, split = self.algebra, self.split
+        if not split.dependent:
+            return algebra.zeros(0)
+        chosen = algebra.part(self.level.residual, split.rows, [0])
+        matrix = algebra.jacobian(chosen, self.dependent)
+        rest = algebra.substitute(chosen, self.dependent, algebra.zeros(len(split.dependent)))
+        return algebra.solve_square(matrix, -rest)
+
+    def here(self, block: Any) -> Any:
+        """A block of q and v on the constraints."""
+        return self.algebra.substitute(block, self.dependent, self.solved)
+
+    def rate(self, block: Any) -> Any:
+        """The time derivative of a column of (q, v_I, t) along the motion, affine in z."""
+        algebra = self.algebra
+        return (
+            algebra.along(block, self.q, self.velocities)
+            + algebra.along(block, self.independent, self.z)
+            + algebra.jacobian(block, self.time)
+        )
+
+    @cached_property
+    def full(self) -> Blocks:
+        """Lagrange's equations in all velocities."""
+        return lagrange.derive_with(self.system, self.algebra)
+
+    @cached_property
+    def applied(self) -> Any:
+        """The applied force on the independent velocities, frame^T Q, without the potential."""
+        force = lagrange.applied_force(self.system, self.algebra, self.momenta_at_velocity)
+        return self.frame.T @ self.here(force)
+
+    def from_residual(self, residual: Any) -> Blocks:
+        """Blocks of equations residual(q, v_I, z, t) = 0 that are affine in z."""
+        algebra = self.algebra
+        metric = algebra.jacobian(residual, self.z)
+        force = -algebra.substitute(residual, self.z, algebra.zeros(len(self.split.independent)))
+        return self.blocks(metric, force)
+
+    def blocks(self, metric: Any, force: Any) -> Blocks:
+        """The record of a form with unknowns z and no rows."""
+        algebra, system, split = self.algebra, self.system, self.split
+        n, k = len(system.coordinates), len(split.independent)
+        full, here = self.full, self.here
+        acceleration = self.frame @ self.z + self.drift
+        reaction = here(full.metric) @ acceleration - here(full.force)
+        rows = here(full.rows)
+        multipliers = self._multipliers(rows, reaction)
+        reactions = {
+            c.name: rows[place, :].T * multipliers[place]
+            + algebra.vector([c.work.get(q, lagrange.ZERO) for q in system.coordinates])
+            for place, c in enumerate(system.bilateral)
+        }
+        return Blocks(
+            metric=metric,
+            force=force,
+            rows=algebra.zeros(0, k),
+            right=algebra.zeros(0),
+            unknowns=self.z,
+            multipliers=algebra.zeros(0),
+            rates=algebra.stack([self.velocities, self.z]),
+            velocities=self.velocities,
+            accelerations=acceleration,
+            momenta=here(full.momenta),
+            energy=here(full.energy),
+            reactions=reactions,
+            position=Projection(
+                here(full.position.residual),
+                here(full.position.rows),
+                algebra.stack([algebra.jacobian(self.q, self.q), algebra.zeros(k, n)]),
+                here(full.metric),
+            ),
+            velocity=Projection(algebra.zeros(0), algebra.zeros(0, k), algebra.zeros(n + k, k)),
+            residuals=(here(full.residuals[0]), here(full.residuals[1])),
+            outputs={name: here(value) for name, value in full.outputs.items()},
+            row_multipliers=multipliers,
+            chart_quality=self._quality(rows),
+        )
+
+    def _quality(self, rows: Any) -> Any:
+        """How well the dependent velocities are determined: the determinant of their columns, rows of length one, squared."""
+        algebra, split = self.algebra, self.split
+        value = algebra.scalar(sympy.Integer(1))
+        if split.dependent:
+            value = algebra.determinant(algebra.part(rows, split.rows, split.dependent)) ** 2
+            for k in split.rows:
+                row = algebra.part(rows, [k], range(len(self.system.coordinates))).T
+                value = value / algebra.inner(row, row)
+        return value
+
+    def _multipliers(self, rows: Any, reaction: Any) -> Any:
+        """mu with A^T mu = reaction, from the equations of the dependent coordinates; rows that depend get none."""
+        algebra, split = self.algebra, self.split
+        count = len(self.system.bilateral)
+        if not split.dependent:
+            return algebra.zeros(count)
+        solved = algebra.part(rows, split.rows, split.dependent).T
+        found = algebra.solve_square(solved, algebra.part(reaction, split.dependent, [0]))
+        places = [split.rows.index(k) if k in split.rows else len(split.rows) for k in range(count)]
+        return algebra.part(algebra.stack([found, algebra.zeros(1)]), places, [0])
+
+
+def reduced_equations(
+    system: System,
+    form: str,
+    citation: str,
+    derivation: Callable[[Reduction], Blocks],
+    *,
+    near: Mapping[str, float] | None = None,
+    allowed: Callable[[Split], bool] | None = None,
+) -> Equations:
+    """The record of a form whose unknowns are the accelerations of the independent velocities.
+
+    The choice of these is the best at generic states, or near a state; `Equations.rechoose` makes it again elsewhere.
+    """
+    split = choose_split(system, near, allowed)
+
+    def rechoose(where: Any) -> Equations:
+        if isinstance(where, Mapping):
+            return reduced_equations(system, form, citation, derivation, near=where, allowed=allowed)
+        places = tuple(k for k, q in enumerate(system.coordinates) if q.dot.name in where)
+        return reduced_equations(system, form, citation, derivation, allowed=lambda s: s.independent == places)
+
+    chosen = [system.coordinates[k] for k in split.independent]
+    return Equations(
+        system=system,
+        form=form,
+        citation=citation,
+        state=(*system.coordinates, *(q.dot for q in chosen)),
+        unknowns=tuple(q.ddot for q in chosen),
+        row_names=(),
+        derivation=lambda algebra: derivation(Reduction(system, algebra, split)),
+        start_form="lagrange",
+        rechoose=rechoose,
+    )

@@ -1,0 +1,288 @@
+r"""Distributions of vector fields: kernels of one-forms, Lie brackets, the smallest involutive distribution, Frobenius.
+
+A set of one-forms omega_i = A_i(x) dx on a space with letters x has the kernel D = {X : A X = 0}. By Frobenius the forms
+can be integrated to functions, omega_i = sum_j c_ij dI_j, where D contains the brackets of its own fields
+
+    [X, Y] = DY X - DX Y.
+
+Where it does not, the brackets are added until nothing new comes: D = D_1, D_{k+1} = D_k + [D_1, D_k]. The ranks on the
+way are the growth vector, the end is the smallest involutive distribution that contains D (Chow: what can be reached).
+One form alone is *integrable* where it annihilates that end; it may be so only because of the others. One form in two
+coordinates always is (Gavin's constraint 62), x_dot sin(theta) - y_dot cos(theta) is not.
+
+Nothing here knows mechanics. Expressions come from an algebra, and their values at generic points and the decision on
+rank from the caller.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "Chart",
+    "Closure",
+    "bracket",
+    "frobenius_residual",
+    "generic_rank",
+    "identity_frame",
+    "independent_columns",
+    "integrability_residuals",
+    "is_involutive",
+    "kernel_fields",
+    "lie_closure",
+]
+
+#: A component of a unit vector below this counts as rounding.
+TOLERANCE = 1e-8
+#: A pivot that is a constant is preferred to a larger one that varies, down to this part of the largest.
+PREFERENCE = 0.1
+#: The most brackets that a closure may take.
+MOST_BRACKETS = 3000
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A space with letters, an algebra of expressions on it, and generic points.
+
+    Attributes
+    ----------
+    algebra : Algebra
+        See `dalembert.algebra.protocol`.
+    letters : column (n x 1)
+        The coordinates x of the space.
+    values : callable
+        An expression block (r x c) in, its values at all generic points out, (points, r, c). Values may be nan.
+    rank : callable
+        A matrix in, a record with `rank`, `independent` rows and `null_space` out.
+    affordable : callable
+        Whether a block is small enough to be worth its evaluation.
+    """
+
+    algebra: Any
+    letters: Any
+    values: Callable[[Any], Any]
+    rank: Callable[[Any, float], Any]
+    affordable: Callable[[Any], bool] = lambda block: True
+
+    @property
+    def dimension(self) -> int:
+        """The number of letters."""
+        return int(self.letters.shape[0])
+
+
+@dataclass(frozen=True)
+class Closure:
+    """The smallest involutive distribution that contains some fields, at generic points.
+
+    Attributes
+    ----------
+    fields : matrix (n x d)
+        Fields that span it; the first ones span the distribution itself.
+    growth : tuple of int
+        Ranks of D_1, D_2, ..., as long as they grow.
+    complete : bool
+        Whether nothing was left out; a closure that grew too large to be computed is not.
+    """
+
+    fields: Any
+    growth: tuple[int, ...]
+    complete: bool
+
+    @property
+    def dimension(self) -> int:
+        """The rank of the closure."""
+        return self.growth[-1]
+
+
+def identity_frame(chart: Chart) -> Any:
+    """The coordinate fields (n x n)."""
+    return chart.algebra.jacobian(chart.letters, chart.letters)
+
+
+def bracket(chart: Chart, first: Any, second: Any) -> Any:
+    """[X, Y] = DY X - DX Y of two fields (n x 1)."""
+    along = chart.algebra.along
+    return along(second, chart.letters, first) - along(first, chart.letters, second)
+
+
+def generic_rank(chart: Chart, rows: Any) -> int:
+    """The rank that a matrix has at most of the generic points."""
+    return _common([found.rank for _, found in _ranks(chart, chart.values(rows))])
+
+
+def kernel_fields(chart: Chart, rows: Any, frame: Any | None = None) -> Any:
+    """Fields (n x k) that span the kernel of the one-forms `rows` (m x n), within the span of `frame` (n x f).
+
+    The rows are brought to reduced echelon form by Gauss and Jordan's elimination on the expressions, with pivots that are
+    chosen by their values; the fields are rational in the entries. The columns of the frame must be independent.
+    """
+    base = identity_frame(chart) if frame is None else frame
+    if rows.shape[0] == 0:
+        return base
+    on_frame = rows @ base
+    values = chart.values(on_frame)
+    found = _ranks(chart, values)
+    rank = _common([entry.rank for _, entry in found])
+    place, chosen = next((point, entry) for point, entry in found if entry.rank == rank)
+    independent = [int(k) for k in chosen.independent]
+    table = [[on_frame[i, j] for j in range(on_frame.shape[1])] for i in independent]
+    pivots = _eliminate(chart, table, np.array(values[place][independent]))
+    width = on_frame.shape[1]
+    free = [j for j in range(width) if j not in pivots]
+    basis = chart.algebra.zeros(width, len(free))
+    for column, j in enumerate(free):
+        basis[j, column] = 1
+        for i, pivot in enumerate(pivots):
+            basis[pivot, column] = -table[i][j]
+    return base @ basis
+
+
+def independent_columns(chart: Chart, fields: Any) -> Any:
+    """Columns of `fields` (n x k) that span the others at most generic points."""
+    found = _ranks(chart, np.swapaxes(chart.values(fields), 1, 2))
+    rank = _common([entry.rank for _, entry in found])
+    chosen = next(entry for _, entry in found if entry.rank == rank)
+    return chart.algebra.columns([fields[:, int(k)] for k in chosen.independent]) if rank else fields[:, :0]
+
+
+def lie_closure(chart: Chart, fields: Any) -> Closure:
+    """The smallest involutive distribution that contains the independent columns of `fields` (n x k)."""
+    generators = [fields[:, k] for k in range(fields.shape[1])]
+    found, newest = list(generators), list(generators)
+    growth, taken = [len(generators)], 0
+    while newest and growth[-1] < chart.dimension:
+        pairs = [(x, y) for x in generators for y in newest]
+        if len(growth) == 1:
+            pairs = [(x, y) for i, x in enumerate(generators) for y in generators[i + 1 :]]
+        taken += len(pairs)
+        if not pairs:
+            break
+        if taken > MOST_BRACKETS:
+            return Closure(chart.algebra.columns(found), tuple(growth), False)
+        candidates = chart.algebra.columns([bracket(chart, x, y) for x, y in pairs])
+        if not chart.affordable(candidates):
+            return Closure(chart.algebra.columns(found), tuple(growth), False)
+        newest = [candidates[:, k] for k in _new_directions(chart, found, candidates, pairs)]
+        if newest:
+            found += newest
+            growth.append(len(found))
+    return Closure(chart.algebra.columns(found) if found else fields, tuple(growth), True)
+
+
+def is_involutive(chart: Chart, fields: Any) -> bool:
+    """Whether the span of the independent columns of `fields` contains their brackets (Frobenius)."""
+    return len(lie_closure(chart, fields).growth) == 1
+
+
+def integrability_residuals(chart: Chart, rows: Any, closure: Closure) -> Any:
+    """How far each one-form is from annihilating the closure, (m,): the largest |omega(F)| for unit omega and F.
+
+    A form is integrable where this is rounding; `frobenius_residual` looks at first brackets only.
+    """
+    forms, fields = chart.values(rows), chart.values(closure.fields)
+    worst = np.zeros(forms.shape[1])
+    for omega, columns in zip(forms, fields, strict=True):
+        if np.all(np.isfinite(omega)) and np.all(np.isfinite(columns)):
+            worst = np.maximum(worst, np.max(np.abs(_unit(omega) @ _unit(columns.T).T), axis=1, initial=0.0))
+    return worst
+
+
+def frobenius_residual(chart: Chart, rows: Any) -> float:
+    """The largest |d omega_i(X, Y)| over unit vectors X, Y of an orthonormal basis of the kernel of all rows.
+
+    It vanishes where the forms together are integrable.
+    """
+    forms = chart.values(rows)
+    slopes = [chart.values(chart.algebra.jacobian(rows[i, :].T, chart.letters)) for i in range(rows.shape[0])]
+    worst = 0.0
+    for point, omega in enumerate(forms):
+        if not np.all(np.isfinite(omega)):
+            continue
+        kernel = chart.rank(omega, TOLERANCE).null_space
+        for i, slope in enumerate(slopes):
+            turn = kernel.T @ (slope[point] - slope[point].T) @ kernel
+            length = float(np.linalg.norm(omega[i]))
+            if length > 0 and turn.size:
+                worst = max(worst, float(np.max(np.abs(turn))) / length)
+    return worst
+
+
+def _ranks(chart: Chart, values: Any) -> list[tuple[int, Any]]:
+    """The place and the rank record of every point where the matrix is finite."""
+    finite = [k for k, matrix in enumerate(values) if np.all(np.isfinite(matrix))]
+    if not finite:
+        raise ValueError("the forms have no value at any generic point")
+    return [(k, chart.rank(values[k], TOLERANCE)) for k in finite]
+
+
+def _common(ranks: Sequence[int]) -> int:
+    """The rank at most points; the larger one of two that are as frequent."""
+    return max(Counter(ranks).items(), key=lambda item: (item[1], item[0]))[0]
+
+
+def _eliminate(chart: Chart, table: list[list[Any]], numbers: Any) -> list[int]:
+    """Reduced echelon form of a table (r x w) in place, along with its values; returns the pivot column of each row."""
+    count, width = numbers.shape
+    pivots: dict[int, int] = {}
+    for _ in range(count):
+        rows = [i for i in range(count) if i not in pivots]
+        columns = [j for j in range(width) if j not in pivots.values()]
+        largest = max(abs(numbers[i, j]) for i in rows for j in columns)
+        large = [(i, j) for i in rows for j in columns if abs(numbers[i, j]) >= PREFERENCE * largest]
+        steady = [place for place in large if not chart.algebra.depends(table[place[0]][place[1]], chart.letters)]
+        i, j = max(steady or large, key=lambda place: abs(numbers[place]))
+        pivots[i] = j
+        pivot, number = table[i][j], numbers[i, j]
+        table[i] = [entry / pivot for entry in table[i]]
+        numbers[i] /= number
+        for other in range(count):
+            factor = table[other][j]
+            if other == i or _is_zero(factor):
+                continue
+            table[other] = [a if _is_zero(b) else a - factor * b for a, b in zip(table[other], table[i], strict=True)]
+            numbers[other] -= numbers[other, j] * numbers[i]
+    return [pivots[i] for i in range(count)]
+
+
+def _is_zero(entry: Any) -> bool:
+    """Whether an entry is zero as it is written."""
+    answer = entry.is_zero
+    return bool(answer() if callable(answer) else answer)
+
+
+def _new_directions(chart: Chart, found: Sequence[Any], candidates: Any, pairs: Sequence[tuple[Any, Any]]) -> list[int]:
+    """Which candidates add to the span of the fields found so far, at most points.
+
+    A bracket is measured against its terms and the lengths of its two fields, so that one that vanishes by cancellation
+    is zero and not a direction made of rounding.
+    """
+    algebra, letters = chart.algebra, chart.letters
+    known, brackets = chart.values(algebra.columns(list(found))), chart.values(candidates)
+    terms = chart.values(algebra.columns([algebra.along(y, letters, x) for x, y in pairs]))
+    firsts = chart.values(algebra.columns([x for x, _ in pairs]))
+    seconds = chart.values(algebra.columns([y for _, y in pairs]))
+    choices: list[tuple[int, ...]] = []
+    for point, columns in enumerate(brackets):
+        parts = (columns, known[point], terms[point], firsts[point], seconds[point])
+        if not all(np.all(np.isfinite(part)) for part in parts):
+            continue
+        lengths = [np.linalg.norm(part, axis=0) for part in parts[2:]]
+        scale = lengths[0] + lengths[1] * lengths[2] + np.linalg.norm(columns, axis=0) + 1e-300
+        beyond = (columns / scale).T @ chart.rank(known[point].T, TOLERANCE).null_space
+        beyond[np.linalg.norm(beyond, axis=1) < TOLERANCE] = 0.0
+        choices.append(tuple(int(k) for k in chart.rank(beyond, TOLERANCE).independent))
+    if not choices:
+        return []
+    count = _common([len(choice) for choice in choices])
+    return list(next(choice for choice in choices if len(choice) == count))
+
+
+def _unit(rows: Any) -> Any:
+    """Rows of length one; rows of zeros stay."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1.0)

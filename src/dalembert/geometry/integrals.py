@@ -1,0 +1,222 @@
+"""Functions that stay constant where a one-form vanishes, where they can be found with little effort.
+
+The form is exact, or becomes so when it is divided by one or two of its own coefficients; or it is a form in two letters that
+separates as it stands, or whose coefficients depend on one linear combination of them. Nothing is returned that was not
+checked at generic points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, combinations_with_replacement
+
+import sympy
+from sympy.integrals.manualintegrate import manualintegrate
+from sympy.integrals.rationaltools import ratint
+
+__all__ = ["find_integral", "trigonometric_quotient"]
+
+#: The largest expression that is integrated.
+EFFORT = 80
+
+Equal = Callable[[Sequence[tuple[sympy.Expr, sympy.Expr]]], bool]
+
+
+def find_integral(coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol], equal: Equal) -> sympy.Expr | None:
+    """I with dI proportional to the one-form sum_k coefficients[k] d letters[k]; None where none is found.
+
+    Parameters
+    ----------
+    coefficients : sequence of expressions (n,)
+    letters : sequence of symbols (n,)
+    equal : callable
+        Whether the two sides of every pair have the same values at generic points.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y")
+    >>> def same(pairs):
+    ...     return all(sympy.simplify(left - right) == 0 for left, right in pairs)
+    >>> find_integral([y, -x], [x, y], same)
+    x/y
+    """
+    if sum(coefficient.count_ops() for coefficient in coefficients) > 4 * EFFORT:
+        return None
+    for candidate in _candidates(coefficients, letters, equal):
+        if candidate is not None and _is_integral(candidate, coefficients, letters, equal):
+            return _tidy(candidate, letters)
+    return None
+
+
+def _is_integral(
+    candidate: sympy.Expr, coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol], equal: Equal
+) -> bool:
+    """Whether dI is parallel to the form and not zero."""
+    slopes = [sympy.diff(candidate, letter) for letter in letters]
+    minors = [(slopes[i] * coefficients[j], slopes[j] * coefficients[i]) for i, j in combinations(range(len(letters)), 2)]
+    flat = [(slope, sympy.S.Zero) for slope in slopes]
+    return equal(minors) and not equal(flat)
+
+
+def _candidates(
+    coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol], equal: Equal
+) -> Iterator[sympy.Expr | None]:
+    present = [c for c in coefficients if c != 0]
+    factors = [sympy.S.One, *present, *(a * b for a, b in combinations_with_replacement(present, 2))]
+    for factor in factors[:16]:
+        scaled = [c / factor for c in coefficients]
+        crossed = [
+            (sympy.diff(scaled[i], letters[j]), sympy.diff(scaled[j], letters[i]))
+            for i, j in combinations(range(len(letters)), 2)
+        ]
+        if equal(crossed):
+            yield _potential(scaled, letters)
+    places = [k for k, c in enumerate(coefficients) if c != 0]
+    if len(places) == 2:
+        pair = [letters[k] for k in places]
+        if not {*letters} - {*pair} & set().union(*(coefficients[k].free_symbols for k in places)):
+            a, b = (coefficients[k] for k in places)
+            yield _product_form(a / b, pair[0], pair[1], equal)
+            yield from _one_combination(a, b, pair[0], pair[1], equal)
+
+
+def _potential(form: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol]) -> sympy.Expr | None:
+    """I with dI = form, for an exact form, letter by letter.
+
+    What is left for a letter does not depend on the letters before it, which are therefore set to a number.
+    """
+    total: sympy.Expr = sympy.S.Zero
+    for k, letter in enumerate(letters):
+        rest = form[k] - sympy.diff(total, letter)
+        for base in (sympy.S.Zero, sympy.S.One, sympy.Rational(1, 2)):
+            fixed = rest.subs(dict.fromkeys(letters[:k], base))
+            if not fixed.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+                break
+        else:
+            return None
+        part = _antiderivative(fixed, letter)
+        if part is None:
+            return None
+        total += part
+    return total
+
+
+def _product_form(ratio: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol, equal: Equal) -> sympy.Expr | None:
+    """For ratio dx + dy with ratio = F(x) G(y): I = int F dx + int dy / G."""
+    at_x, at_y = ratio.subs(y, 1), ratio.subs(x, 1)
+    fixed = at_x.subs(x, 1)
+    if fixed == 0 or any(side.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for side in (at_x, at_y, fixed)):
+        return None
+    if not equal([(ratio * fixed, at_x * at_y)]):
+        return None
+    parts = _antiderivative(at_x, x), _antiderivative(sympy.simplify(fixed / at_y), y)
+    return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+
+
+def _one_combination(
+    a: sympy.Expr, b: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol, equal: Equal
+) -> Iterator[sympy.Expr | None]:
+    """For a dx + b dy with a/b a function of B = alpha x + beta y: I = x - int b / (alpha b - beta a) dB."""
+    for alpha, beta in _linear_combinations(a, b, x, y):
+        turn = [(sympy.diff(a, z) * b, a * sympy.diff(b, z)) for z in (x, y)]
+        left, right = (first - second for first, second in turn)
+        if not equal([(beta * left, alpha * right)]):
+            continue
+        s = sympy.Dummy("s", real=True)
+        along = {x: s / alpha, y: sympy.S.Zero}
+        slope = alpha * b - beta * a
+        if equal([(alpha * b, beta * a)]):
+            yield alpha * x + beta * y
+            continue
+        part = _antiderivative((b / slope).subs(along), s)
+        yield None if part is None else x - part.subs(s, alpha * x + beta * y)
+
+
+def _linear_combinations(a: sympy.Expr, b: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol) -> list[tuple[sympy.Expr, sympy.Expr]]:
+    """alpha, beta of every sum inside a and b that is linear in both letters."""
+    found: dict[tuple[sympy.Expr, sympy.Expr], None] = {}
+    for node in (*sympy.preorder_traversal(a), *sympy.preorder_traversal(b)):
+        if isinstance(node, sympy.Add) and node.has(x) and node.has(y):
+            alpha, beta = sympy.diff(node, x), sympy.diff(node, y)
+            if not (alpha.has(x, y) or beta.has(x, y)):
+                found[alpha, beta] = None
+    return list(found)
+
+
+def _antiderivative(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+    """A primitive by rules, with logarithms of absolute values; None where the rules give none."""
+    if not expression.has(letter):
+        return expression * letter
+    if expression.count_ops() > EFFORT:
+        return None
+    quotient = trigonometric_quotient(expression, letter)
+    if quotient is not None:
+        return quotient
+    found = manualintegrate(expression, letter)
+    if found.has(sympy.Integral):
+        found = _by_half_angle(expression, letter)
+    if found is None:
+        return None
+    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda node: node.args[0].expr)
+    return found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
+
+
+def trigonometric_quotient(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+    """The integral of (c1 cos B + s1 sin B) / (c2 cos B + s2 sin B) with B linear in the letter; None for other forms.
+
+    With D the denominator, the numerator is p D + q D', and the integral (p B + q log|D|) / B'.
+
+    >>> x = sympy.Symbol("x")
+    >>> trigonometric_quotient(sympy.cos(x) / (sympy.cos(x) + sympy.sin(x)), x)
+    x/2 + log(Abs(sin(x) + cos(x)))/2
+    """
+    waves = [node for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(letter)]
+    angles = {node.args[0] for node in waves}
+    if len(angles) != 1:
+        return None
+    angle = angles.pop()
+    rate = sympy.diff(angle, letter)
+    if rate.has(letter):
+        return None
+    c, s = sympy.symbols("c s", cls=sympy.Dummy)
+    plain = expression.xreplace({sympy.cos(angle): c, sympy.sin(angle): s, sympy.tan(angle): s / c})
+    above, below = sympy.fraction(sympy.cancel(sympy.together(plain)))
+    (c1, s1), (c2, s2) = ((sympy.diff(side, c), sympy.diff(side, s)) for side in (above, below))
+    linear = sympy.expand(above - c1 * c - s1 * s) == 0 and sympy.expand(below - c2 * c - s2 * s) == 0
+    if not linear or any(item.has(c, s, letter) for item in (c1, s1, c2, s2)):
+        return None
+    size = c2**2 + s2**2
+    bottom = c2 * sympy.cos(angle) + s2 * sympy.sin(angle)
+    whole, wave = (c1 * c2 + s1 * s2) / size, (c1 * s2 - s1 * c2) / size
+    return (whole * angle + wave * sympy.log(sympy.Abs(bottom))) / rate
+
+
+def _by_half_angle(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+    """The integral of a rational function of sin B and cos B, B linear in the letter, through tan(B/2)."""
+    angles = {node.args[0] for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(letter)}
+    if len(angles) != 1:
+        return None
+    angle = angles.pop()
+    rate, half = sympy.diff(angle, letter), sympy.Dummy("h", real=True)
+    sine, cosine = 2 * half / (1 + half**2), (1 - half**2) / (1 + half**2)
+    plain = expression.xreplace({sympy.sin(angle): sine, sympy.cos(angle): cosine, sympy.tan(angle): sine / cosine})
+    if rate.has(letter) or plain.has(letter):
+        return None
+    whole = sympy.cancel(sympy.together(plain * 2 / (1 + half**2) / rate))
+    if not whole.is_rational_function(half) or whole.count_ops() > EFFORT:
+        return None
+    found = ratint(whole, half)
+    return None if found.has(sympy.RootSum, sympy.Integral) else found.subs(half, sympy.tan(angle / 2))
+
+
+def _tidy(expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> sympy.Expr:
+    """Terms in the letters gathered, and a constant factor chosen so that one of them has the coefficient one."""
+    gathered: dict[sympy.Expr, sympy.Expr] = {}
+    for term in sympy.Add.make_args(sympy.expand(expression)):
+        constant, varying = term.as_independent(*letters, as_Add=False)
+        if varying != 1:
+            gathered[varying] = gathered.get(varying, sympy.S.Zero) + constant
+    simple = {varying: sympy.simplify(constant) for varying, constant in gathered.items()}
+    simple = {varying: constant for varying, constant in simple.items() if constant != 0}
+    lead = next((c for v, c in simple.items() if v.has(sympy.log)), next(iter(simple.values())))
+    return sympy.Add(*(sympy.simplify(constant / lead) * varying for varying, constant in simple.items()))

@@ -1,0 +1,298 @@
+"""Motions as tables and as files.
+
+A saved motion is a netCDF file. Its root group is what `to_xarray` gives: everything over time, for any program that reads
+netCDF. A group "dalembert" beside it keeps what only we need: every step, the events, and one record with the model, so that
+`load` gives back a motion that can do all that the first one could, dense output included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import __version__
+from ..errors import DalembertError, FileError, MissingExtraError
+from ..model.files import dumps
+from ..model.names import shortened
+from ..model.scenario import Scenario
+
+if TYPE_CHECKING:
+    from .motion import Motion
+
+__all__ = ["load", "save", "scenario_of", "to_dataframe", "to_xarray"]
+
+#: The group for ourselves, and the version of what it holds.
+GROUP, FORMAT = "dalembert", 1
+#: HDF5 keeps no attribute beyond 64 kB.
+LONGEST_ATTRIBUTE = 30_000
+
+
+def scenario_of(motion: Motion) -> Scenario:
+    """The scenario that repeats a motion: its system as it was driven, the parameters and the start that were used."""
+    statistics = motion.statistics
+    options = {key: statistics[key] for key in ("rtol", "form", "method") if key in statistics}
+    span = statistics.get("span") or (motion.segments[0].step_t[0], motion.segments[-1].step_t[-1])
+    if span[0] != span[1]:
+        options = {"span": (float(span[0]), float(span[1]))} | options
+    known = motion.scenario
+    return Scenario(
+        motion.system,
+        parameters=dict(motion.parameters),
+        start=dict(motion.start),
+        simulate=options,
+        source=known.source if known else "",
+        summary=known.summary if known else "",
+        drawing=known.drawing if known else None,
+    )
+
+
+def model_text(motion: Motion) -> tuple[str, str]:
+    """The model file of a motion, and a note on what it lacks."""
+    free = [symbol.name for symbol, value in motion.system.inputs.items() if value is None]
+    note = f"The inputs {', '.join(free)} were Python functions, which a file cannot keep." if free else ""
+    try:
+        return dumps(scenario_of(motion)), note
+    except DalembertError as error:
+        return "", f"The model cannot be written as a model file. {error}"
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+class _Layout:
+    """Names of the variables of a dataset: those of the motion as they are, and ours where they are free."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.taken = {"t"}
+        self.variables = {name: self._free(name) for name in motion.names if name != "t"}
+        roles = ("reaction", "multiplier", "position_residual", "velocity_residual")
+        roles += ("coordinate", "constraint", "row", "holonomic", "bilateral")
+        self.roles = {role: self._free(role) for role in roles}
+
+    def _free(self, name: str) -> str:
+        found = name.replace("/", "_")
+        while found in self.taken:
+            found += "_"
+        self.taken.add(found)
+        return found
+
+
+def to_xarray(motion: Motion) -> Any:
+    """An `xarray.Dataset` over ``t``: every quantity by name, reactions by constraint and coordinate, residuals.
+
+    Attributes hold the model, parameters, start, statistics (the last three as JSON), outcome and version.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> motion = da.simulate(da.System(coordinates=[x], kinetic=x.dot**2/2), {x.dot: 2.0}, (0, 1), at=[0, 1])
+    >>> to_xarray(motion)["x"].values.round(12).tolist()
+    [0.0, 2.0]
+    """
+    import xarray
+
+    layout = _Layout(motion)
+    data = {variable: ("t", motion[name], _described(motion, name)) for name, variable in layout.variables.items()}
+    coordinates: dict[str, Any] = {"t": ("t", motion.t)}
+    roles = layout.roles
+
+    def table(role: str, dimensions: Mapping[str, Iterable[str]], blocks: list[Any], about: str) -> None:
+        if blocks:
+            data[roles[role]] = ((*(roles[d] for d in dimensions), "t"), np.array(blocks), {"long_name": about})
+            coordinates.update({roles[d]: np.array(list(names), dtype=object) for d, names in dimensions.items()})
+
+    reactions, residuals = motion.reactions, motion.residuals
+    coordinate_names = [q.name for q in motion.system.coordinates]
+    forces = [reaction.force for reaction in reactions.values()]
+    table("reaction", {"constraint": reactions, "coordinate": coordinate_names}, forces, "generalised force")
+    multipliers = _multipliers(motion)
+    table("multiplier", {"row": multipliers}, list(multipliers.values()), "multiplier mu of a constraint row")
+    about = "what is left of a constraint"
+    table("position_residual", {"holonomic": residuals.position}, list(residuals.position.values()), about)
+    table("velocity_residual", {"bilateral": residuals.velocity}, list(residuals.velocity.values()), about)
+    return xarray.Dataset(data, coordinates, _attributes(motion))
+
+
+def _multipliers(motion: Motion) -> dict[str, Any]:
+    prefix = "multiplier "
+    return {k.removeprefix(prefix): block[0] for k, block in motion._observed.items() if k.startswith(prefix)}
+
+
+def _described(motion: Motion, name: str) -> dict[str, str]:
+    if name == "energy":
+        return {"long_name": "energy p . q_dot - L, or H"}
+    output = motion.system.outputs.get(name)
+    return {"long_name": name if output is None else f"output {name} = {shortened(output, 200)}"}
+
+
+def _attributes(motion: Motion) -> dict[str, str]:
+    text, note = model_text(motion)
+    scenario = motion.scenario
+    about = {
+        "title": motion.system.name,
+        "source": scenario.source if scenario else "",
+        "summary": scenario.summary if scenario else "",
+        "form": motion.equations.form,
+        "outcome": motion.outcome.value,
+        "message": motion.message,
+        "parameters": json.dumps(dict(motion.parameters)),
+        "start": json.dumps(dict(motion.start)),
+        "start_report": json.dumps(list(motion.start_report)),
+        "statistics": json.dumps(motion.statistics),
+        "model": text,
+        "model_note": note,
+        "dalembert_version": __version__,
+    }
+    return {key: value for key, value in about.items() if value}
+
+
+def to_dataframe(motion: Motion) -> Any:
+    """A pandas `DataFrame` over ``t``: every quantity by name, then reactions as "reaction <constraint> <coordinate>"."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("pandas", "pandas") from None
+    columns = {name: motion[name] for name in motion.names if name != "t"}
+    for name, reaction in motion.reactions.items():
+        for q, force in zip(motion.system.coordinates, reaction.force, strict=True):
+            columns[f"reaction {name} {q.name}"] = force
+    return pandas.DataFrame(columns, index=pandas.Index(motion.t, name="t"))
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def save(motion: Motion, path: Any) -> None:
+    """Write a motion as netCDF. The file appears under its name only when it is complete.
+
+    Raises
+    ------
+    FileError
+        Where it cannot be written.
+    """
+    target = Path(path)
+    shown = shortened(os.fspath(path), 100)
+    if target.is_dir():
+        raise FileError(f"The motion cannot be saved as {shown}, which is a folder", remedy="name a file in it")
+    try:
+        handle, name = tempfile.mkstemp(prefix=".dalembert-", suffix=".part", dir=target.parent)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"The motion cannot be saved as {shown}", seen=reason, remedy="check the folder") from error
+    os.close(handle)
+    try:
+        _write(motion, name)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except OSError as error:
+        raise FileError(
+            f"The motion cannot be saved as {shown}", seen=error.strerror or error, remedy="check the disk"
+        ) from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write(motion: Motion, path: str) -> None:
+    public, private = to_xarray(motion), _private(motion)
+    for key, value in public.attrs.items():
+        if len(value.encode()) > LONGEST_ATTRIBUTE:
+            public.attrs[key] = f"too long for an attribute: see `record` in the group `{GROUP}`"
+    for dataset, group, mode in ((public, None, "w"), (private, GROUP, "a")):
+        packed = {"zlib": True, "complevel": 1, "shuffle": True, "fletcher32": True}
+        encoding = {name: packed for name, v in dataset.variables.items() if v.dtype.kind in "fi" and v.size > 1}
+        dataset.to_netcdf(path, engine="h5netcdf", group=group, mode=mode, encoding=encoding)
+
+
+def _private(motion: Motion) -> Any:
+    import xarray
+
+    from .stored_drawing import drawing_record
+
+    layout = _Layout(motion)
+    text, note = model_text(motion)
+    record = {
+        "format": FORMAT,
+        "version": __version__,
+        "form": motion.equations.form,
+        "state": [symbol.name for symbol in motion.state],
+        "model": text,
+        "model_note": note,
+        "parameters": dict(motion.parameters),
+        "start": dict(motion.start),
+        "start_report": list(motion.start_report),
+        "statistics": motion.statistics,
+        "outcome": motion.outcome.value,
+        "message": motion.message,
+        "modes": [list(segment.mode) for segment in motion.segments],
+        "letters": [[symbol.name for symbol in segment.book.kernel.equations.state] for segment in motion.segments],
+        "steps": [len(segment.step_t) for segment in motion.segments],
+        "impacts": [[float(time), name] for time, name in motion.impacts],
+        "switches": [[float(time), sentence] for time, sentence in motion.switches],
+        "events": list(motion.event_names),
+        "passages": [len(times) for times in motion.t_events],
+        "variables": layout.variables,
+        "roles": layout.roles,
+        "reactions": list(motion.reactions),
+        "drawing": drawing_record(motion.scenario.drawing if motion.scenario else None, motion.system),
+    }
+    size = len(record["state"])
+    return xarray.Dataset(
+        {
+            "record": ((), np.array(json.dumps(record), dtype=object)),
+            "step_t": ("step", np.concatenate([s.step_t for s in motion.segments])),
+            "step_y": (("step", "letter"), np.concatenate([s.full_y for s in motion.segments])),
+            "owner": ("point", np.asarray(motion.owner, dtype=np.int64)),
+            "passage_t": ("passage", np.concatenate([np.zeros(0), *motion.t_events])),
+            "passage_y": (("passage", "letter"), np.concatenate([np.zeros((0, size)), *motion.y_events])),
+        }
+    )
+
+
+def load(path: Any) -> Motion:
+    """Read a motion that `save` wrote.
+
+    Raises
+    ------
+    FileError
+        Where there is no such file, or it is damaged, or something else.
+    """
+    from .stored_motion import stored_motion
+
+    shown = shortened(os.fspath(path), 100)
+    if not Path(path).exists():
+        raise FileError(f"There is no file {shown}", remedy="check the path")
+    try:
+        public, private = _read(path, None), _read(path, GROUP)
+        return stored_motion(public, private)
+    except FileError:
+        raise
+    except DalembertError as error:
+        raise FileError(f"The file {shown} holds a model that cannot be read", seen=error.what) from error
+    except Exception as error:  # a damaged file can fail anywhere, in any layer
+        raise FileError(
+            f"The file {shown} cannot be read as a motion",
+            seen=shortened(f"{type(error).__name__}: {error}", 120),
+            remedy="name a file that Motion.save wrote",
+        ) from error
+
+
+def _read(path: Any, group: str | None) -> Any:
+    import xarray
+
+    with xarray.open_dataset(path, engine="h5netcdf", group=group, decode_times=False) as dataset:
+        return dataset.load()

@@ -1,0 +1,185 @@
+"""A motion from what a file holds: values as they were stored, native code made again only where dense output is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..compiled.book import Book
+from ..errors import FileError, ModelError
+from ..formulations.equations import Equations
+from ..formulations.registry import derive
+from ..model.constraints import HolonomicConstraint
+from ..model.files import loads
+from ..model.system import System
+from .driver import kernel_of, reported_letters
+from .motion import Motion, Segment
+from .outcome import Outcome
+from .stored_drawing import drawing_from
+
+__all__ = ["stored_motion"]
+
+#: The version of the record that we read.
+FORMAT = 1
+
+
+def stored_motion(public: Any, private: Any) -> Motion:
+    """The motion of the two groups of a file, as datasets."""
+    record = json.loads(str(private["record"].values))
+    if record["format"] != FORMAT:
+        raise FileError(
+            "The motion was saved by another version of dalembert",
+            seen=f"format {record['format']}, version {record['version']}",
+            remedy="install that version",
+        )
+    if not record["model"]:
+        raise FileError("The motion was saved without its model", seen=record["model_note"], remedy="open the file with xarray")
+    scenario = loads(record["model"])
+    equations = derive(scenario.system, record["form"])
+    state = reported_letters(equations)
+    if [symbol.name for symbol in state] != record["state"]:
+        raise FileError("The state of the motion is not that of its model", seen=", ".join(record["state"]))
+    t = _array(public["t"])
+    places = np.cumsum([0, *record["passages"]])
+    motion = Motion(
+        equations=equations,
+        parameters=record["parameters"],
+        t=t,
+        y=np.array([_column(public, record, name) for name in record["state"]]).reshape(len(record["state"]), len(t)),
+        segments=_segments(equations, record, private),
+        owner=np.asarray(private["owner"].values, dtype=np.int64),
+        outcome=Outcome(record["outcome"]),
+        message=record["message"],
+        event_names=tuple(record["events"]),
+        t_events=[_array(private["passage_t"])[a:b] for a, b in zip(places[:-1], places[1:], strict=True)],
+        y_events=[_array(private["passage_y"])[a:b] for a, b in zip(places[:-1], places[1:], strict=True)],
+        impacts=tuple((time, name) for time, name in record["impacts"]),
+        switches=tuple((time, sentence) for time, sentence in record["switches"]),
+        state=state,
+        start=record["start"],
+        start_report=tuple(record["start_report"]),
+        statistics=record["statistics"],
+        scenario=replace(scenario, drawing=drawing_from(record["drawing"], scenario.system)),
+    )
+    if motion.owner.shape != t.shape or len(motion.segments) == 0:
+        raise FileError("The file holds a motion whose parts do not fit together")
+    # The names and values of a motion come from what was observed; here that is read, not computed.
+    motion.__dict__["_observed"] = _observed(public, record, equations.system)
+    return motion
+
+
+def _array(variable: Any) -> Any:
+    return np.ascontiguousarray(variable.values, dtype=float)
+
+
+def _column(public: Any, record: Any, name: str) -> Any:
+    return _array(public[record["variables"][name]])
+
+
+def _observed(public: Any, record: Any, system: System) -> dict[str, Any]:
+    """Everything observed by key, as `Motion` keeps it."""
+    count = public.sizes["t"]
+    roles = record["roles"]
+
+    def stacked(names: Sequence[str]) -> Any:
+        return np.array([_column(public, record, name) for name in names]).reshape(len(names), count)
+
+    def table(role: str) -> Any | None:
+        return _array(public[roles[role]]) if roles[role] in public else None
+
+    found: dict[str, Any] = {
+        "velocities": stacked([v.name for v in system.velocities]),
+        "accelerations": stacked([q.ddot.name for q in system.coordinates]),
+        "momenta": stacked([p.name for p in system.momenta]),
+        "energy": stacked(["energy"]),
+    }
+    for level, rows in (
+        ("position", [c for c in system.bilateral if isinstance(c, HolonomicConstraint)]),
+        ("velocity", list(system.bilateral)),
+    ):
+        residual = table(f"{level}_residual")
+        found[f"{level} residual"] = np.zeros((0, count)) if residual is None else residual.reshape(len(rows), count)
+    forces = table("reaction")
+    for number, name in enumerate(record["reactions"]):
+        found[f"reaction {name}"] = forces[number] if forces is not None else np.zeros((0, count))
+    multipliers = table("multiplier")
+    if multipliers is not None:
+        names = [str(name) for name in public[roles["row"]].values]
+        found |= {f"multiplier {name}": multipliers[number : number + 1] for number, name in enumerate(names)}
+    found |= {f"output {name}": stacked([name]) for name in system.outputs}
+    found |= {f"input {symbol}": stacked([symbol.name]) for symbol in system.inputs}
+    return found
+
+
+def _segments(equations: Equations, record: Any, private: Any) -> tuple[Segment, ...]:
+    times, states = _array(private["step_t"]), _array(private["step_y"])
+    if states.shape != (len(times), len(record["state"])) or sum(record["steps"]) != len(times):
+        raise FileError("The file holds steps that do not fit together")
+    modes: dict[Any, Equations] = {}
+    segments, first = [], 0
+    for names, letters, count in zip(record["modes"], record["letters"], record["steps"], strict=True):
+        here = slice(first, first + count)
+        begin = dict(zip(record["state"], states[first], strict=True)) | {"t": times[first]} | record["parameters"]
+        book = _LaterBook(equations, tuple(names), tuple(letters), begin, modes, record)
+        rows = [record["state"].index(letter) for letter in letters]
+        segments.append(Segment(book, tuple(names), times[here], np.ascontiguousarray(states[here][:, rows])))
+        first += count
+    return tuple(segments)
+
+
+class _LaterBook:
+    """Stands for the `Book` of a segment, and makes it when it is first used.
+
+    `modes` is shared by the segments of a motion, so that each mode of contact and choice of letters is derived once.
+    """
+
+    def __init__(
+        self,
+        whole: Equations,
+        mode: tuple[str, ...],
+        letters: tuple[str, ...],
+        begin: dict[str, float],
+        modes: dict[Any, Equations],
+        record: Any,
+    ) -> None:
+        self._whole, self._mode, self._letters, self._begin = whole, mode, letters, begin
+        self._modes, self._record = modes, record
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._made(), name)
+
+    def _made(self) -> Book:
+        book = self.__dict__.get("_book")
+        if book is None:
+            book = self.__dict__["_book"] = self._make()
+        return book  # type: ignore[no-any-return]
+
+    def _make(self) -> Book:
+        system = self._whole.system
+        if any(value is None for value in system.inputs.values()):
+            raise ModelError(self._record["model_note"].rstrip("."), remedy="simulate again for dense output")
+        key = (self._mode, self._letters)
+        if key not in self._modes:
+            self._modes[key] = self._equations()
+        kernel = kernel_of(self._modes[key], system.parameters)
+        return Book(kernel, [self._record["parameters"][symbol.name] for symbol in system.parameters])
+
+    def _equations(self) -> Equations:
+        """The equations of this mode in the letters that the segment was integrated in."""
+        system, form = self._whole.system, self._whole.form
+        found = derive(system.touching(self._mode), form) if system.unilateral else self._whole
+        if found.rechoose is not None and self._names(found) != self._letters:
+            found = found.rechoose(self._letters)
+        if self._names(found) != self._letters:
+            raise FileError("The letters of a saved motion cannot be found again", seen=", ".join(self._letters))
+        return found
+
+    @staticmethod
+    def _names(equations: Equations) -> tuple[str, ...]:
+        return tuple(symbol.name for symbol in equations.state)
