@@ -7,7 +7,7 @@ With the Cholesky factor G = C C^T and x = C^T z this is the point of {B^T x = b
 columns of B are scaled to length one and factored by Householder reflections with column pivoting; a column whose
 remainder is shorter than `RANK_TOLERANCE` depends on those before it. A G^-1 A^T is never formed. Where G is singular but
 positive definite on ker A, G + w A^T A takes its place, which changes neither z nor mu. Where it is indefinite
-(vakonomic problems) the solve runs on a basis of ker A.
+(vakonomic problems), or still in doubt, the solve runs on a basis of ker A in units that bring G to size one.
 
 The same function serves Python and the native integrators; it allocates nothing and works on flat, row-major arrays.
 """
@@ -223,11 +223,14 @@ def least_norm_multipliers(
 
 @native
 def scaled_columns(n: int, m: int, A: Reals, columns: Reals, lengths: Reals, factor: Reals, has_factor: bool) -> None:
-    """The columns of C^-1 A^T (or of A^T), each of length one; their lengths apart. Rows of zeros stay zero."""
+    """The columns of C^-1 A^T, each of length one; their lengths apart. Rows of zeros stay zero.
+
+    Without a factor `factor` holds the units of the unknowns, and the columns are those of (A S)^T.
+    """
     for j in range(m):
         column = columns + j * n
         for i in range(n):
-            column[i] = A[j * n + i]
+            column[i] = A[j * n + i] if has_factor else A[j * n + i] * factor[i]
         if has_factor:
             solve_lower(n, factor, column)
         length = 0.0
@@ -318,7 +321,7 @@ def gauss_solve(
     pivot = cholesky(n, G, factor, PIVOT_TOLERANCE) if definite else -1.0
     if not pivot > DOUBTFUL_PIVOT and m > 0 and definite:
         pivot = augmented_cholesky(n, m, G, A, b, y, factor, spare)
-    if not pivot > 0.0:
+    if not pivot > DOUBTFUL_PIVOT:
         return solve_on_kernel(n, m, G, f, A, b, z, mu, gauge, work, order, info)
     info[1] = pivot
     solve_lower(n, factor, y)
@@ -407,12 +410,14 @@ def solve_on_kernel(
     order: Integers,
     info: Reals,
 ) -> int:
-    """The same problem on a basis of ker A: z = Q1 R^-T b + Q2 x, Q2^T G Q2 x = Q2^T (f - G Q1 R^-T b)."""
+    """The same problem on a basis of ker A: z = S (Q1 R^-T b + Q2 x), Q2^T S G S Q2 x = Q2^T S (f - G S Q1 R^-T b)."""
     k = max(max(n, m), 1)
     reduced, columns, rest = work + 0, work + k * k, work + (k * k + n * m)
     lengths, heads, s, right = rest + 0, rest + k, rest + 2 * k, rest + 3 * k
-    vector, reached, inner_heads, basis = rest + 4 * k, rest + 5 * k, rest + 7 * k, rest + 8 * k
-    scaled_columns(n, m, A, columns, lengths, columns, False)
+    vector, reached, inner_heads, unit, basis = rest + 4 * k, rest + 5 * k, rest + 7 * k, rest + 8 * k, rest + 9 * k
+    spare = basis + n * n
+    equilibrate(n, m, G, A, unit)
+    scaled_columns(n, m, A, columns, lengths, unit, False)
     rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE)
     info[0] = rank
     for i in range(n):
@@ -438,29 +443,31 @@ def solve_on_kernel(
     for i in range(n):
         total = f[i]
         for l in range(n):
-            total -= G[i * n + l] * s[l]
-        right[i] = total
+            total -= G[i * n + l] * unit[l] * s[l]
+        right[i] = unit[i] * total
     for a in range(free):
         first = (rank + a) * n
         for i in range(n):
             total = 0.0
             for l in range(n):
-                total += G[i * n + l] * basis[first + l]
-            vector[i] = total
+                total += G[i * n + l] * unit[l] * basis[first + l]
+            vector[i] = unit[i] * total
         for c in range(free):
             second = (rank + c) * n
             total = 0.0
             for i in range(n):
                 total += basis[second + i] * vector[i]
             reduced[a * free + c] = total
-    if not solve_symmetric(free, rank, n, reduced, basis, right, vector, inner_heads, basis + n * n, order + k, gauge, info):
+    inner_rank = solve_symmetric(free, rank, n, reduced, basis, right, vector, inner_heads, spare, order + k, gauge, info)
+    if inner_rank < 0:
         return SINGULAR
     for i in range(n):
-        z[i] = s[i]
-    for a in range(free):
-        for i in range(n):
-            z[i] += basis[(rank + a) * n + i] * vector[a]
-    multipliers_from_balance(n, m, rank, G, f, z, mu, columns, heads, order, lengths, right)
+        total = s[i]
+        for a in range(free):
+            total += basis[(rank + a) * n + i] * vector[a]
+        z[i] = unit[i] * total
+    shorten(free, inner_rank, n, reduced, order + k, basis + rank * n, unit, z, spare + 2 * k)
+    multipliers_from_balance(n, m, rank, G, f, z, mu, columns, heads, order, lengths, unit, right)
     if rank < m:
         least_norm_multipliers(m, rank, n, columns, order, lengths, mu, rest + 8 * k)
     for i in range(n):
@@ -485,8 +492,8 @@ def solve_symmetric(
     order: Integers,
     gauge: bool,
     info: Reals,
-) -> bool:
-    """x (free) with reduced @ x = Q2^T right by pivoted Householder reflections, least-norm-like where a gauge is allowed."""
+) -> int:
+    """x (free) with reduced @ x = Q2^T right by pivoted Householder reflections; returns the rank, or -1 without solution."""
     largest = 0.0
     for i in range(free * free):
         largest = max(largest, abs(reduced[i]))
@@ -499,18 +506,19 @@ def solve_symmetric(
         load[a] = total
         size = max(size, abs(total))
         x[a] = 0.0
+        order[a] = a
     if free == 0:
-        return True
+        return 0
     if not (largest > 0.0 and largest < INFINITY):
-        return gauge and largest == 0.0 and size == 0.0
+        return 0 if gauge and largest == 0.0 and size == 0.0 else -1
     inner_rank = pivoted_qr(free, free, reduced, heads, order, RANK_TOLERANCE * largest)
     info[1] = abs(reduced[(inner_rank - 1) * free + inner_rank - 1]) / largest if inner_rank == free else 0.0
     if inner_rank < free and not gauge:
-        return False
+        return -1
     reflect(free, inner_rank, reduced, heads, load, False)
     for a in range(inner_rank, free):
         if abs(load[a]) > 1e-9 * (size + 1e-300):
-            return False
+            return -1
     for a in range(inner_rank - 1, -1, -1):
         total = load[a]
         for c in range(a + 1, inner_rank):
@@ -518,7 +526,77 @@ def solve_symmetric(
         places[a] = total / reduced[a * free + a]
     for a in range(inner_rank):
         x[order[a]] = places[a]
-    return True
+    return inner_rank
+
+
+@native
+def equilibrate(n: int, m: int, G: Reals, A: Reals, unit: Reals) -> None:
+    """Units S of the unknowns in which the largest entry of each row of S G S is about one (Ruiz's iteration).
+
+    An unknown without inertia takes the size of its largest entry in A.
+    """
+    for i in range(n):
+        unit[i] = 1.0
+    for _ in range(8):
+        for i in range(n):
+            largest = 0.0
+            for l in range(n):
+                largest = max(largest, abs(unit[i] * G[i * n + l] * unit[l]))
+            if largest > 0.0 and largest < INFINITY:
+                unit[i] /= sqrt(largest)
+    for i in range(n):
+        inertia, largest = 0.0, 0.0
+        for l in range(n):
+            inertia = max(inertia, abs(G[i * n + l]))
+        for j in range(m):
+            largest = max(largest, abs(A[j * n + i]))
+        if inertia == 0.0 and largest > 0.0:
+            unit[i] = 1.0 / largest
+
+
+@native
+def shorten(
+    free: int, rank: int, n: int, reduced: Reals, order: Integers, basis: Reals, unit: Reals, z: Reals, work: Reals
+) -> None:
+    """Take out of z what the equations leave open, so that it is the shortest solution.
+
+    That is spanned by S Q2 v with v in the null space of `reduced`, which `pivoted_qr` has factored.
+    """
+    v = work + free * n
+    for d in range(free - rank):
+        for a in range(free):
+            v[a] = 0.0
+        for i in range(rank - 1, -1, -1):
+            total = -reduced[(rank + d) * free + i]
+            for c in range(i + 1, rank):
+                total -= reduced[c * free + i] * v[order[c]]
+            v[order[i]] = total / reduced[i * free + i]
+        v[order[rank + d]] = 1.0
+        vector = work + d * n
+        for i in range(n):
+            total = 0.0
+            for a in range(free):
+                total += basis[a * n + i] * v[a]
+            vector[i] = unit[i] * total
+        for e in range(d):
+            remove_part(n, work + e * n, vector)
+        norm = 0.0
+        for i in range(n):
+            norm += vector[i] ** 2
+        norm = sqrt(norm)
+        for i in range(n):
+            vector[i] /= norm
+        remove_part(n, vector, z)
+
+
+@native
+def remove_part(n: int, direction: Reals, x: Reals) -> None:
+    """x <- x without its part along a direction of length one."""
+    inner = 0.0
+    for i in range(n):
+        inner += direction[i] * x[i]
+    for i in range(n):
+        x[i] -= inner * direction[i]
 
 
 @native
@@ -534,14 +612,15 @@ def multipliers_from_balance(
     heads: Reals,
     order: Integers,
     lengths: Reals,
+    unit: Reals,
     balance: Reals,
 ) -> None:
-    """mu with A^T mu = G z - f, from the factorisation of A^T."""
+    """mu with A^T mu = G z - f, from the factorisation of (A S)^T."""
     for i in range(n):
         total = -f[i]
         for l in range(n):
             total += G[i * n + l] * z[l]
-        balance[i] = total
+        balance[i] = unit[i] * total
     reflect(n, rank, columns, heads, balance, False)
     for j in range(m):
         mu[j] = 0.0

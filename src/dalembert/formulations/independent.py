@@ -33,6 +33,8 @@ __all__ = ["Reduction", "Split", "choose_split", "reduced_equations"]
 
 #: The least quality of a split, the determinant of the solved columns with rows of length one, at generic states.
 LEAST_QUALITY = 1e-3
+#: A split that is good at generic states stays the choice at a state where its quality is above this.
+GOOD_QUALITY = 0.5
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ def choose_split(
         )
     if near is None and allowed is None and "_split" in system.__dict__:
         return system.__dict__["_split"]  # type: ignore[no-any-return]
-    for split in _splits(system, near):
+    general = choose_split(system, None, allowed) if near is not None else None
+    for split in _splits(system, near, general):
         if allowed is None or allowed(split):
             if near is None and allowed is None:
                 object.__setattr__(system, "_split", split)
@@ -87,8 +90,8 @@ def choose_split(
     )
 
 
-def _splits(system: System, near: Mapping[str, float] | None) -> Iterator[Split]:
-    """Every split that the constraints allow, best quality first."""
+def _splits(system: System, near: Mapping[str, float] | None, general: Split | None) -> Iterator[Split]:
+    """Every split that the constraints allow, best quality first; the `general` one before all where it is good."""
     n = len(system.coordinates)
     if not system.bilateral:
         yield Split(tuple(range(n)), (), (), 1.0)
@@ -108,6 +111,8 @@ def _splits(system: System, near: Mapping[str, float] | None) -> Iterator[Split]
         (min(abs(float(np.linalg.det(sample[np.ix_(chosen, places)]))) for sample in samples), tuple(sorted(places)))
         for places in candidates
     ]
+    if general is not None:
+        rated = [(1.0 + q if places == general.dependent and q > GOOD_QUALITY else q, places) for q, places in rated]
     for quality, places in sorted(rated, key=lambda pair: -round(pair[0], 9)):
         if quality < LEAST_QUALITY:
             return
@@ -295,6 +300,9 @@ def reduced_equations(
     The choice of these is the best at generic states, or near a state; `Equations.rechoose` makes it again elsewhere.
     """
     split = choose_split(system, near, allowed)
+    kept: dict[Any, Equations] = system.__dict__.setdefault("_reduced", {})
+    if (form, split.independent) in kept:
+        return kept[form, split.independent]
 
     def rechoose(where: Any) -> Equations:
         if isinstance(where, Mapping):
@@ -303,7 +311,7 @@ def reduced_equations(
         return reduced_equations(system, form, citation, derivation, allowed=lambda s: s.independent == places)
 
     chosen = [system.coordinates[k] for k in split.independent]
-    return Equations(
+    kept[form, split.independent] = Equations(
         system=system,
         form=form,
         citation=citation,
@@ -314,3 +322,4 @@ def reduced_equations(
         start_form="lagrange",
         rechoose=rechoose,
     )
+    return kept[form, split.independent]

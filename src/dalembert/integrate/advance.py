@@ -33,9 +33,9 @@ __all__ = ["advance", "commit", "finish_step", "short_step"]
 # Places in the book of a run: addresses of arrays, then sizes.
 (
     CLOCK, COUNTS, Y, Y_OLD, Y_NEW, STAGES, SPARE_STAGES, DENSE, STAGE, AT, AT_STATES, STEP_TIMES, STEP_STATES,
-    EVENTS_OLD, EVENTS_NEW, EVENTS_TRIED, ATOL, N_AT, CAPACITY, N_EVENTS, PROJECT, EXACT_AT,
-) = range(FIRST_FREE, FIRST_FREE + 22)  # fmt: skip
-BOOK_SIZE = FIRST_FREE + 22
+    EVENTS_OLD, EVENTS_NEW, EVENTS_TRIED, ATOL, N_AT, CAPACITY, N_EVENTS, N_SEARCHED, PROJECT, EXACT_AT,
+) = range(FIRST_FREE, FIRST_FREE + 23)  # fmt: skip
+BOOK_SIZE = FIRST_FREE + 23
 
 # Places in the array CLOCK (reals) and COUNTS (integers).
 T, H, T_END, T_OLD, H_OLD, MAX_STEP, RTOL = range(7)
@@ -139,7 +139,10 @@ def commit(book: Integers) -> int:
 
 @native
 def crossed(book: Integers) -> bool:
-    """Whether any event changed its sign inside the last step, looked for at its end and at points inside."""
+    """Whether any event changed its sign inside the last step, looked for at its end and at points inside.
+
+    The first N_SEARCHED events are worth the search inside.
+    """
     ns, events = book[STATE], book[N_EVENTS]
     clock, y_old, stage = reals_at(book[CLOCK]), reals_at(book[Y_OLD]), reals_at(book[STAGE])
     old, new, tried = reals_at(book[EVENTS_OLD]), reals_at(book[EVENTS_NEW]), reals_at(book[EVENTS_TRIED])
@@ -147,13 +150,13 @@ def crossed(book: Integers) -> bool:
     for e in range(events):
         if old[e] * new[e] < 0.0 or (new[e] == 0.0 and old[e] != 0.0):
             return True
-    if make_dense(book) != 0:
+    if book[N_SEARCHED] == 0 or make_dense(book) != 0:
         return False
     for k in range(1, PARTS):
         x = float(k) / PARTS
         interpolate(ns, x, y_old, reals_at(book[DENSE]), stage)
         call_events(book, clock[T_OLD] + x * clock[H_OLD], stage, tried)
-        for e in range(events):
+        for e in range(book[N_SEARCHED]):
             if old[e] * tried[e] < 0.0:
                 return True
     return False

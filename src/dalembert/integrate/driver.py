@@ -267,12 +267,14 @@ class Driver:
         self.mode_events = [*(found.event for found in self.found), *self.contacts.events(self.mode)]
         if self.threshold is not None:
             self.mode_events.append(Event(ZERO, -1, True, CHART))
+        searched = len(self.mode_events) - (self.threshold is not None)
         states = np.full((len(self.at), kernel.n_state), np.nan)
         self.run = Run(kernel, task, t, y, self.at, states, len(self.mode_events))
         entries = self.run.book.entries
         if task.project and kernel.is_constrained:
             self.run.book.prepare_projection()
             entries[loop.PROJECT] = 1
+        entries[loop.N_SEARCHED] = searched
         entries[loop.EXACT_AT] = len(self.at) <= EXACT_TIMES
         if task.inputs:
             if self.mode not in self.callbacks:

@@ -25,7 +25,7 @@ RANDOM = "random pendulums and states"
 def cartesian_system() -> System:
     """The same pendulum as a particle in the plane, on a spring of rest length l."""
     x, y = coordinates("x y")
-    M, l, K, g = parameters("M l K g", positive=True)  # noqa: E741
+    M, l, K, g = parameters("M l K g", positive=True)
     parts = [particle(M, [x, y]), gravity(M, l + y, g), spring(K, sympy.sqrt(x**2 + y**2) - l)]
     return System([x, y], parts=parts, name="Particle on a spring")
 

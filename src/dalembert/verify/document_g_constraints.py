@@ -26,11 +26,11 @@ ARC = "elastic-pendulum-arc"
 ON_ARC = "random pendulums and states on the arc"
 
 
-def _gap(l: float, q: Any) -> Any:  # noqa: E741
+def _gap(l: float, q: Any) -> Any:
     return 1 - q[0] ** 2 - q[1] / l
 
 
-def _lifted(l: float, theta: Any, turn: Any) -> tuple[Any, Any]:  # noqa: E741
+def _lifted(l: float, theta: Any, turn: Any) -> tuple[Any, Any]:
     """q and v on the arc for an angle and its rate."""
     return np.array([theta, l - l * theta**2]), np.array([turn, -2 * l * theta * turn])
 
@@ -229,7 +229,7 @@ def elimination() -> float:
 )
 def differentiated_arc() -> float:
     def residual(s: Swing) -> float:
-        z, l = s.accelerations, s.pendulum.l  # noqa: E741
+        z, l = s.accelerations, s.pendulum.l
         return distance(2 * l * s.q[0] * z[0] + z[1], -2 * l * s.v[0] ** 2)
 
     return over_swings(residual, ARC)
@@ -265,7 +265,7 @@ def arc_forces() -> float:
 )
 def three_equations() -> float:
     def residual(s: Swing) -> float:
-        l = s.pendulum.l  # noqa: E741
+        l = s.pendulum.l
         matrix = np.array([[*s.pendulum.mass(s.q)[0], 2 * s.q[0]], [0, s.pendulum.M, 1 / l], [2 * l * s.q[0], 1, 0]])
         right = [*s.pendulum.forcing(s.q, s.v), -2 * l * s.v[0] ** 2]
         return distance([*s.accelerations, _multiplier(s)], np.linalg.solve(matrix, right))

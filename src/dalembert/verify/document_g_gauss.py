@@ -1,4 +1,4 @@
-"""Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints: eq. 70 and section 13, Gauss's principle (eqs. 71 to 73)."""
+"""Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints: Gauss's principle (eq. 70 and section 13)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .numeric import Probe, dense_solution, distance, largest, null_space, slope, worst
+from .numeric import Probe, dense_solution, distance, excess, largest, null_space, slope, worst
 from .registry import Corrected, claim
 from .sampled import random_states, twin, twin_probe
 from .swinging import swings
@@ -50,7 +50,7 @@ def _instants() -> Iterator[Instant]:
         for time, q, p in random_states(kind, 3):
             v = system.velocities(q, p, time)
             A, b = system.velocity_rows(q, v, time)
-            force = slope(lambda x, v=v, s=time, w=system: w.lagrangian(x, v, s), q) - system.momentum_drift(q, v, time)
+            force = system.generalised_force(q, v, time)
             yield _seen(probe, time, np.concatenate([q, v]), system.mass(q, time), force, A, b)
     for name in ("elastic-pendulum-arc", "elastic-pendulum-printed", "elastic-pendulum-steered"):
         for s in swings(name):
@@ -135,15 +135,15 @@ def stationary_in_multipliers() -> float:
 )
 def least_constraint() -> float:
     random = np.random.default_rng(13)
-    excess, unit_gaps = [], []
+    surplus, unit_gaps = [], []
     for i in _instants():
         basis = null_space(i.A)
         others = i.accelerations[:, None] + basis @ random.uniform(-1, 1, (basis.shape[1], 30))
         least = min(float(i.gauss(z)) for z in others.T)
-        excess.append(largest(0.0, float(i.gauss(i.accelerations)) - least))
+        surplus.append(excess(float(i.gauss(i.accelerations)) - least))
         unit, _ = dense_solution(np.eye(len(i.Q)), i.free, i.A, i.b)
         unit_gaps.append(distance(unit, i.accelerations))
-    return worst([*excess, 0.0 if max(unit_gaps) > 1e-3 else 1.0])
+    return worst([*surplus, 0.0 if max(unit_gaps) > 1e-3 else 1.0])
 
 
 @claim(

@@ -1,4 +1,4 @@
-"""Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints: sections 6 and 7, Hamilton's principle (eqs. 24 to 31)."""
+"""Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints: Hamilton's principle (eqs. 24 to 31)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def dalembert_for_a_potential() -> float:
     def residual(s: Swing) -> float:
         probe, r, r_dot = _flat(s)
         acceleration = probe.rates(0.0, np.concatenate([r, r_dot]))[2:]
-        return (s.pendulum.M * acceleration + slope(s.pendulum.potential_at, r)) @ s.z
+        return float((s.pendulum.M * acceleration + slope(s.pendulum.potential_at, r)) @ s.z)
 
     return over_swings(residual)
 
@@ -243,6 +243,11 @@ def _library_euler(q: Any, v: Any, z: Any) -> Any:
     return blocks.G @ z - blocks.f
 
 
+def _force_of_lagrangian(q: Any, v: Any) -> Any:
+    """L_q by complex steps, which is the rate of the momenta along a motion."""
+    return slope(lambda x: _lagrangian(x, v), q)
+
+
 @claim(
     "G-sec7-parts",
     "Integration by parts moves the derivative from the variation to the momentum, without a term from the ends",
@@ -253,9 +258,7 @@ def integration_by_parts() -> float:
     times, weights = panel_nodes(0.0, SPAN)
     q, v = _motion_path(times)
     momenta = np.array([_values().momenta(x, w) for x, w in zip(q.T, v.T, strict=True)]).T
-    by_position = np.array(
-        [slope(lambda y, w=w: _values().kinetic(y, w) - _values().potential(y), x) for x, w in zip(q.T, v.T, strict=True)]
-    ).T
+    by_position = np.array([_force_of_lagrangian(x, w) for x, w in zip(q.T, v.T, strict=True)]).T
     found = []
     for bump in (_Bump(k) for k in range(5)):
         left = np.sum(momenta * bump.rate(times), axis=0) @ weights

@@ -1,4 +1,4 @@
-"""Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints: sections 9 to 11 (eqs. 32 to 45), listings, Figure 1."""
+"""Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints: sections 9 to 11 (eqs. 32 to 45, listings)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def rate_of_angular_momentum() -> float:
 @claim("G-35", "T does not depend on theta", how=f"complex steps of T in Cartesian velocities, {RANDOM}")
 def kinetic_energy_by_angle() -> float:
     def residual(s: Swing) -> float:
-        return slope(lambda x: s.pendulum.M / 2 * np.sum((s.pendulum.jacobian(x) @ s.v) ** 2), s.q)[0]
+        return float(slope(lambda x: s.pendulum.M / 2 * np.sum((s.pendulum.jacobian(x) @ s.v) ** 2), s.q)[0])
 
     return over_swings(residual)
 

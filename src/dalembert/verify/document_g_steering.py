@@ -148,17 +148,27 @@ def steering_as_worded() -> Corrected:
 def printed_constraint_is_integrable() -> Corrected:
     found, missing = [], []
     for s in swings(PRINTED):
-        pendulum = s.pendulum
-
-        def allowed(x: Any, pendulum: Pendulum = pendulum) -> Any:
-            return np.array([np.cos(_heading(pendulum, x)), pendulum.l * np.sin(_heading(pendulum, x))])
-
-        found.append(float(slope(lambda x, p=pendulum: _integral(p, x), s.q) @ allowed(s.q)))
+        allowed = _allowed_field(s.pendulum)
+        found.append(float(_integral_slope(s.pendulum, s.q) @ allowed(s.q)))
         missing.append(2 - _reached_dimension([allowed], s.q))
-        found.append(
-            3 - _reached_dimension([lambda x: np.array([1, 0, x[1]]), lambda x: np.array([0, 1, 0 * x[0]])], [*s.q, 0.3])
-        )
+    found.append(3 - _reached_dimension(_PARTICLE_FIELDS, [0.4, -0.2, 0.3]))
     return Corrected(worst(found), min(missing))
+
+
+def _integral_slope(p: Pendulum, q: Any) -> Any:
+    return slope(lambda x: _integral(p, x), q)
+
+
+def _allowed_field(p: Pendulum) -> Callable[[Any], Any]:
+    """The direction that the printed constraint allows at a point."""
+    return lambda x: np.array([np.cos(_heading(p, x)), p.l * np.sin(_heading(p, x))])
+
+
+#: The directions that z' = y x' allows.
+_PARTICLE_FIELDS: list[Callable[[Any], Any]] = [
+    lambda x: np.array([1 + 0 * x[0], 0 * x[0], x[1]]),
+    lambda x: np.array([0 * x[0], 1 + 0 * x[0], 0 * x[0]]),
+]
 
 
 def _reached_dimension(fields: list[Callable[[Any], Any]], point: Any) -> int:

@@ -15,7 +15,7 @@ import sympy
 from ..integrate.simulate import simulate
 from ..model.forces import particle
 from ..model.symbols import coordinates, t
-from .numeric import Blocks, Probe, distance, largest, null_space, slope, worst
+from .numeric import Blocks, Probe, distance, excess, largest, null_space, slope, worst
 from .registry import Corrected, claim
 from .sampled import KINDS, Twin, random_states, twin, twin_probe
 
@@ -143,7 +143,7 @@ def general_kinetic_energy() -> float:
             by_time * weights @ by_time / 2,
         )
         found.append(distance(kinetic(*point[:2], *v, point[2]), v @ M @ v / 2 + m @ v + c))
-        found.append(largest(0.0, -float(np.linalg.eigvalsh(M)[0])))
+        found.append(excess(-float(np.linalg.eigvalsh(M)[0])))
     return worst(found)
 
 
@@ -206,15 +206,7 @@ def holonomic_as_momentum_constraint() -> float:
     how=f"{RANDOM} under four kinds of constraint: complex-step derivative of phi along the library's rates",
 )
 def constraint_rate() -> float:
-    def residual(s: Sample) -> float:
-        rates = s.probe.rates(s.time, s.state)
-
-        def along(w: Any) -> Any:
-            return s.twin.phi(s.q + w[0] * rates[:3], s.p + w[0] * rates[3:], s.time + w[0])
-
-        return worst(slope(along, [0.0])[:, 0])
-
-    return over_samples(residual)
+    return over_samples(lambda s: worst(s.twin.constraint_along(s.q, s.p, s.time, s.probe.rates(s.time, s.state))))
 
 
 @claim("U-11", "A_p p_dot = b_p at every instant", how=f"{RANDOM}: library p_dot in rows taken by complex steps")
@@ -268,6 +260,10 @@ def _moved(s: Sample, extra: Any, step: float) -> Any:
     return (y + step / 6 * (first + 2 * second + 2 * third + last))[:3]
 
 
+def _length(vector: Any) -> float:
+    return float(np.linalg.norm(vector))
+
+
 def _order(remainder: Callable[[float], float], step: float = 4e-3) -> float:
     """The measured order of a remainder as the step is halved."""
     return float(np.log2(remainder(step) / remainder(step / 2)))
@@ -290,7 +286,7 @@ def taylor_remainder() -> float:
 
     def residual(s: Sample) -> float:
         z = _accelerations(s, extra)
-        return _order(lambda h: np.linalg.norm(_moved(s, extra, h) - s.q - h * s.v - h**2 / 2 * z)) - 3
+        return _order(lambda h: _length(_moved(s, extra, h) - s.q - h * s.v - h**2 / 2 * z)) - 3
 
     return worst(residual(s) for s in samples(("holonomic", "momentum"), 2))
 
@@ -306,7 +302,7 @@ def virtual_displacement_order() -> float:
 
     def residual(s: Sample) -> float:
         between = _accelerations(s, extra) - _accelerations(s, zero)
-        return _order(lambda h: np.linalg.norm(_moved(s, extra, h) - _moved(s, zero, h) - h**2 / 2 * between)) - 3
+        return _order(lambda h: _length(_moved(s, extra, h) - _moved(s, zero, h) - h**2 / 2 * between)) - 3
 
     return worst(residual(s) for s in samples(("holonomic", "momentum"), 2))
 

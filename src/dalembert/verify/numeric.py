@@ -26,6 +26,7 @@ __all__ = [
     "Probe",
     "dense_solution",
     "distance",
+    "excess",
     "gallery_probe",
     "largest",
     "least_norm_solution",
@@ -73,6 +74,11 @@ def largest(*values: Any) -> float:
     nan
     """
     return worst(values)
+
+
+def excess(value: Any) -> float:
+    """The value where it is positive, and 0 elsewhere; not a number stays so."""
+    return float(np.maximum(0.0, value))
 
 
 def pseudo_inverse(matrix: Any) -> Any:

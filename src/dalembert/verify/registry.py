@@ -32,6 +32,7 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
     "U": (
         "document_u",
         "document_u_motion",
+        "document_u_remarks",
         "document_u_particles",
         "document_u_incline",
         "document_u_double_pendulum",

@@ -128,9 +128,18 @@ class Twin:
         right = slope(lambda x: self.constraint(x, v, time), q) @ v
         return rows, -right - slope(lambda s: self.constraint(q, v, s[0]), [time])[:, 0]
 
+    def generalised_force(self, q: Any, v: Any, time: float) -> Any:
+        """The right side of M q_ddot = ... without constraints: L_q - (M v + m)_q v - (M v + m)_t."""
+        return slope(lambda x: self.lagrangian(x, v, time), q) - self.momentum_drift(q, v, time)
+
+    def constraint_along(self, q: Any, p: Any, time: float, rates: Any) -> Any:
+        """The rate of phi along given rates of (q, p), (m,)."""
+        n = len(q)
+        return slope(lambda w: self.phi(q + w[0] * rates[:n], p + w[0] * rates[n:], time + w[0]), [0.0])[:, 0]
+
     def accelerations(self, q: Any, v: Any, time: float) -> tuple[Any, Any]:
         """q_ddot and the reaction A_v^T mu by Lagrange's equations with multipliers."""
-        force = slope(lambda x: self.lagrangian(x, v, time), q) - self.momentum_drift(q, v, time)
+        force = self.generalised_force(q, v, time)
         rows, right = self.velocity_rows(q, v, time)
         if not len(right):
             return np.linalg.solve(self.mass(q, time), force), np.zeros(len(q))

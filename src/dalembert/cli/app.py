@@ -1,0 +1,138 @@
+"""The commands with their options. What they do is imported when they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from .. import __version__
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="dalembert",
+    help="Constrained analytical mechanics: state a system once, derive, simulate, check and draw it.",
+    epilog="SYSTEM is a built-in system (see `dalembert gallery`) or the path of a model file.",
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _system_names(incomplete: str) -> list[str]:
+    from ..gallery import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"dalembert {__version__}")
+        raise typer.Exit
+
+
+System = Annotated[
+    str,
+    typer.Argument(
+        metavar="SYSTEM",
+        help="A built-in system, or the path of a model file.",
+        autocompletion=_system_names,
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Form = Annotated[str | None, typer.Option("--form", metavar="F", help="The form of the equations of motion.")]
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def gallery(as_json: AsJson = False) -> int:
+    """List the built-in systems with their sources."""
+    from .listing import gallery_command
+
+    return gallery_command(as_json)
+
+
+@app.command()
+def run(
+    system: System,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE.nc", help="Save the motion as netCDF.")
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="[FILE]", help="Plot it as .png, .svg or .pdf; SYSTEM.png where no file is named."),
+    ] = None,
+    animate: Annotated[
+        Path | None, typer.Option("--animate", metavar="FILE", help="Animate it as .mp4, .webm or .gif.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a start value, such as m=2 or x_dot=pi/4."),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="T1,T2,...", help="Times to store, or FIRST:LAST:COUNT; every step by default."),
+    ] = None,
+    span: Annotated[str | None, typer.Option("--t", metavar="T0,T1", help="From when to when.")] = None,
+    rtol: Annotated[float | None, typer.Option("--rtol", help="Relative tolerance.")] = None,
+    atol: Annotated[float | None, typer.Option("--atol", help="Absolute tolerance.")] = None,
+    form: Form = None,
+    method: Annotated[str | None, typer.Option("--method", metavar="M", help="The method of integration.")] = None,
+    as_json: AsJson = False,
+    project_start: Annotated[
+        bool,
+        typer.Option("--project-start/--no-project-start", help="Move a start to the constraints, or refuse it."),
+    ] = True,
+) -> int:
+    """Simulate a system."""
+    from .run import Request, run_command
+
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method, "project_start": project_start}
+    request = Request(system, tuple(settings or ()), at, span, options, output, plot, animate, as_json)
+    return run_command(request)
+
+
+@app.command()
+def derive(
+    system: System,
+    form: Form = None,
+    format: Annotated[
+        Literal["text", "latex", "c", "jax"], typer.Option("--format", help="How the equations are written.")
+    ] = "text",
+) -> int:
+    """Print the equations of motion."""
+    from .listing import derive_command
+
+    return derive_command(system, form, format)
+
+
+@app.command()
+def check(system: System, as_json: AsJson = False) -> int:
+    """Classify a system, find its rank, integrability and invariants, and compare every form of its equations."""
+    from .listing import check_command
+
+    return check_command(system, as_json)
+
+
+@app.command()
+def verify(
+    identifiers: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Results such as U-36; all by default.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Recompute the printed results of the source documents."""
+    from .verifying import verify_command
+
+    return verify_command(identifiers or [], as_json)

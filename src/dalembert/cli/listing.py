@@ -1,0 +1,80 @@
+"""The commands that read: ``gallery``, ``derive`` and ``check``."""
+
+from __future__ import annotations
+
+import sys
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from .entry import FINE
+from .systems import named_system
+from .terminal import Progress, output, print_json, waiting
+
+__all__ = ["check_command", "derive_command", "gallery_command"]
+
+
+def gallery_command(as_json: bool) -> int:
+    """Every built-in system with its source and summary."""
+    from ..gallery import load, names
+
+    found = []
+    with Progress("Reading the gallery") as progress:
+        for place, name in enumerate(names()):
+            scenario = load(name)
+            found.append({"name": name, "source": scenario.source, "summary": scenario.summary})
+            progress((place + 1) / len(names()))
+    if as_json:
+        print_json(found)
+        return FINE
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("what it shows")
+    table.add_column("source", style="dim")
+    for entry in found:
+        table.add_row(*(Text(entry[key]) for key in ("name", "summary", "source")))
+    output().print(table)
+    return FINE
+
+
+def derive_command(name: str, form: str | None, format: str) -> int:
+    """The equations of motion of a system as text, LaTeX, C or JAX."""
+    from ..formulations.registry import derive
+
+    scenario = named_system(name)
+    stated = scenario.simulate.get("form")
+    with waiting("Deriving"):
+        equations = derive(scenario.system, form or stated)
+        match format:
+            case "latex":
+                text = equations.latex()
+            case "c":
+                from ..compiled.c_source import c_source
+
+                text = c_source(equations.compile())
+            case "jax":
+                from ..compiled.jax_source import jax_source
+
+                text = jax_source(equations.compile())
+            case _:
+                text = equations.text()
+    sys.stdout.write(text.rstrip("\n") + "\n")
+    return FINE
+
+
+def check_command(name: str, as_json: bool) -> int:
+    """What kind of system it is, which forms apply, and how well they agree."""
+    from ..analysis.comparison import compare
+    from ..analysis.description import describe
+
+    scenario = named_system(name)
+    with waiting("Classifying"):
+        description = describe(scenario)
+    with waiting("Comparing the forms"):
+        comparison = compare(scenario)
+    if as_json:
+        print_json(description.to_json() | {"agreement": comparison.to_json()})
+        return FINE
+    sys.stdout.write(f"{description.text().rstrip()}\n\n{comparison.text().rstrip()}\n")
+    return FINE

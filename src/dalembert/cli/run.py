@@ -1,0 +1,184 @@
+"""``dalembert run``: simulate, write what was asked for, and say how it went."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ContradictionError, DalembertError, FileError, RunError
+from ..model.names import shortened
+from ..model.scenario import Scenario
+from .entry import FINE, UNFINISHED, one_line
+from .systems import configured, read_span, read_times
+from .terminal import Progress, output, print_json
+
+if TYPE_CHECKING:
+    from ..integrate.motion import Motion
+
+__all__ = ["Request", "motion_json", "run_command"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call of ``dalembert run``, as it was given."""
+
+    system: str
+    settings: tuple[str, ...]
+    at: str | None
+    span: str | None
+    options: dict[str, Any]
+    output: Path | None
+    plot: str | None
+    animate: Path | None
+    as_json: bool
+
+    @property
+    def picture(self) -> Path | None:
+        """Where the plot goes; under the name of the system where no path was given."""
+        if self.plot is None:
+            return None
+        return Path(self.plot or f"{re.sub(r'[^A-Za-z0-9._-]+', '-', Path(self.system).stem)}.png")
+
+
+def run_command(request: Request) -> int:
+    """Run and report; the status is 0, or 1 where the run could not finish."""
+    _check_targets(request)
+    scenario = configured(request.system, request.settings)
+    times = None if request.at is None else read_times(request.at)
+    span = read_span(request.span, times, scenario.simulate.get("span"))
+    kept = {key: value for key, value in scenario.simulate.items() if key != "at" or request.span is None}
+    scenario = scenario.replacing(simulate=kept)
+    try:
+        motion = _simulated(scenario, span, times, request.options)
+    except RunError as error:
+        if request.as_json:
+            print_json(_nothing_json(scenario, error))
+        raise
+    trouble, written = _write_targets(request, motion)
+    if request.as_json:
+        print_json(motion_json(motion))
+    else:
+        from .summary import print_summary
+
+        print_summary(output(), motion, written)
+    if trouble is not None:
+        raise trouble
+    if motion.success:
+        return FINE
+    print(motion.message, file=sys.stderr)
+    return UNFINISHED
+
+
+def _simulated(scenario: Scenario, span: tuple[float, float], times: Any, options: dict[str, Any]) -> Motion:
+    from ..integrate.simulate import simulate
+
+    with Progress("Simulating") as progress:
+        return simulate(scenario, span=span, at=times, progress=progress, **options)
+
+
+# -- what is written ---------------------------------------------------------------------------------------------------
+
+
+def _check_targets(request: Request) -> None:
+    """Refuse files that cannot be written before anything is computed."""
+    if request.output is not None:
+        folder = request.output.parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise FileError(
+                f"The motion cannot be saved as {shortened(request.output)}", seen=folder, remedy="name a folder that exists"
+            )
+    if request.picture is not None:
+        from ..pictures.style import STILL_SUFFIXES, checked_path
+
+        checked_path(request.picture, STILL_SUFFIXES)
+    if request.animate is not None:
+        from ..pictures.style import STILL_SUFFIXES, checked_path
+        from ..pictures.writers import VIDEO_SUFFIXES, require_ffmpeg
+
+        checked_path(request.animate, (".gif", *VIDEO_SUFFIXES, *STILL_SUFFIXES))
+        if request.animate.suffix.lower() in VIDEO_SUFFIXES:
+            require_ffmpeg(request.animate)
+
+
+def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | None, list[Path]]:
+    """Write every file that can be written; the first trouble, and the files."""
+    trouble: DalembertError | None = None
+    written = []
+    for path, write in (
+        (request.output, lambda path: motion.save(path)),
+        (request.picture, lambda path: motion.plot(path=path)),
+        (request.animate, lambda path: _animated(motion, path)),
+    ):
+        if path is None:
+            continue
+        try:
+            write(path)
+            written.append(path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            trouble = trouble or FileError(f"{shortened(path)} cannot be written", seen=reason, remedy="check the disk")
+        except DalembertError as error:
+            trouble = trouble or error
+    return trouble, written
+
+
+def _animated(motion: Motion, path: Path) -> None:
+    with Progress("Drawing frames") as progress:
+        motion.animate(path, progress=progress)
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+def motion_json(motion: Motion) -> dict[str, Any]:
+    """A motion as ``run --json`` prints it."""
+    system = motion.system
+    letters = [symbol.name for symbol in motion.state]
+    letters += [symbol.name for symbol in system.velocities if symbol.name not in letters]
+    if system.is_hamiltonian:
+        letters += [symbol.name for symbol in system.momenta if symbol.name not in letters]
+    shown = ["energy", *system.outputs, *(symbol.name for symbol in system.inputs)]
+    coordinates = [q.name for q in system.coordinates]
+    return {
+        "t": motion.t,
+        "state": {name: motion[name] for name in letters},
+        "outputs": {name: motion[name] for name in shown},
+        "residual": motion.worst_residual,
+        "reactions": {
+            name: {"force": dict(zip(coordinates, reaction.force, strict=True)), "multiplier": reaction.multiplier}
+            for name, reaction in motion.reactions.items()
+        },
+        "events": {name: times for name, times in zip(motion.event_names, motion.t_events, strict=True)},
+        "impacts": [{"t": time, "constraint": name} for time, name in motion.impacts],
+        "parameters": motion.parameters,
+        "start": motion.start,
+        "start_report": motion.start_report,
+        "statistics": motion.statistics,
+        "outcome": motion.outcome.value,
+        "message": motion.message,
+    }
+
+
+def _nothing_json(scenario: Scenario, error: RunError) -> dict[str, Any]:
+    """What ``run --json`` prints where the start itself does not determine a motion."""
+    from ..integrate.outcome import Outcome
+
+    outcome = Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
+    system = scenario.system
+    letters = (*system.coordinates, *(system.momenta if system.is_hamiltonian else ()), *system.velocities)
+    return {
+        "t": [],
+        "state": {symbol.name: [] for symbol in letters},
+        "outputs": {name: [] for name in ("energy", *system.outputs)},
+        "residual": {"position": None, "velocity": None},
+        "reactions": {},
+        "start": scenario.start,
+        "start_report": [],
+        "statistics": {},
+        "outcome": outcome.value,
+        "message": one_line(error),
+    }

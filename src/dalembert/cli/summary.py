@@ -1,0 +1,100 @@
+"""A motion in a few lines, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ..integrate.motion import Motion
+
+__all__ = ["print_summary"]
+
+#: Rows of the table of final values.
+MOST_ROWS = 24
+
+
+def print_summary(console: Console, motion: Motion, written: Sequence[Path]) -> None:
+    """What was simulated, from which start, how it ended, how well the laws were kept, and the final state."""
+    statistics, scenario = motion.statistics, motion.scenario
+    console.print(Text(motion.system.name, style="bold"))
+    if scenario is not None and scenario.source:
+        console.print(Text(scenario.source, style="dim"))
+    first, last = statistics.get("span") or (motion.segments[0].step_t[0], motion.segments[-1].step_t[-1])
+    asked = f"t = {first:.6g} to {last:.6g}, form {statistics['form']}, method {statistics['method']}, rtol {statistics['rtol']:g}"
+    lines = [("simulated", asked)]
+    lines += [("start", sentence) for sentence in motion.start_report]
+    lines.append(("outcome", motion.message if motion.success else motion.outcome.value))
+    if motion.impacts:
+        times = ", ".join(f"{time:.6g}" for time, _ in motion.impacts[:6])
+        lines.append(("impacts", f"{len(motion.impacts)}, at t = {times}{', ...' if len(motion.impacts) > 6 else ''}"))
+    lines += _laws(motion)
+    spent = ", ".join(f"{statistics[f'{key}_seconds']:.3f} s to {key}" for key in ("derive", "compile", "integrate"))
+    lines.append(
+        ("effort", f"{statistics['steps']} steps, {statistics['rejected']} rejected, {motion.nfev} evaluations; {spent}")
+    )
+    lines += [("written", str(path)) for path in written]
+    _print_lines(console, lines)
+    if len(motion.t):
+        console.print(_final_table(motion))
+
+
+def _laws(motion: Motion) -> list[tuple[str, str]]:
+    """Energy and residuals."""
+    lines = []
+    energy = motion.energy[np.isfinite(motion.energy)] if len(motion.t) else np.zeros(0)
+    if energy.size:
+        drift = np.max(np.abs(energy - energy[0]))
+        lines.append(("energy", f"{energy[0]:.9g} at the start, {energy[-1]:.9g} at the end, at most {drift:.2g} apart"))
+    worst = motion.worst_residual
+    if motion.residuals.velocity:
+        lines.append(("residuals", f"position {worst['position']:.2g}, velocity {worst['velocity']:.2g} at worst"))
+    return lines
+
+
+def _print_lines(console: Console, lines: Sequence[tuple[str, str]]) -> None:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in lines:
+        table.add_row(label, Text(text))
+    console.print(table)
+
+
+def _final_table(motion: Motion) -> Table:
+    """Start and end of everything, with velocities beside their coordinates."""
+    system = motion.system
+    with_momenta = system.is_hamiltonian
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    heads = ["", f"t = {motion.t[0]:.6g}", f"t = {motion.t[-1]:.6g}", "velocity"] + ["momentum"] * with_momenta
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="left" if place == 0 else "right", no_wrap=True)
+    rows: list[list[str]] = []
+    for q in system.coordinates:
+        rows.append([q.name, *_ends(motion[q.name]), _figure(motion[q.dot.name][-1])])
+        if with_momenta:
+            rows[-1].append(_figure(motion[q.momentum.name][-1]))
+    known = {*system.coordinates, *system.velocities, *system.momenta}
+    further = [symbol.name for symbol in motion.state if symbol not in known]
+    further += [*system.outputs, *(symbol.name for symbol in system.inputs)]
+    rows += [[name, *_ends(motion[name])] for name in further]
+    for row in rows[:MOST_ROWS]:
+        table.add_row(*(Text(cell) for cell in row))
+    if len(rows) > MOST_ROWS:
+        table.add_row(Text(f"... and {len(rows) - MOST_ROWS} more"))
+    return table
+
+
+def _ends(values: Any) -> tuple[str, str]:
+    return _figure(values[0]), _figure(values[-1])
+
+
+def _figure(value: float) -> str:
+    return f"{value + 0.0:.9g}"

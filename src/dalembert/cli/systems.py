@@ -1,0 +1,131 @@
+"""What the user names on the command line: systems, values, times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelError, nearest
+from ..gallery import load as load_built_in
+from ..gallery import names as built_in_names
+from ..model.expressions import evaluate, parse
+from ..model.files import load_model
+from ..model.names import shortened
+from ..model.scenario import Scenario
+
+__all__ = ["configured", "named_system", "read_number", "read_settings", "read_span", "read_times"]
+
+
+def named_system(name: str, parameters: Mapping[str, float] | None = None) -> Scenario:
+    """The built-in system or the model file called `name`, with some parameters replaced.
+
+    Raises
+    ------
+    ModelError
+        Where there is neither.
+    """
+    if name in built_in_names():
+        scenario = load_built_in(name)
+        known = {key: value for key, value in (parameters or {}).items() if key in scenario.parameters}
+        return scenario.replacing(parameters={**scenario.parameters, **known})
+    if name.lower().endswith(".toml") or "/" in name or _exists(name):
+        return load_model(name, parameters)
+    similar = nearest(name.lower().replace("_", "-").replace(" ", "-"), built_in_names())
+    raise ModelError(
+        f"There is no built-in system and no model file called {shortened(name)}",
+        remedy=f"did you mean {similar}" if similar else "dalembert gallery lists the built-in systems",
+    )
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def configured(name: str, settings: Sequence[str]) -> Scenario:
+    """A system with ``--set`` values: parameters, and start values by name.
+
+    A velocity takes the place of the momentum of the same coordinate, and the other way round.
+    """
+    values = read_settings(settings)
+    scenario = named_system(name, values)
+    system = scenario.system
+    parameters = {*scenario.parameters, *(symbol.name for symbol in system.parameters)}
+    rivals = {q.dot.name: q.momentum.name for q in system.coordinates}
+    rivals |= {momentum: velocity for velocity, momentum in rivals.items()}
+    letters = {*(q.name for q in system.coordinates), *rivals, *(f"chi_{c.name}" for c in system.constraints)}
+    if system.image is not None:
+        letters |= {speed.name for speed in system.image.speeds}
+    start = dict(scenario.start)
+    for key, value in values.items():
+        if key in letters:
+            start.pop(rivals.get(key, ""), None)
+            start[key] = value
+        elif key not in parameters:
+            near = nearest(key, [*sorted(letters), *sorted(parameters)])
+            raise ModelError(
+                f"--set names {shortened(key)}, which is neither a parameter nor a start value",
+                seen=f"parameters {', '.join(sorted(parameters)) or 'none'}",
+                remedy=f"did you mean {near}" if near else "name coordinates, velocities or momenta",
+            )
+    own = {symbol.name for symbol in system.parameters}
+    given = {key: value for key, value in values.items() if key in own}
+    return scenario.replacing(start=start, parameters={**scenario.parameters, **given})
+
+
+def read_number(text: str, where: str) -> float:
+    """A finite number, or an expression of numbers such as ``pi/4``."""
+    try:
+        return float(evaluate(parse(text, {}), {}))
+    except ModelError as error:
+        raise ModelError(f"{where} must be a number", seen=shortened(text), remedy=error.remedy or "write 0.5") from error
+
+
+def read_settings(settings: Sequence[str]) -> dict[str, float]:
+    """The values of ``--set name=value``; the last of several for one name counts."""
+    values: dict[str, float] = {}
+    for setting in settings:
+        name, sign, text = setting.partition("=")
+        if not sign or not name.strip():
+            raise ModelError("--set takes NAME=VALUE", seen=shortened(setting), remedy="write --set m=2")
+        values[name.strip()] = read_number(text, f"--set {shortened(name.strip())}")
+    return values
+
+
+def read_times(text: str) -> list[float]:
+    """The times of ``--at``: a list with commas, in which FIRST:LAST:COUNT are equally spaced times.
+
+    >>> read_times("0,2:3:3")
+    [0.0, 2.0, 2.5, 3.0]
+    """
+    import numpy as np
+
+    times: list[float] = []
+    for part in text.split(","):
+        if ":" not in part:
+            times.append(read_number(part, "A time of --at"))
+            continue
+        pieces = part.split(":")
+        if len(pieces) != 3 or not pieces[2].strip().isdigit() or not 1 <= int(pieces[2]) <= 1_000_000:
+            raise ModelError("A range of --at is FIRST:LAST:COUNT", seen=shortened(part), remedy="write --at 0:10:101")
+        first, last = (read_number(piece, "A time of --at") for piece in pieces[:2])
+        times += np.linspace(first, last, int(pieces[2])).tolist()
+    return times
+
+
+def read_span(text: str | None, times: Sequence[float] | None, stated: Any) -> tuple[float, float]:
+    """From when to when: what ``--t`` says, or the model, made longer where times of ``--at`` lie after its end."""
+    if text is not None:
+        parts = text.split(",")
+        if len(parts) != 2:
+            raise ModelError("--t takes two times", seen=shortened(text), remedy="write --t 0,10")
+        return read_number(parts[0], "--t"), read_number(parts[1], "--t")
+    if stated is None and not times:
+        raise ModelError("The model does not say from when to when it is simulated", remedy="pass --t 0,10")
+    first, last = stated or (0.0, 0.0)
+    if times:
+        last = max(last, *times) if last >= first else min(last, *times)
+    return float(first), float(last)

@@ -1,0 +1,94 @@
+"""What the command line writes: text for people, JSON for programs, progress for those who wait."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+
+__all__ = ["Progress", "output", "plain", "print_json"]
+
+#: Work that takes longer than this, in seconds, shows its progress.
+PATIENCE = 1.0
+#: The width of text that goes to a file or another program, where lines should not be broken.
+PIPED_WIDTH = 400
+
+
+def output() -> Console:
+    """The console for results: colours only in a terminal."""
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document; numbers to the last digit, and null for what is not a finite number."""
+    sys.stdout.write(json.dumps(plain(value), allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Dictionaries, lists, text and finite numbers only.
+
+    >>> plain({"a": (1, float("nan")), "b": "c"})
+    {'a': [1, None], 'b': 'c'}
+    """
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+class Progress:
+    """A bar on stderr, for work that turns out to take long; only in a terminal.
+
+    Call it with the fraction that is done. As a context it removes itself at the end.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.began = time.perf_counter()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __call__(self, fraction: float, *_: Any) -> None:
+        if self.bar is None:
+            if time.perf_counter() - self.began < PATIENCE or not sys.stderr.isatty():
+                return
+            self._show()
+        self.bar.update(self.task, completed=min(max(fraction, 0.0), 1.0))
+
+    def _show(self) -> None:
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()]
+        columns += [TimeElapsedColumn(), TimeRemainingColumn()]
+        self.bar = Bar(*columns, console=Console(file=sys.stderr), transient=True)
+        self.task = self.bar.add_task(self.title, total=1.0)
+        self.bar.start()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def waiting(title: str) -> Any:
+    """A spinner on stderr for work whose length is not known; nothing where stderr is no terminal."""
+    return Console(file=sys.stderr).status(title)
