@@ -170,9 +170,7 @@ def serve(workload: Workload, measure: Callable[[Entry, str], None]) -> None:
     name, size = sys.argv[1:3]
     chosen = {entry.name: entry for entry in workload.entries}.get(name)
     if chosen is None:
-        raise SystemExit(
-            f"{workload.key} has no entry {name}: choose among {', '.join(e.name for e in workload.entries)}"
-        )
+        raise SystemExit(f"{workload.key} has no entry {name}: choose among {', '.join(e.name for e in workload.entries)}")
     why = chosen.missing()
     if why:
         raise SystemExit(why)

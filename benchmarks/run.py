@@ -117,7 +117,8 @@ def measure_entry(workload: Workload, entry: Entry, options: argparse.Namespace)
         else:
             found = [status(name, entry.name, obstacle)]
         rows += found
-        print(f"  {name:<14} {entry.name:<28} {short(found)}", flush=True)
+        if not any(row["value"] == found[-1]["value"] for row in rows[:-1]):
+            print(f"  {name:<14} {entry.name:<28} {short(found)}", flush=True)
     return rows
 
 
@@ -196,9 +197,7 @@ def short(rows: Sequence[Row]) -> str:
     """A line of progress."""
     wanted = ("derive_compile_s", "call_us", "native_us", "integrate_s", "final_error", "status")
     chosen = {row["metric"]: row["value"] for row in rows if row["metric"] in wanted}
-    return "  ".join(
-        f"{key} {value if isinstance(value, str) else format(value, '.3g')}" for key, value in chosen.items()
-    )
+    return "  ".join(f"{key} {value if isinstance(value, str) else format(value, '.3g')}" for key, value in chosen.items())
 
 
 def headline(described: dict[str, Any]) -> str:

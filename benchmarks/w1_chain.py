@@ -50,9 +50,7 @@ ENTRIES = (
     Entry("casadi-vm", INTERPRETED, peers.casadi_vm, ("casadi",)),
     Entry("sympy-lagrange", INTERPRETED, peers.sympy_lagrange, MECHANICS),
     Entry("sympy-kane", "vectors", peers.sympy_kane, MECHANICS),
-    Entry(
-        "pydy-cython", "vectors", peers.pydy_cython, (*MECHANICS, "pydy.codegen.ode_function_generators"), compiler=True
-    ),
+    Entry("pydy-cython", "vectors", peers.pydy_cython, (*MECHANICS, "pydy.codegen.ode_function_generators"), compiler=True),
     Entry("pinocchio", "bodies", peers.pinocchio_aba, ("pinocchio",)),
     Entry("mujoco", "bodies", peers.mujoco_forward, ("mujoco",)),
     Entry("drake", "bodies", peers.drake_plant, ("pydrake.math", "pydrake.multibody.plant", "pydrake.multibody.tree")),

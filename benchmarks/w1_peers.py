@@ -309,9 +309,7 @@ def hand_c(n: int, source: str) -> RightSide:
     os.chdir(tempfile.mkdtemp())
     text = (Path(__file__).parent / source).read_text()
     Path("f.c").write_text(f"#define N {n}\n{text}")
-    subprocess.check_call(
-        ["gcc", "-O3", "-march=native", "-ffast-math", "-fPIC", "-shared", "f.c", "-o", "f.so", "-lm"]
-    )
+    subprocess.check_call(["gcc", "-O3", "-march=native", "-ffast-math", "-fPIC", "-shared", "f.c", "-o", "f.so", "-lm"])
     library = ctypes.CDLL("./f.so")
     state, rates, calls = random_state(n), np.zeros(2 * n), 2000
     to, target = ctypes.c_void_p(state.ctypes.data), ctypes.c_void_p(rates.ctypes.data)

@@ -250,9 +250,7 @@ def jax_hand(rtol: float) -> Solver:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
-    return diffrax_dopri8(
-        rtol, lambda t, x, _: jnp.stack(rates_by_hand(jnp.sin, jnp.cos, x)), reduced_start(), from_reduced
-    )
+    return diffrax_dopri8(rtol, lambda t, x, _: jnp.stack(rates_by_hand(jnp.sin, jnp.cos, x)), reduced_start(), from_reduced)
 
 
 def heyoka_solver(system: Any, start: np.ndarray, tolerance: Any, unpack: Any, **options: Any) -> Solver:
@@ -294,9 +292,7 @@ def heyoka_null_space(rtol: float) -> Solver:
     turning = [[hy.sum([diff(basis[i][k], q[j]) * v[j] for j in five]) if i < 2 else zero for k in three] for i in five]
     drift = [hy.sum([turning[i][k] * v[2 + k] for k in three]) for i in five]
     rest = [force[i] - hy.sum([mass[i][j] * drift[j] for j in five]) for i in five]
-    matrix = [
-        [hy.sum([basis[i][a] * mass[i][j] * basis[j][b] for i in five for j in five]) for b in three] for a in three
-    ]
+    matrix = [[hy.sum([basis[i][a] * mass[i][j] * basis[j][b] for i in five for j in five]) for b in three] for a in three]
     right = [hy.sum([basis[i][a] * rest[i] for i in five]) for a in three]
     whole = determinant(matrix)
     rates = [determinant([[right[i] if j == k else matrix[i][j] for j in three] for i in three]) / whole for k in three]
@@ -352,9 +348,7 @@ def sundials_adams(rtol: float) -> Solver:
     import sksundae
 
     compiled = numba_rates()
-    solver = sksundae.cvode.CVODE(
-        lambda _, y, out: compiled(y, out), rtol=rtol, atol=rtol, method="Adams", max_num_steps=10**6
-    )
+    solver = sksundae.cvode.CVODE(lambda _, y, out: compiled(y, out), rtol=rtol, atol=rtol, method="Adams", max_num_steps=10**6)
     return Solver(lambda: solver.solve(TIMES, reduced_start()).y.T, from_reduced)
 
 

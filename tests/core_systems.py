@@ -78,7 +78,7 @@ def random_system(seed: int, *, n: int = 3, kinds: str = "hv", gyroscopic: bool 
         elif kind == "a":
             constraints.append(da.velocity(row - number() * sympy.cos(da.t) + wave(), name=name))
         else:
-            constraints.append(da.velocity(row - number() * sum(w**2 for w in v) - number(), name=name))
+            constraints.append(da.velocity(row + number() * sum(w**2 for w in v) - number(), name=name))
     forces = {q[0]: wave() - number() * v[0], q[-1]: number() * sympy.sin(da.t) * v[0]} if forced else {}
     dissipation = number() * v[-1] ** 2 / 2 if forced else 0
     return da.System(q, lagrangian=lagrangian, constraints=constraints, forces=forces, dissipation=dissipation)

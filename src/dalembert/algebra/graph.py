@@ -219,9 +219,14 @@ class GraphAlgebra:
         for _ in range(tries):
             value = np.asarray(function(*random.uniform(0.3, 1.1, len(letters))), dtype=float)
             if np.all(np.isfinite(value)):
-                sizes = np.linalg.svd(value, compute_uv=False)
-                best = max(best, int(np.sum(sizes > 1e-12 * max(1e-300, sizes.max(initial=0.0)))))
+                best = max(best, numeric_rank(value))
         return best
+
+
+def numeric_rank(matrix: Any) -> int:
+    """The rank of a matrix of numbers at a generic point: for the hypotheses of forms. Solving decides rank elsewhere."""
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    return int(np.sum(sizes > 1e-11 * max(1e-300, float(sizes.max(initial=0.0)))))
 
 
 def factor(matrix: Any) -> tuple[Any, list[Any]]:

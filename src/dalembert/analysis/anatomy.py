@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiled.constrained_solve import rank
 from ..compiled.kernel import Kernel
-from ..errors import StartError
+from ..errors import ModelError, StartError, nearest
 from ..formulations.registry import derive
 from ..integrate.driver import kernel_of
 from ..model.scenario import Scenario
@@ -139,6 +139,8 @@ def read_model(
 ) -> tuple[System, dict[str, Any], dict[str, Any]]:
     """The system, with parameters and start by name; a scenario brings its own, which the arguments override."""
     system = model.system if isinstance(model, Scenario) else model
+    if not isinstance(system, System):
+        raise ModelError("A System or a Scenario is needed", seen=type(model).__name__, remedy="pass da.System(...)")
     values: dict[str, Any] = {}
     beginning: dict[str, Any] = {}
     if isinstance(model, Scenario):
@@ -147,12 +149,28 @@ def read_model(
         beginning = dict(model.start)
     values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
     beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
+    _check_start(system, beginning)
     return system, values, beginning
+
+
+def _check_start(system: System, start: Mapping[str, Any]) -> None:
+    """Every name is a letter of the state in some form."""
+    speeds = system.image.speeds if system.image is not None else ()
+    letters = (*system.coordinates, *system.velocities, *system.momenta, *speeds)
+    known = [*(s.name for s in letters), *(f"chi_{c.name}" for c in system.bilateral)]
+    for name in start:
+        if name not in known:
+            near = nearest(name, known)
+            raise StartError(
+                f"The start names `{name}`, which is no part of the state",
+                seen=", ".join(known),
+                remedy=f"did you mean {near}" if near else "use one of these names",
+            )
 
 
 def take_apart(system: System, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int = 8) -> Anatomy:
     """The anatomy of a system at `n` generic consistent states."""
-    bare = system.replacing(constraints=system.bilateral)
+    bare = system if system.bilateral == system.constraints else system.replacing(constraints=system.bilateral)
     kernel = kernel_of(derive(bare, "hamilton" if system.is_hamiltonian else "lagrange"), system.parameters)
     if system.image is None:
         samples = _states(kernel, parameters, start, n)

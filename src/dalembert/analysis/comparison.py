@@ -91,6 +91,8 @@ class Comparison:
         The worst difference of each pair.
     differing : mapping of form to Apart
         Forms of another principle; they do not count in `worst`.
+    remarks : mapping of form to sentence
+        Where a form that was compared does not determine the motion.
     """
 
     worst: float
@@ -99,6 +101,7 @@ class Comparison:
     forms: Mapping[str, str | None]
     table: tuple[Difference, ...]
     differing: Mapping[str, Apart]
+    remarks: Mapping[str, str]
     name: str = ""
 
     def text(self) -> str:
@@ -126,6 +129,7 @@ class Comparison:
                 form: {"compared": True} if why is None else {"compared": False, "why": why} for form, why in self.forms.items()
             },
             "table": [{"pair": list(d.pair), "worst": d.worst, "quantity": d.quantity, "where": d.where} for d in self.table],
+            "remarks": dict(self.remarks),
             "differing": {
                 form: {
                     "worst": apart.difference.worst,
@@ -153,6 +157,7 @@ class Comparison:
             ("Agreement", verdict),
             ("Forms compared", lines),
             ("Apart", [(form, apart.sentence) for form, apart in self.differing.items()]),
+            ("Not everywhere", list(self.remarks.items())),
             ("Not compared", [(form, why) for form, why in self.forms.items() if why is not None]),
         ]
 
@@ -186,21 +191,20 @@ def compare(
     >>> rod = da.holonomic(x**2 + y**2 - 1, name="rod")
     >>> pendulum = da.System([x, y], kinetic=m/2*(x.dot**2 + y.dot**2), potential=m*g*y, constraints=[rod])
     >>> found = compare(pendulum)
-    >>> found.pair, found.worst < 1e-9, found.differing["vakonomic"].coincides
-    (('lagrange', 'hamilton'), True, True)
+    >>> found.worst < 1e-9, found.differing["vakonomic"].coincides
+    (True, True)
     """
     stated, values, beginning = read_model(system, parameters, start)
-    free = [symbol for symbol, value in stated.inputs.items() if value is None]
-    held = {symbol: INPUT_VALUES[k % len(INPUT_VALUES)] for k, symbol in enumerate(free)}
-    smooth = stated.driven(held).touching(())
-    known = {symbol.name for symbol in smooth.parameters}
-    values = {name: value for name, value in values.items() if name in known}
+    smooth = _smooth(stated)
+    dropped = {symbol.name for symbol in stated.parameters} - {symbol.name for symbol in smooth.parameters}
+    values = {name: value for name, value in values.items() if name not in dropped}
     anatomy = take_apart(smooth, values, beginning, n)
     reasons = form_reasons(smooth, mass_matrix_state(anatomy)[0])
     evidence: dict[str, list[Evidence]] = {}
+    remarks: dict[str, str] = {}
     for form, why in reasons.items():
         if why is None:
-            reasons[form] = _call(anatomy, derive(smooth, form), beginning, span, evidence)
+            reasons[form] = _call(anatomy, derive(smooth, form), beginning, span, evidence, remarks)
     agreeing = [form for form in evidence if form not in APART]
     table = tuple(_difference(pair, evidence) for pair in combinations(agreeing, 2))
     worst = max(table, key=lambda difference: difference.worst, default=None)
@@ -214,8 +218,17 @@ def compare(
         forms=reasons,
         table=table,
         differing=differing,
+        remarks=remarks,
         name=stated.name,
     )
+
+
+def _smooth(system: System) -> System:
+    """The system between impacts, with its free inputs held at numbers."""
+    free = [symbol for symbol, value in system.inputs.items() if value is None]
+    if free:
+        system = system.driven({symbol: INPUT_VALUES[k % len(INPUT_VALUES)] for k, symbol in enumerate(free)})
+    return system.touching(()) if system.unilateral else system
 
 
 def _call(
@@ -224,16 +237,22 @@ def _call(
     start: Mapping[str, Any],
     span: Sequence[float] | None,
     evidence: dict[str, list[Evidence]],
+    remarks: dict[str, str],
 ) -> str | None:
-    """What one form says, into `evidence`; or why it says nothing."""
+    """What one form says, into `evidence`, with what it leaves open into `remarks`; or why it says nothing."""
     try:
-        found = [at_states(anatomy, equations, start)]
-        if not found[0].is_usable:
-            return "The form does not determine the motion at any of the states."
-        found += along_motion(anatomy, equations, start, span)
+        states = at_states(anatomy, equations, start)
+        motion = along_motion(anatomy, equations, start, span)
     except DalembertError as error:
         return str(error)
-    evidence[equations.form] = found
+    if not states.is_usable:
+        return "The form does not determine the motion at any of the states."
+    left = int(np.sum(~states.valid))
+    said = [f"It does not determine {left} of {len(states.valid)} states."] if left else []
+    said += [f"Its motion: {motion}"] if isinstance(motion, str) else []
+    if said:
+        remarks[equations.form] = " ".join(said)
+    evidence[equations.form] = [states] if isinstance(motion, str) else [states, motion]
     return None
 
 

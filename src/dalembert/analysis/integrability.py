@@ -115,6 +115,9 @@ def classify(anatomy: Anatomy) -> Integrability:
         else:
             place = system.bilateral.index(constraint)
             facts.append(_facts(anatomy, place, constraint, kinds[constraint.name], test))
+    if any(c.integrable is None and c.kind != "unilateral" for c in facts):
+        growth, over_time = (test.closure.growth, test.over_time) if test is not None else ((), False)
+        return Integrability(tuple(facts), growth, over_time, None)
     if test is not None:
         integrals = test.chart.dimension - test.closure.dimension if test.closure.complete else None
         return Integrability(tuple(facts), test.closure.growth, test.over_time, integrals)
@@ -150,8 +153,9 @@ def _is_linear(anatomy: Anatomy, place: int) -> bool:
 
 def _is_ideal(anatomy: Anatomy, place: int) -> bool:
     """Whether f_v . v vanishes at every consistent sample."""
-    terms = anatomy.row_values[:, place, :] * anatomy.samples.velocities
-    return bool(np.all(np.abs(terms.sum(axis=1)) <= ROUNDING * np.abs(terms).sum(axis=1)))
+    rows, velocities = anatomy.row_values[:, place, :], anatomy.samples.velocities
+    size = np.abs(rows).max(axis=1) * np.abs(velocities).max(axis=1)
+    return bool(np.all(np.abs((rows * velocities).sum(axis=1)) <= ROUNDING * size))
 
 
 def _is_curved(anatomy: Anatomy, place: int) -> bool:

@@ -142,8 +142,8 @@ def along_motion(
     equations: Equations,
     start: Mapping[str, Any],
     span: Sequence[float] | None,
-) -> list[Evidence]:
-    """The evidence of a form on a motion from the first sample; nothing where the motion does not reach its end."""
+) -> Evidence | str:
+    """The evidence of a form on a motion from the first sample; or why the motion does not reach its end."""
     samples, system = anatomy.motion, anatomy.system
     first, last = _span(anatomy, span)
     times = np.linspace(first, last, POINTS)
@@ -156,7 +156,7 @@ def along_motion(
         at=times,
     )
     if not motion.success or motion.y.shape[1] != len(times):
-        return []
+        return str(motion.message)
     table = {
         "coordinates": np.array([motion[q] for q in system.coordinates]).T,
         "velocities": np.array([motion[v] for v in system.velocities]).T,
@@ -171,7 +171,7 @@ def along_motion(
     length = abs(last - first)
     scales["coordinates"] = np.max(np.abs(table["coordinates"]), axis=1) + length * speed + 1e-300
     scales["velocities"] = np.max(np.abs(table["velocities"]), axis=1) + length * pull + 1e-300
-    return [Evidence(table, scales, valid, [f"motion at t = {time:.4g}" for time in times])]
+    return Evidence(table, scales, valid, [f"motion at t = {time:.4g}" for time in times])
 
 
 def _beginning(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) -> dict[str, float]:

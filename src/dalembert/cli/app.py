@@ -66,9 +66,7 @@ def gallery(as_json: AsJson = False) -> int:
 @app.command()
 def run(
     system: System,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE.nc", help="Save the motion as netCDF.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.nc", help="Save the motion as netCDF.")] = None,
     plot: Annotated[
         str | None,
         typer.Option("--plot", metavar="[FILE]", help="Plot it as .png, .svg or .pdf; SYSTEM.png where no file is named."),

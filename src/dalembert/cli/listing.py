@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .entry import FINE
 from .systems import named_system
-from .terminal import Progress, output, print_json, waiting
+from .terminal import Progress, print_json, show, waiting
 
 __all__ = ["check_command", "derive_command", "gallery_command"]
 
@@ -34,7 +34,7 @@ def gallery_command(as_json: bool) -> int:
     table.add_column("source", style="dim")
     for entry in found:
         table.add_row(*(Text(entry[key]) for key in ("name", "summary", "source")))
-    output().print(table)
+    show(table)
     return FINE
 
 

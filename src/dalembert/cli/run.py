@@ -14,7 +14,7 @@ from ..model.names import shortened
 from ..model.scenario import Scenario
 from .entry import FINE, UNFINISHED, one_line
 from .systems import configured, read_span, read_times
-from .terminal import Progress, output, print_json
+from .terminal import Progress, print_json, show
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
@@ -62,9 +62,9 @@ def run_command(request: Request) -> int:
     if request.as_json:
         print_json(motion_json(motion))
     else:
-        from .summary import print_summary
+        from .summary import summary
 
-        print_summary(output(), motion, written)
+        show(*summary(motion, written))
     if trouble is not None:
         raise trouble
     if motion.success:
@@ -152,7 +152,7 @@ def motion_json(motion: Motion) -> dict[str, Any]:
             name: {"force": dict(zip(coordinates, reaction.force, strict=True)), "multiplier": reaction.multiplier}
             for name, reaction in motion.reactions.items()
         },
-        "events": {name: times for name, times in zip(motion.event_names, motion.t_events, strict=True)},
+        "events": dict(zip(motion.event_names, motion.t_events, strict=True)),
         "impacts": [{"t": time, "constraint": name} for time, name in motion.impacts],
         "parameters": motion.parameters,
         "start": motion.start,

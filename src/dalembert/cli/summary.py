@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
 
-__all__ = ["print_summary"]
+__all__ = ["summary"]
 
 #: Rows of the table of final values.
 MOST_ROWS = 24
 
 
-def print_summary(console: Console, motion: Motion, written: Sequence[Path]) -> None:
+def summary(motion: Motion, written: Sequence[Path]) -> list[Any]:
     """What was simulated, from which start, how it ended, how well the laws were kept, and the final state."""
     statistics, scenario = motion.statistics, motion.scenario
-    console.print(Text(motion.system.name, style="bold"))
+    parts: list[Any] = [Text(motion.system.name, style="bold")]
     if scenario is not None and scenario.source:
-        console.print(Text(scenario.source, style="dim"))
+        parts.append(Text(scenario.source, style="dim"))
     first, last = statistics.get("span") or (motion.segments[0].step_t[0], motion.segments[-1].step_t[-1])
-    asked = f"t = {first:.6g} to {last:.6g}, form {statistics['form']}, method {statistics['method']}, rtol {statistics['rtol']:g}"
+    asked = (
+        f"t = {first:.6g} to {last:.6g}, form {statistics['form']}, method {statistics['method']}, rtol {statistics['rtol']:g}"
+    )
     lines = [("simulated", asked)]
     lines += [("start", sentence) for sentence in motion.start_report]
     lines.append(("outcome", motion.message if motion.success else motion.outcome.value))
@@ -41,9 +42,8 @@ def print_summary(console: Console, motion: Motion, written: Sequence[Path]) -> 
         ("effort", f"{statistics['steps']} steps, {statistics['rejected']} rejected, {motion.nfev} evaluations; {spent}")
     )
     lines += [("written", str(path)) for path in written]
-    _print_lines(console, lines)
-    if len(motion.t):
-        console.print(_final_table(motion))
+    parts.append(_labelled(lines))
+    return [*parts, _final_table(motion)] if len(motion.t) else parts
 
 
 def _laws(motion: Motion) -> list[tuple[str, str]]:
@@ -59,13 +59,13 @@ def _laws(motion: Motion) -> list[tuple[str, str]]:
     return lines
 
 
-def _print_lines(console: Console, lines: Sequence[tuple[str, str]]) -> None:
+def _labelled(lines: Sequence[tuple[str, str]]) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for label, text in lines:
         table.add_row(label, Text(text))
-    console.print(table)
+    return table
 
 
 def _final_table(motion: Motion) -> Table:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-__all__ = ["Progress", "output", "plain", "print_json"]
+__all__ = ["Progress", "plain", "print_json", "show", "waiting"]
 
 #: Work that takes longer than this, in seconds, shows its progress.
 PATIENCE = 1.0
@@ -20,10 +20,15 @@ PATIENCE = 1.0
 PIPED_WIDTH = 400
 
 
-def output() -> Console:
-    """The console for results: colours only in a terminal."""
+def show(*parts: Any) -> None:
+    """Print tables and texts: with colours only in a terminal, and without blanks at the ends of lines."""
     width = None if sys.stdout.isatty() else PIPED_WIDTH
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    sys.stdout.write("\n".join(lines).strip("\n") + "\n")
 
 
 def print_json(value: Any) -> None:
@@ -82,9 +87,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.bar is not None:
             self.bar.stop()
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .entry import FINE, UNFINISHED
-from .terminal import Progress, output, print_json
+from .terminal import Progress, print_json, show
 
 __all__ = ["verify_command"]
 
@@ -52,11 +52,9 @@ def _print_rows(found: Sequence[Any]) -> None:
             _size(row.printed_residual),
             Text(row.verdict, style=_COLORS.get(row.verdict, "")),
         )
-    console = output()
-    console.print(table)
     counts = Counter(row.verdict for row in found)
     parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLORS if counts[verdict])
-    console.print(Text(f"{len(found)} results: {parts}."))
+    show(table, Text(f"{len(found)} result{'s' * (len(found) != 1)}: {parts}."))
 
 
 def _size(value: float | None) -> str:

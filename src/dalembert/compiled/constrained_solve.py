@@ -734,7 +734,7 @@ def rank(rows: Any, tolerance: float = RANK_TOLERANCE) -> Rank:
     columns, lengths, heads = np.zeros(m * n + 1), np.zeros(m + 1), np.zeros(max(m, n, 1))
     order = np.zeros(max(m, 1), np.int64)
     functions = _native().functions
-    functions["scaled_columns"](n, m, table.ravel() if table.size else np.zeros(1), columns, lengths, columns, False)
+    functions["scaled_columns"](n, m, table.ravel() if table.size else np.zeros(1), columns, lengths, np.ones(n + 1), False)
     found = int(functions["pivoted_qr"](n, m, columns, heads, order, tolerance))
     basis = np.eye(n)[found:]
     for vector in basis:

@@ -119,7 +119,16 @@ class Kernel:
             return None
         g = self.graph
         for augment in (False, True):
-            solution = unrolled_solve(g.metric, g.force, g.rows, g.right, free=g.free, dual_rows=g.dual_rows, augment=augment)
+            solution = unrolled_solve(
+                g.metric,
+                g.force,
+                g.rows,
+                g.right,
+                free=g.free,
+                dual_rows=g.dual_rows,
+                augment=augment,
+                definite=self.equations.is_definite,
+            )
             if self._is_generically_healthy(solution.health):
                 return solution
             if not self.m or g.free is not None:
@@ -344,17 +353,17 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
 
 def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
     """Values in the order of the symbols, from a mapping by name or symbol, or from a sequence."""
+    names = [symbol.name for symbol in symbols]
     if not isinstance(given, Mapping):
-        values = np.ascontiguousarray(given, dtype=float).reshape(-1)
-        if values.shape != (len(symbols),):
+        listed = list(np.ravel(given))
+        if len(listed) != len(symbols):
             raise ModelError(
                 f"The system has {len(symbols)} parameters",
-                seen=f"{len(values)} values",
-                remedy=f"give {', '.join(s.name for s in symbols) or 'none'} in this order, or by name",
+                seen=f"{len(listed)} values",
+                remedy=f"give {', '.join(names) or 'none'} in this order, or by name",
             )
-        return values
+        return _finite(names, listed)
     table = {getattr(key, "name", str(key)): value for key, value in given.items()}
-    names = [symbol.name for symbol in symbols]
     missing = [name for name in names if name not in table]
     if missing:
         raise ModelError(
@@ -372,8 +381,16 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
             seen=", ".join(names) or "no parameters",
             remedy=f"did you mean {near}" if near else "remove it",
         )
-    values = np.array([float(table[name]) for name in names])
-    for name, value in zip(names, values, strict=True):
-        if not np.isfinite(value):
-            raise ModelError(f"The parameter {name} must be a finite number", seen=value)
+    return _finite(names, [table[name] for name in names])
+
+
+def _finite(names: Sequence[str], given: Sequence[Any]) -> Any:
+    values = np.zeros(len(names))
+    for k, (name, value) in enumerate(zip(names, given, strict=True)):
+        try:
+            values[k] = float(value)
+        except (TypeError, ValueError):
+            values[k] = np.nan
+        if not np.isfinite(values[k]):
+            raise ModelError(f"The parameter {name} must be a finite number", seen=str(value)[:60])
     return values

@@ -39,11 +39,13 @@ def unrolled_solve(
     free: Any | None = None,
     dual_rows: Any | None = None,
     augment: bool = False,
+    definite: bool = True,
 ) -> UnrolledSolution:
     """Solve G z = f + A^T mu, A z = b in straight-line code.
 
     With `free` (G^-1 f) and `dual_rows` (G^-1 A^T) given, only the m x m problem is solved. With `augment`, G + w A^T A takes
-    the place of G: for a G that is singular but positive definite on ker A.
+    the place of G: for a G that is singular but positive definite on ker A. Where G is not `definite`, a small pivot may stand
+    before large ones; then the health falls with the growth of the factors as well.
     """
     m = rows.shape[0]
     ratios: list[Any] = []
@@ -54,6 +56,7 @@ def unrolled_solve(
             force = force + rows.T @ (ca.vertcat(*weights) * right)
         lower, pivots = factor(metric)
         ratios += _ratios(pivots, [metric[k, k] for k in range(metric.shape[0])])
+        ratios += [] if definite else _growth(lower)
         free = back_substitute(lower, pivots, force)
         if m:
             half = forward_substitute(lower, rows.T)
@@ -66,6 +69,7 @@ def unrolled_solve(
         return UnrolledSolution(free, ca.SX(0, 1), _least(ratios))
     small_lower, small_pivots = factor(compliance)
     ratios += _ratios(small_pivots, [compliance[k, k] for k in range(m)])
+    ratios += [] if definite else _growth(small_lower)
     mu = back_substitute(small_lower, small_pivots, right - rows @ free)
     return UnrolledSolution(free + dual_rows @ mu, mu, _least(ratios))
 
@@ -77,6 +81,13 @@ def _weight(metric: Any, row: Any) -> Any:
 def _ratios(pivots: Sequence[Any], diagonal: Sequence[Any]) -> list[Any]:
     """|pivot / diagonal entry| of every pivot but the first, which is its diagonal entry."""
     return [ca.fabs(pivot / entry) for pivot, entry in zip(pivots[1:], diagonal[1:], strict=True)]
+
+
+def _growth(lower: Any) -> list[Any]:
+    """1 / L_ik^2 where that is below one: rounding grows like the square of the factors of an indefinite matrix."""
+    n = lower.shape[0]
+    entries = [lower[i, k] for i in range(n) for k in range(i) if not lower[i, k].is_zero()]
+    return [1 / ca.fmax(1, entry**2) for entry in entries]
 
 
 def _least(ratios: Sequence[Any]) -> Any:

@@ -113,7 +113,7 @@ def derive_with(system: System, algebra: Any) -> Blocks:
         energy=hamiltonian,
         reactions={
             constraint.name: dual[:, place] * mu[place]
-            + algebra.vector([constraint.work.get(c, lagrange.ZERO) for c in system.coordinates])
+            + at_velocities(algebra.vector([constraint.work.get(c, lagrange.ZERO) for c in system.coordinates]))
             for place, constraint in enumerate(system.bilateral)
         },
         # A step d of the momenta in the metric H_pp; at position level q moves by H_pp d, which is the kinetic metric.

@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ..algebra.graph import GraphAlgebra
+from ..algebra.graph import GraphAlgebra, numeric_rank
 from ..errors import FormError
 from ..model.symbols import t
 from ..model.system import System
@@ -104,7 +104,7 @@ def _splits(system: System, near: Mapping[str, float] | None, general: Split | N
     samples = _sampled(algebra, rows, near)
     if not samples:
         raise FormError("The constraints are not defined at generic states", remedy='use the form "lagrange"')
-    rank = max(_rank(sample) for sample in samples)
+    rank = max(numeric_rank(sample) for sample in samples)
     chosen = _independent_rows(samples[0], rank)
     candidates = itertools.islice(itertools.combinations(reversed(range(n)), rank), 5000)
     rated = [
@@ -136,16 +136,11 @@ def _sampled(algebra: GraphAlgebra, rows: Any, near: Mapping[str, float] | None)
     return samples
 
 
-def _rank(sample: Any) -> int:
-    sizes = np.linalg.svd(sample, compute_uv=False)
-    return int(np.sum(sizes > 1e-10))
-
-
 def _independent_rows(sample: Any, rank: int) -> tuple[int, ...]:
     """The first rows that span all of them."""
     chosen: list[int] = []
     for k in range(len(sample)):
-        if len(chosen) < rank and _rank(sample[[*chosen, k]]) == len(chosen) + 1:
+        if len(chosen) < rank and numeric_rank(sample[[*chosen, k]]) == len(chosen) + 1:
             chosen.append(k)
     return tuple(chosen)
 

@@ -110,7 +110,7 @@ def assemble(
         accelerations=z,
         momenta=momenta,
         energy=algebra.inner(momenta, v) - lagrangian,
-        reactions=reactions(system, algebra, rows, mu),
+        reactions=reactions(system, algebra, rows, mu, momenta),
         position=Projection(level.holonomic, algebra.jacobian(level.holonomic, q), algebra.stack([identity, zero])),
         velocity=Projection(level.residual, rows, algebra.stack([zero, identity])),
         residuals=(level.holonomic, level.residual),
@@ -118,13 +118,13 @@ def assemble(
     )
 
 
-def reactions(system: System, algebra: Any, rows: Any, multipliers: Any) -> dict[str, Any]:
+def reactions(system: System, algebra: Any, rows: Any, multipliers: Any, momenta: Any) -> dict[str, Any]:
     """The generalised force of each constraint: A_i^T mu_i, and the prescribed force of a nonideal one."""
-    return {
-        constraint.name: rows[place, :].T * multipliers[place]
-        + algebra.vector([constraint.work.get(q, ZERO) for q in system.coordinates])
-        for place, constraint in enumerate(system.bilateral)
-    }
+    p, found = algebra.vector(system.momenta), {}
+    for place, constraint in enumerate(system.bilateral):
+        prescribed = algebra.vector([constraint.work.get(q, ZERO) for q in system.coordinates])
+        found[constraint.name] = rows[place, :].T * multipliers[place] + algebra.substitute(prescribed, p, momenta)
+    return found
 
 
 def output_expressions(system: System, algebra: Any, momenta: Any) -> dict[str, Any]:

@@ -218,5 +218,11 @@ def _tidy(expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> sympy.Expr
             gathered[varying] = gathered.get(varying, sympy.S.Zero) + constant
     simple = {varying: sympy.simplify(constant) for varying, constant in gathered.items()}
     simple = {varying: constant for varying, constant in simple.items() if constant != 0}
-    lead = next((c for v, c in simple.items() if v.has(sympy.log)), next(iter(simple.values())))
+    places = {letter: k for k, letter in enumerate(letters)}
+
+    def rank(varying: sympy.Expr) -> tuple[bool, int, int]:
+        first = min(places[letter] for letter in varying.free_symbols if letter in places)
+        return not varying.has(sympy.log), first, varying.count_ops()
+
+    lead = simple[min(simple, key=rank)]
     return sympy.Add(*(sympy.simplify(constant / lead) * varying for varying, constant in simple.items()))

@@ -37,7 +37,7 @@ LONGEST_ATTRIBUTE = 30_000
 def scenario_of(motion: Motion) -> Scenario:
     """The scenario that repeats a motion: its system as it was driven, the parameters and the start that were used."""
     statistics = motion.statistics
-    options = {key: statistics[key] for key in ("rtol", "form", "method") if key in statistics}
+    options: dict[str, Any] = {key: statistics[key] for key in ("rtol", "form", "method") if key in statistics}
     span = statistics.get("span") or (motion.segments[0].step_t[0], motion.segments[-1].step_t[-1])
     if span[0] != span[1]:
         options = {"span": (float(span[0]), float(span[1]))} | options
@@ -72,8 +72,8 @@ class _Layout:
     def __init__(self, motion: Motion) -> None:
         self.taken = {"t"}
         self.variables = {name: self._free(name) for name in motion.names if name != "t"}
-        roles = ("reaction", "multiplier", "position_residual", "velocity_residual")
-        roles += ("coordinate", "constraint", "row", "holonomic", "bilateral")
+        roles = ["reaction", "multiplier", "position_residual", "velocity_residual"]
+        roles += ["coordinate", "constraint", "row", "holonomic", "bilateral"]
         self.roles = {role: self._free(role) for role in roles}
 
     def _free(self, name: str) -> str:
@@ -100,7 +100,9 @@ def to_xarray(motion: Motion) -> Any:
     import xarray
 
     layout = _Layout(motion)
-    data = {variable: ("t", motion[name], _described(motion, name)) for name, variable in layout.variables.items()}
+    data: dict[str, Any] = {
+        variable: ("t", motion[name], _described(motion, name)) for name, variable in layout.variables.items()
+    }
     coordinates: dict[str, Any] = {"t": ("t", motion.t)}
     roles = layout.roles
 

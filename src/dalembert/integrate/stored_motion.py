@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,8 @@ def stored_motion(public: Any, private: Any) -> Motion:
         outcome=Outcome(record["outcome"]),
         message=record["message"],
         event_names=tuple(record["events"]),
-        t_events=[_array(private["passage_t"])[a:b] for a, b in zip(places[:-1], places[1:], strict=True)],
-        y_events=[_array(private["passage_y"])[a:b] for a, b in zip(places[:-1], places[1:], strict=True)],
+        t_events=[_array(private["passage_t"])[a:b] for a, b in pairwise(places)],
+        y_events=[_array(private["passage_y"])[a:b] for a, b in pairwise(places)],
         impacts=tuple((time, name) for time, name in record["impacts"]),
         switches=tuple((time, sentence) for time, sentence in record["switches"]),
         state=state,

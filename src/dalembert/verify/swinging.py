@@ -22,7 +22,7 @@ from ..model.symbols import parameters
 from ..model.system import System
 from .numeric import Probe, gallery_probe, slope, worst
 
-__all__ = ["Pendulum", "Swing", "over_swings", "pendulum_motion", "pushed_probe", "swings"]
+__all__ = ["Pendulum", "Swing", "over_swings", "pendulum_motion", "pushed_probe", "pushed_swings", "swings"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,249 @@
+"""Generate the pages that come from the library, then build the site: what `make docs` runs.
+
+docs/generated/ gets the gallery with its pictures, Gavin's figures, the verification table and copies of the documents at the
+root of the repository. MkDocs then builds docs/ into site/. Nothing is fetched from a network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import math
+import multiprocessing
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+DOCS, SITE = ROOT / "docs", ROOT / "site"
+GENERATED = DOCS / "generated"
+#: Equations longer than this, or slower than this to print, are left to the command line.
+LONGEST_TEXT, LONGEST_WAIT = 2600, 20.0
+
+
+def main() -> int:
+    """Generate what is asked for, and build."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", choices=[*PAGES, "site"], action="append", help="do only this; may be repeated")
+    chosen = parser.parse_args().only or [*PAGES, "site"]
+    GENERATED.mkdir(parents=True, exist_ok=True)
+    for name, make in PAGES.items():
+        if name in chosen:
+            began = time.perf_counter()
+            make()
+            print(f"{name:<10} {time.perf_counter() - began:6.1f} s", flush=True)
+    return build_site() if "site" in chosen else 0
+
+
+def build_site() -> int:
+    """Run MkDocs, strictly: a broken link is an error."""
+    try:
+        from mkdocs.commands.build import build
+        from mkdocs.config import load_config
+        from mkdocs.exceptions import Abort
+    except ImportError:
+        print('MkDocs is not installed: run pip install -e ".[docs]", or make docs, which does.', file=sys.stderr)
+        return 1
+    try:
+        build(load_config(str(ROOT / "mkdocs.yml")))
+    except Abort as error:
+        print(f"The site was not built: {error}", file=sys.stderr)
+        return 1
+    print(f"site       {SITE.relative_to(ROOT)}/index.html")
+    return 0
+
+
+# -- the gallery ------------------------------------------------------------------------------------------------------
+
+
+def gallery_page() -> None:
+    """One section for each system: what it shows, its statement, its equations, a picture."""
+    import dalembert as da
+
+    folder = GENERATED / "gallery"
+    folder.mkdir(exist_ok=True)
+    names = da.gallery.names()
+    sections = [
+        "# Gallery\n",
+        f'{len(names)} systems, each ready to run: `da.simulate(da.gallery.load("rolling-disk"))` in Python, '
+        "`dalembert run rolling-disk` on the command line. Each file of `src/dalembert/gallery` states one of them.\n",
+    ]
+    for name, text in zip(names, equations_of(names), strict=True):
+        scenario = da.gallery.load(name)
+        motion = da.simulate(scenario)
+        save_small(motion.animate().overlay(), folder / f"{name}.png")
+        sections.append(gallery_section(name, scenario, motion, text))
+    (GENERATED / "gallery.md").write_text("\n".join(sections), encoding="utf-8")
+
+
+def gallery_section(name: str, scenario: Any, motion: Any, text: str | None) -> str:
+    """The Markdown of one system."""
+    system = scenario.system
+    energies = (
+        [("H", system.hamiltonian)]
+        if system.is_hamiltonian
+        else [("T", system.kinetic), ("V", system.potential)]
+        if system.kinetic is not None
+        else [("L", system.lagrangian)]
+    )
+    statement = [f"{letter} = {value}" for letter, value in energies if value != 0]
+    statement += [f"Q_{q} = {value}" for q, value in system.forces.items()]
+    statement += [f"{constraint.name}: {stated_constraint(constraint)}" for constraint in system.constraints]
+    if sum(map(len, statement)) > LONGEST_TEXT:
+        statement = [f"(long; see src/dalembert/gallery/{name.replace('-', '_')}.py)"]
+    values = ", ".join(f"{key} = {value:g}" for key, value in scenario.parameters.items())
+    equations = text or f"(long; dalembert derive {name} prints them)"
+    return f"""
+## {name}
+
+**{system.name}.** {scenario.summary}
+
+<div class="picture" markdown>
+![{system.name}](gallery/{name}.png)
+</div>
+
+| | |
+| --- | --- |
+| coordinates | {", ".join(f"`{q}`" for q in system.coordinates)} |
+| parameters | {values or "none"} |
+| form | `{motion.equations.form}`, t = {motion.t[0]:g} to {motion.t[-1]:.6g}, {motion.outcome} |
+| source | {scenario.source} |
+
+??? note "Statement and equations"
+
+    ```text
+{indented(statement)}
+    ```
+
+    ```text
+{indented(equations.splitlines())}
+    ```
+"""
+
+
+def stated_constraint(constraint: Any) -> str:
+    """A constraint as a line of text."""
+    velocities = getattr(constraint, "velocities", None)
+    if velocities is not None:
+        return ", ".join(f"{q}_dot = {value}" for q, value in velocities.items())
+    restitution = getattr(constraint, "restitution", None)
+    return (
+        f"{constraint.expression} <= 0, restitution {restitution}"
+        if restitution is not None
+        else f"{constraint.expression} = 0"
+    )
+
+
+def indented(lines: list[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def equations_of(names: tuple[str, ...]) -> list[str | None]:
+    """The equations of each system as text, or None where they are too long or take too long."""
+    found: list[str | None] = []
+    pool = multiprocessing.get_context("spawn").Pool(1)
+    try:
+        for name in names:
+            try:
+                text = pool.apply_async(equations_text, (name,)).get(LONGEST_WAIT)
+            except multiprocessing.TimeoutError:
+                pool.terminate()
+                pool, text = multiprocessing.get_context("spawn").Pool(1), None
+            found.append(text if text is not None and len(text) <= LONGEST_TEXT else None)
+    finally:
+        pool.terminate()
+    return found
+
+
+def equations_text(name: str) -> str:
+    """The equations of a gallery system in the form that it runs in."""
+    import dalembert as da
+
+    scenario = da.gallery.load(name)
+    return str(da.derive(scenario.system, scenario.simulate.get("form")).text())
+
+
+def save_small(picture: Any, path: Path) -> None:
+    """A figure as a PNG of few colours."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    picture.savefig(buffer, format="png", dpi=110)
+    Image.open(buffer).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+# -- figures, table, documents ----------------------------------------------------------------------------------------
+
+
+def gavin_page() -> None:
+    """The figures of Gavin's notes, with the captions that the computation writes."""
+    from dalembert.pictures import gavin_figures
+
+    figures = gavin_figures(GENERATED / "gavin")
+    parts = [
+        "# Gavin's figures, computed again\n",
+        "Figures 1 and 3 to 8 of Gavin's notes on generalised coordinates, Lagrange's equations and constraints, for the "
+        "elastic pendulum. Each caption states what the computation finds, with numbers of this build, and where the printed "
+        "caption says otherwise.\n",
+    ]
+    parts += [
+        f"## Figure {figure.number}\n\n![Figure {figure.number}](gavin/{figure.path.name})\n\n{escaped(figure.caption)}\n"
+        for figure in figures
+    ]
+    (GENERATED / "gavin.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def verify_page() -> None:
+    """The verification table of this build."""
+    from dalembert.verify import rows
+
+    found = list(rows())
+    counts = {verdict: sum(row.verdict == verdict for row in found) for verdict in VERDICTS}
+    lines = [
+        "---\nhide: [toc]\n---\n\n# The verification table\n",
+        f"{len(found)} rows: {', '.join(f'{count} {verdict}' for verdict, count in counts.items())}. "
+        "`dalembert verify` computes them again.\n",
+        "| id | claim | verdict | residual | as printed | how |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in found:
+        printed = "" if row.printed_residual is None else number(row.printed_residual)
+        cells = (row.id, row.claim, row.verdict, number(row.residual), printed, row.how)
+        lines.append("| " + " | ".join(escaped(cell) for cell in cells) + " |")
+    (GENERATED / "verify.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+VERDICTS = ("reproduced", "reproduced with correction", "not reproduced")
+
+
+def number(value: float) -> str:
+    return f"{value:.0e}" if math.isfinite(value) else "none"
+
+
+def escaped(text: str) -> str:
+    """Plain text as Markdown that shows it as it is."""
+    return re.sub(r"([\\`*_|<>$\[\]])", r"\\\1", text)
+
+
+def root_documents() -> None:
+    """Documents at the root of the repository, as pages."""
+    for name in ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"):
+        source = ROOT / f"{name}.md"
+        text = source.read_text(encoding="utf-8") if source.exists() else f"# {name.title()}\n\nNot written yet.\n"
+        text = re.sub(r"\]\(docs/([^)]+)\)", r"](../\1)", text)
+        (GENERATED / f"{name.lower()}.md").write_text(text, encoding="utf-8")
+
+
+PAGES: dict[str, Callable[[], None]] = {
+    "documents": root_documents,
+    "gallery": gallery_page,
+    "gavin": gavin_page,
+    "verify": verify_page,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

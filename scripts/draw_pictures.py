@@ -1,0 +1,86 @@
+"""Draw the pictures that README and documentation keep in docs/pictures: run it after a change that alters them.
+
+Each file stays under 300 kB, so that the repository stays small.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from sympy import cos, sin
+
+import dalembert as da
+from dalembert.model.drawing import Drawing, Link, Point, Trace
+from dalembert.pictures.writers import film_palette
+
+FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
+LARGEST = 300_000
+
+
+def rolling_disk_film() -> None:
+    """The film at the top of the README; each frame keeps only what changed."""
+    motion = da.simulate(da.gallery.load("rolling-disk"), span=(0.0, 4.4))
+    film = motion.animate(duration=4.4, fps=12.5, size=(500, 262)).film()
+    frames = [film.frame(k) for k in range(film.count)]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(film_palette(np.concatenate(frames[::7]).reshape(-1, 3)).tobytes())
+    first, *rest = [Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    target = FOLDER / "rolling-disk.gif"
+    first.save(target, save_all=True, append_images=rest, duration=80, loop=0, optimize=True, disposal=1)
+
+
+def still(name: str, picture: object, dpi: float = 110.0) -> None:
+    """A figure as a PNG of few colours."""
+    buffer = io.BytesIO()
+    picture.savefig(buffer, format="png", dpi=dpi)  # type: ignore[attr-defined]
+    image = Image.open(buffer).convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    image.save(FOLDER / name, optimize=True)
+
+
+def sleigh() -> None:
+    """The plot of the first model."""
+    x, y, theta = da.coordinates("x y theta")
+    m, J, a = da.parameters("m J a", positive=True)
+    system = da.System(
+        coordinates=[x, y, theta],
+        kinetic=m / 2 * ((x.dot - a * theta.dot * sin(theta)) ** 2 + (y.dot + a * theta.dot * cos(theta)) ** 2)
+        + J / 2 * theta.dot**2,
+        constraints=[da.velocity(x.dot * sin(theta) - y.dot * cos(theta), name="blade")],
+        name="Sleigh",
+    )
+    motion = da.simulate(system, {x.dot: 0.5, theta.dot: 1.0}, (0, 20), parameters={m: 1, J: 0.5, a: 0.2})
+    still("sleigh.png", motion.plot())
+
+
+def pendulum() -> None:
+    """The still of the page on results."""
+    theta = da.coordinates("theta")
+    l, g = da.parameters("l g", positive=True)
+    system = da.System([theta], kinetic=(l * theta.dot) ** 2 / 2, potential=-g * l * cos(theta), name="Pendulum")
+    bob = (l * sin(theta), -l * cos(theta))
+    scenario = da.Scenario(
+        system,
+        parameters={"l": 1.0, "g": 9.81},
+        start={"theta": 2.0},
+        simulate={"span": (0, 5)},
+        drawing=Drawing((Link((0, 0), bob), Point(bob), Trace(bob))),
+    )
+    still("pendulum.png", da.simulate(scenario).animate().overlay())
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for draw in (rolling_disk_film, sleigh, pendulum):
+        draw()
+    for path in sorted(FOLDER.iterdir()):
+        size = path.stat().st_size
+        print(f"{path.name:<24} {size / 1000:6.0f} kB")
+        if size > LARGEST:
+            raise SystemExit(f"{path.name} is larger than {LARGEST} bytes: lower its size or its colours.")
+
+
+if __name__ == "__main__":
+    main()

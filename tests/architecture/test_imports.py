@@ -1,0 +1,172 @@
+"""The direction of the imports, and what no file of the library may call: read from the source, nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+import dalembert
+
+SOURCE = Path(dalembert.__file__).parent
+FILES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
+
+CORE = {"errors", "model", "algebra", "geometry", "formulations", "compiled", "integrate"}
+#: What each part may import of ours, besides itself. The root holds the version.
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "__init__": set(),
+    "model": {"errors"},
+    "geometry": {"errors"},
+    "algebra": {"errors"},
+    "formulations": {"errors", "model", "algebra", "geometry"},
+    "compiled": {"errors", "model", "algebra", "root"},
+    "integrate": {"errors", "model", "compiled", "formulations", "root"},
+    "analysis": CORE | {"root"},
+    "control": CORE | {"root", "analysis"},
+    "gallery": {"errors", "model"},
+    "pictures": CORE | {"root", "analysis"},
+    "verify": CORE | {"root", "analysis", "control", "gallery"},
+    "lab": CORE | {"root", "analysis", "control", "gallery", "pictures", "verify"},
+    "cli": CORE | {"root", "analysis", "control", "gallery", "pictures", "verify", "lab"},
+}
+#: Imports inside a function that lead to a later stage: a method of an earlier one that opens the door to it.
+DOORS = {
+    ("model/system.py", "analysis"),
+    ("formulations/equations.py", "compiled"),
+    ("integrate/motion.py", "pictures"),
+}
+#: Decisions of rank outside `compiled/constrained_solve.py`, each with its reason.
+RANK_CALLS = {"pinv", "matrix_rank", "lstsq", "svd", "null_space", "orth"}
+RANK_ALLOWED = {
+    "compiled/constrained_solve.py": "the one place that decides rank",
+    "algebra/graph.py": "the generic rank of a matrix of expressions, a hypothesis and never a solve",
+    "model/from_sympy.py": "chooses independent rows among those of a SymPy method, before any system exists",
+    "geometry/distributions.py": "the rank of a distribution is a question of geometry",
+    "verify/": "recomputes printed results independently of the kernel",
+}
+FORBIDDEN_CALLS = {"eval", "exec", "sympify", "parse_expr", "__import__"}
+FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+
+
+@lru_cache(maxsize=None)
+def tree_of(file: str) -> ast.Module:
+    return ast.parse((SOURCE / file).read_text(encoding="utf-8"))
+
+
+def part_of(file: str) -> str:
+    return file.split("/")[0].removesuffix(".py")
+
+
+def imports_of(file: str) -> Iterator[tuple[str, bool, int]]:
+    """Every import as (dotted module, whether it is inside a function, line); ours begin with `dalembert`."""
+    package = ["dalembert", *file.split("/")[:-1]]
+
+    def visit(node: ast.AST, deferred: bool) -> Iterator[tuple[str, bool, int]]:
+        for child in ast.iter_child_nodes(node):
+            inside = deferred or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            if isinstance(child, ast.Import):
+                yield from ((alias.name, deferred, child.lineno) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                base = package[: len(package) - child.level + 1] if child.level else []
+                module = ".".join([*base, *([child.module] if child.module else [])])
+                if child.module and module != "dalembert":
+                    yield module, deferred, child.lineno
+                else:
+                    yield from ((f"{module}.{alias.name}", deferred, child.lineno) for alias in child.names)
+            else:
+                yield from visit(child, inside)
+
+    yield from visit(tree_of(file), False)
+
+
+def our_part(module: str) -> str | None:
+    """The part of the library a dotted module belongs to; None for others' modules."""
+    words = module.split(".")
+    if words[0] != "dalembert":
+        return None
+    known = {part_of(file) for file in FILES} | set(ALLOWED)
+    return words[1] if len(words) > 1 and words[1] in known else "root"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_imports_go_one_way(file: str) -> None:
+    part = part_of(file)
+    assert part in ALLOWED, f"{file}: give this part of the library its place in ALLOWED"
+    for module, deferred, line in imports_of(file):
+        target = our_part(module)
+        if target is None or target == part or target in ALLOWED[part]:
+            continue
+        assert deferred and (file, target) in DOORS, f"{file}:{line} imports {module}"
+
+
+def test_every_door_is_in_use() -> None:
+    used = {(file, our_part(module)) for file in FILES for module, deferred, _ in imports_of(file) if deferred}
+    assert used >= DOORS
+
+
+def test_compiled_code_knows_no_formulation() -> None:
+    for file in FILES:
+        if part_of(file) == "compiled":
+            assert all(our_part(module) != "formulations" for module, _, _ in imports_of(file)), file
+
+
+def calls_of(file: str) -> Iterator[tuple[str, ast.Call]]:
+    """Every call with the last word of what is called."""
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                yield node.func.attr, node
+            elif isinstance(node.func, ast.Name):
+                yield node.func.id, node
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_rank_is_decided_in_one_place(file: str) -> None:
+    if any(file == place or (place.endswith("/") and file.startswith(place)) for place in RANK_ALLOWED):
+        return
+    found = [f"{name} at line {call.lineno}" for name, call in calls_of(file) if name in RANK_CALLS]
+    assert not found, f"{file}: {found}"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_text_is_never_executed(file: str) -> None:
+    found = [f"{name} at line {call.lineno}" for name, call in calls_of(file) if name in FORBIDDEN_CALLS]
+    found += [module for module, _, _ in imports_of(file) if module.split(".")[0] in FORBIDDEN_MODULES]
+    named = {alias.name for node in ast.walk(tree_of(file)) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    found += sorted(named & FORBIDDEN_CALLS)
+    assert not found, f"{file}: {found}"
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if not file.startswith("cli")])
+def test_the_library_never_prints(file: str) -> None:
+    assert not [call.lineno for name, call in calls_of(file) if name in ("print", "pprint")], file
+
+
+def test_importing_the_library_is_cheap() -> None:
+    """Heavy packages are imported where they are used; SymPy itself only when a name is asked for."""
+    heavy = ["casadi", "numpy", "matplotlib", "scipy", "xarray", "llvmlite", "pandas", "rich", "typer"]
+    code = f"import sys, dalembert; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+def test_stating_a_system_needs_no_solver() -> None:
+    heavy = ["casadi", "matplotlib", "scipy", "xarray", "llvmlite"]
+    code = (
+        "import sys, dalembert as da; x = da.coordinates('x'); da.System([x], kinetic=x.dot**2/2); "
+        f"print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_exists() -> None:
+    for home in set(dalembert._HOMES.values()):
+        path = SOURCE / home.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__init__.py").exists(), home

@@ -1,0 +1,105 @@
+"""The table of recomputed results: every row holds, every correction is needed, and the judge can say no."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dalembert.errors import ModelError
+from dalembert.verify import Row, identifiers, rows
+from dalembert.verify.document_u_motion import example_states
+from dalembert.verify.numeric import distance
+from dalembert.verify.registry import SEPARATION, Claim, Corrected, judge, registered
+
+LETTERS = ("U", "G")
+CLAIMS = {item.id: item for item in registered(LETTERS)}
+
+#: The errata of both documents, by the row that shows them.
+ERRATA = {
+    "U-19", "U-40", "U-48", "U-72", "U-4.3",
+    "G-14", "G-16", "G-17", "G-18", "G-19", "G-10.1.2", "G-10.2.1-length", "G-10.2.1-squares", "G-10.2.2",
+    "G-sec11-listing", "G-Figure-1", "G-12.1-sign", "G-12.1-guide", "G-60", "G-62", "G-62-integrable", "G-66", "G-67",
+    "G-69", "G-12.2-velocities", "G-Figure-6", "G-Figure-6-caption", "G-Figure-7", "G-71",
+}  # fmt: skip
+
+
+@cache
+def row_of(identifier: str) -> Row:
+    (row,) = rows([identifier])
+    return row
+
+
+@pytest.mark.parametrize("identifier", CLAIMS)
+def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifier: str) -> None:
+    row, tolerance = row_of(identifier), CLAIMS[identifier].tolerance
+    assert row.residual <= tolerance, row
+    if identifier in ERRATA:
+        assert row.verdict == "reproduced with correction"
+        assert row.printed_residual is not None and row.printed_residual > SEPARATION * tolerance
+    else:
+        assert row.verdict == "reproduced" and row.printed_residual is None
+
+
+def test_every_numbered_equation_of_both_documents_has_a_row() -> None:
+    expected = {f"U-{number}" for number in range(1, 77)} | {f"G-{number}" for number in range(1, 74)}
+    assert expected <= set(CLAIMS)
+
+
+def test_every_erratum_has_a_row() -> None:
+    assert set(CLAIMS) >= ERRATA
+
+
+def test_ids_are_unique_and_listed_in_the_order_of_the_table() -> None:
+    listed = [identifier for identifier in identifiers() if identifier.split("-")[0] in LETTERS]
+    assert listed == list(CLAIMS)
+    assert len({identifier.lower() for identifier in listed}) == len(listed)
+
+
+def test_a_letter_selects_a_document_and_ids_are_found_in_any_case() -> None:
+    assert [row.id for row in rows(["u-23", "U-23", "g-42"])] == ["U-23", "G-42"]
+    table = rows("U")
+    assert next(table).id == "U-1" and next(table).id == "U-2"
+
+
+def test_rows_are_computed_one_by_one() -> None:
+    """The first row of a long table is there before the others were touched."""
+    table = rows()
+    first = next(table)
+    assert isinstance(first, Row) and first == row_of(first.id)
+
+
+@pytest.mark.parametrize(("wanted", "near"), [("U-366", "U-36"), ("G-Figure6", "G-Figure-6"), ("gauss", None)])
+def test_an_unknown_id_is_refused_at_once_with_the_nearest(wanted: str, near: str | None) -> None:
+    with pytest.raises(ModelError) as caught:
+        rows([wanted])
+    assert near is None or near in str(caught.value)
+
+
+def test_a_wrong_formula_is_not_reproduced() -> None:
+    """Eq. 42 with the sign of its pull reversed, judged like any other row."""
+
+    def wrong() -> float:
+        probe, time, state = next(example_states("spherical-pendulum"))
+        m, g, length = (probe.parameters[name] for name in ("m", "g", "L"))
+        pull = m / length**2 * (state[3:] @ state[3:] / m**2 + g * state[2])
+        return distance(probe.rates(time, state)[3:], np.array([0, 0, m * g]) + pull * state[:3])
+
+    row = Claim("X-1", "a sign the wrong way round", "library p_dot", 1e-10, wrong).row()
+    assert row.verdict == "not reproduced" and row.residual > 1e-3
+
+
+def test_a_correction_of_something_that_was_right_is_not_reproduced() -> None:
+    assert judge(1e-15, 1e-15, 1e-10) == "not reproduced"
+    assert Claim("X-2", "", "", 1e-10, lambda: Corrected(0.0, 0.0)).row().verdict == "not reproduced"
+
+
+def test_what_is_not_a_number_or_cannot_be_computed_is_not_reproduced() -> None:
+    def refused() -> float:
+        raise ModelError("No such thing")
+
+    assert judge(math.nan, None, 1e-10) == judge(math.nan, 1.0, 1e-10) == "not reproduced"
+    row = Claim("X-3", "", "by hand", 1e-10, refused).row()
+    assert row.verdict == "not reproduced" and "No such thing" in row.how

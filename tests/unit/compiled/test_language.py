@@ -1,0 +1,554 @@
+"""The native language against Python itself: the same function, once interpreted by Python and once compiled."""
+
+from __future__ import annotations
+
+import linecache
+import math
+from math import nextafter, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalembert.compiled import constrained_solve as gauss
+from dalembert.compiled.language import Integers, NativeModule, Reals, native
+
+INTEGERS = st.integers(-60, 60)
+NUMBERS = st.floats(-100, 100, allow_subnormal=False)
+TABLE = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+FACTOR = 3
+SCALE = 0.5
+FLAG = True
+
+
+class Pointer:
+    """What `Reals` and `Integers` are in Python: a list with an offset; leaving it is an error."""
+
+    def __init__(self, values: Any, offset: int = 0) -> None:
+        self.values, self.offset = values, offset
+
+    def _place(self, place: int) -> int:
+        assert type(place) is int and 0 <= self.offset + place < len(self.values)
+        return self.offset + place
+
+    def __getitem__(self, place: int) -> Any:
+        return self.values[self._place(place)]
+
+    def __setitem__(self, place: int, value: Any) -> None:
+        self.values[self._place(place)] = value
+
+    def __add__(self, places: int) -> Pointer:
+        return Pointer(self.values, self.offset + places)
+
+
+# -- the functions -------------------------------------------------------------------------------------------------------
+
+
+@native
+def whole_arithmetic(a: int, b: int, out: Integers) -> None:
+    out[0] = a + b
+    out[1] = a - b
+    out[2] = a * b
+    out[3] = -a
+    out[4] = abs(a)
+    out[5] = min(a, b)
+    out[6] = max(a, 3)
+    if b != 0:
+        out[7] = a // b
+        out[8] = a % b
+
+
+@native
+def real_arithmetic(a: float, b: float, out: Reals) -> None:
+    out[0] = a + b
+    out[1] = a - b
+    out[2] = a * b
+    out[3] = -a
+    out[4] = abs(a)
+    out[5] = min(a, b)
+    out[6] = max(a, 0.25)
+    out[7] = sqrt(abs(a))
+    out[8] = nextafter(a, b)
+    if b != 0.0:
+        out[9] = a / b
+    out[10] = a**2
+    out[11] = abs(a) ** 1.5
+    out[12] = abs(b) ** 3
+
+
+@native
+def mixed_arithmetic(k: int, x: float, flag: bool, out: Reals) -> None:
+    out[0] = k + x
+    out[1] = x * k
+    out[2] = k / 7
+    out[3] = k
+    out[4] = float(k) / 2
+    out[5] = 1.0 if flag else 0
+    out[6] = FACTOR * x + SCALE
+    out[7] = x - k if k > x else k * x
+    total = 0.0
+    total += k
+    total -= x
+    total *= 2
+    total /= 3
+    out[8] = total
+
+
+@native
+def comparisons(a: float, b: float, k: int, out: Integers) -> None:
+    out[0] = a < b
+    out[1] = a <= b
+    out[2] = a > b
+    out[3] = a >= b
+    out[4] = a == b
+    out[5] = a != b
+    out[6] = k < a
+    out[7] = k == 3
+    out[8] = not a < b
+    out[9] = a < b and k > 0
+    out[10] = a < b or k > 0
+    out[11] = (not (a < b and k > 0)) or (b > 1 and not k == 2)
+    out[12] = FLAG and k != 0
+
+
+@native
+def nested_loops(n: int, m: int, out: Reals) -> int:
+    count = 0
+    for i in range(n):
+        for j in range(i, m):
+            if j == 2 * i:
+                continue
+            if i * j > 12:
+                break
+            out[i * m + j] += 1.0 + i - 0.5 * j
+            count += 1
+    return count
+
+
+@native
+def strides(n: int, out: Integers) -> int:
+    place = 0
+    for i in range(n - 1, -1, -1):
+        out[place] = i
+        place += 1
+    for i in range(0, n, 3):
+        out[place] = i
+        place += 1
+    for i in range(n, 2, -2):
+        out[place] = i
+        place += 1
+    for i in range(5, 2):
+        out[place] = -1
+        place += 1
+    return place
+
+
+@native
+def same_letter_twice(n: int, out: Integers) -> int:
+    """Python's loops run on, whatever the body does to their variable or to their end."""
+    place = 0
+    for i in range(n):
+        for i in range(2):
+            out[place] = i
+            place += 1
+        i = 100
+        n = 1
+    return place
+
+
+@native
+def collatz(k: int, most: int) -> int:
+    steps = 0
+    while k != 1 and steps < most:
+        if k % 2 == 0:
+            k = k // 2
+        else:
+            k = 3 * k + 1
+        steps += 1
+    while True:
+        steps += 1
+        if steps > 10:
+            break
+    return steps
+
+
+@native
+def guarded(n: int, k: int, values: Reals) -> int:
+    """The second condition reads outside the array unless the first one guards it."""
+    found = 0
+    if 0 <= k and k < n and values[k] > 0.5:
+        found += 1
+    if k < 0 or k >= n or values[k] <= 0.5:
+        found += 2
+    if not (k < 0 or k >= n) and values[k] > 0.25:
+        found += 4
+    picked = values[k] if 0 <= k and k < n else -1.0
+    if picked > 0.75:
+        found += 8
+    return found
+
+
+@native
+def branches(x: float) -> int:
+    if x < -1.0:
+        return -1
+    elif x < 0.0:
+        result = 0
+    elif x < 1.0:
+        result = 1
+    else:
+        result = 2
+        if x > 10.0:
+            return 3
+    return result
+
+
+@native
+def swaps(n: int, values: Reals, order: Integers) -> None:
+    for i in range(n):
+        for j in range(n - 1 - i):
+            if values[j] > values[j + 1]:
+                values[j], values[j + 1] = values[j + 1], values[j]
+                order[j], order[j + 1] = order[j + 1], order[j]
+
+
+@native
+def tail_sum(n: int, values: Reals) -> float:
+    total = 0.0
+    for k in range(n):
+        total += values[k]
+    return total
+
+
+@native
+def calls(n: int, values: Reals, out: Reals) -> float:
+    rest = values + 1
+    out[0] = tail_sum(n - 1, rest)
+    out[1] = tail_sum(2, values + (n - 2))
+    fill(n, out + 2, n)
+    return tail_sum(n, values) + out[0]
+
+
+@native
+def fill(n: int, out: Reals, value: float) -> None:
+    for k in range(n):
+        out[k] = value
+        if k == 2:
+            return
+
+
+@native
+def tables(i: int, j: int) -> float:
+    return TABLE[i, j] + 10.0 * TABLE[1, 2]
+
+
+@native
+def names_like_registers(x1: float, x2: float) -> float:
+    x3 = x1 * x2
+    then5 = x3 + 1.0
+    v = then5
+    for after in range(3):
+        v += x1 * after
+    return v + x3
+
+
+NATIVE = NativeModule(
+    [
+        whole_arithmetic, real_arithmetic, mixed_arithmetic, comparisons, nested_loops, strides, same_letter_twice, collatz,
+        guarded, branches, swaps, calls, tables, names_like_registers,
+    ]
+).functions  # fmt: skip
+
+
+def both(function: Any, *arguments: Any) -> tuple[Any, Any]:
+    """(result, arrays) of Python and of native code; arrays are given as NumPy arrays."""
+    shims = [Pointer(a.tolist()) if isinstance(a, np.ndarray) else a for a in arguments]
+    plain = function(*shims)
+    copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    compiled = NATIVE[function.__name__](*copies)
+    plain_arrays = [list(s.values) for s in shims if isinstance(s, Pointer)]
+    return (plain, plain_arrays), (compiled, [c.tolist() for c in copies if isinstance(c, np.ndarray)])
+
+
+def assert_alike(function: Any, *arguments: Any, tolerance: float = 0.0) -> None:
+    """Equal; where multiplications and additions may be fused, equal to rounding."""
+    (plain, plain_arrays), (compiled, arrays) = both(function, *arguments)
+    assert (plain is None) == (compiled is None)
+    if plain is not None:
+        assert compiled == pytest.approx(plain, rel=tolerance, abs=tolerance)
+    for left, right in zip(plain_arrays, arrays, strict=True):
+        assert right == pytest.approx([float(x) for x in left], rel=tolerance, abs=tolerance)
+
+
+# -- the comparisons -----------------------------------------------------------------------------------------------------
+
+
+@given(INTEGERS, INTEGERS)
+def test_whole_numbers(a: int, b: int) -> None:
+    assert_alike(whole_arithmetic, a, b, np.zeros(9, np.int64))
+
+
+@given(NUMBERS, NUMBERS)
+def test_real_numbers(a: float, b: float) -> None:
+    assert_alike(real_arithmetic, a, b, np.zeros(13), tolerance=1e-15)
+
+
+@given(INTEGERS, NUMBERS, st.booleans())
+def test_conversions(k: int, x: float, flag: bool) -> None:
+    assert_alike(mixed_arithmetic, k, x, flag, np.zeros(9), tolerance=1e-13)
+
+
+@given(NUMBERS, NUMBERS, st.integers(-2, 4))
+def test_comparisons_and_logic(a: float, b: float, k: int) -> None:
+    assert_alike(comparisons, a, b, k, np.zeros(13, np.int64))
+    assert_alike(comparisons, a, a, k, np.zeros(13, np.int64))
+
+
+def test_comparisons_with_what_is_not_a_number() -> None:
+    assert_alike(comparisons, math.nan, 1.0, 3, np.zeros(13, np.int64))
+    out = np.zeros(13)
+    NATIVE["real_arithmetic"](math.nan, 1.0, out)
+    expected = Pointer([0.0] * 13)
+    real_arithmetic(math.nan, 1.0, expected)
+    assert np.array_equal(out, expected.values, equal_nan=True)
+
+
+@given(st.integers(0, 7), st.integers(0, 7))
+def test_nested_loops_with_break_and_continue(n: int, m: int) -> None:
+    assert_alike(nested_loops, n, m, np.zeros(max(1, n * m + m)))
+
+
+@given(st.integers(0, 12))
+def test_strides_of_both_signs(n: int) -> None:
+    assert_alike(strides, n, np.zeros(40, np.int64))
+
+
+@given(st.integers(0, 6))
+def test_a_loop_keeps_its_own_count(n: int) -> None:
+    assert_alike(same_letter_twice, n, np.zeros(12, np.int64))
+
+
+@given(st.integers(1, 400), st.integers(0, 200))
+def test_while(k: int, most: int) -> None:
+    assert_alike(collatz, k, most)
+
+
+@given(st.integers(-3, 6))
+def test_conditions_are_read_only_as_far_as_needed(k: int) -> None:
+    assert_alike(guarded, 4, k, np.array([0.1, 0.3, 0.6, 0.9]))
+
+
+def test_an_address_that_must_not_be_read_is_not_read() -> None:
+    """One terabyte past the array: reading it would end the process."""
+    assert NATIVE["guarded"](4, 1 << 37, np.zeros(4)) == 2
+
+
+@given(st.floats(-20, 20))
+def test_branches_and_early_returns(x: float) -> None:
+    assert_alike(branches, x)
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=9))
+def test_swaps_and_arrays(values: list[float]) -> None:
+    assert_alike(swaps, len(values), np.array(values), np.arange(len(values), dtype=np.int64))
+
+
+@given(st.lists(NUMBERS, min_size=3, max_size=9))
+def test_calls_and_offsets(values: list[float]) -> None:
+    assert_alike(calls, len(values), np.array(values), np.zeros(len(values) + 2), tolerance=1e-13)
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 0), (0, 2), (1, 1)])
+def test_constant_tables(i: int, j: int) -> None:
+    assert_alike(tables, i, j)
+
+
+def test_names_may_look_like_those_of_the_compiler() -> None:
+    assert_alike(names_like_registers, 2.0, 3.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_whole_algorithm(seed: int) -> None:
+    """The Gauss solve itself, which is native code: Python runs the same text and finds the same answer."""
+    random = np.random.default_rng(seed)
+    n, m = int(random.integers(2, 6)), int(random.integers(0, 4))
+    factor = random.normal(size=(n, n))
+    G, f = factor @ factor.T + np.eye(n), random.normal(size=n)
+    A = random.normal(size=(m, n))
+    if m > 1:
+        A[-1] = A[0]
+    b = A @ random.normal(size=n)
+    work, order = np.zeros(gauss.work_size(n, m)), np.zeros(gauss.order_size(n, m), np.int64)
+    arrays = [G.ravel(), f, A.ravel(), b, np.zeros(n), np.zeros(m)]
+    shims = [Pointer(a.tolist()) for a in (*arrays, work, order, np.zeros(4))]
+    status = gauss.gauss_solve(n, m, *shims[:6], True, False, *shims[6:])
+    solution = gauss.solve(G, f, A, b)
+    assert status == (gauss.DEPENDENT if m > 1 else gauss.REGULAR)
+    assert np.allclose(shims[4].values, solution.z, atol=1e-11)
+    assert np.allclose(shims[5].values, solution.multipliers, atol=1e-11)
+
+
+# -- what is refused -----------------------------------------------------------------------------------------------------
+
+_UNKNOWN = "text"
+
+
+def not_native(x: float) -> float:
+    return x
+
+
+@native
+def changes_its_kind(n: int) -> int:
+    value = 0.0
+    value = n
+    return n
+
+
+@native
+def reads_text(n: int) -> int:
+    return _UNKNOWN  # type: ignore[return-value]
+
+
+@native
+def calls_python(x: float) -> float:
+    return not_native(x)
+
+
+@native
+def rounds_in_silence(x: float) -> int:
+    return x  # type: ignore[return-value]
+
+
+@native
+def indexes_with_a_real(values: Reals, x: float) -> float:
+    return values[x]  # type: ignore[index]
+
+
+@native
+def indexes_a_number(x: float) -> float:
+    return x[0]  # type: ignore[index]
+
+
+@native
+def branches_on_a_real(x: float) -> int:
+    if x:
+        return 1
+    return 0
+
+
+@native
+def compares_in_a_chain(x: float) -> bool:
+    return 0.0 < x < 1.0
+
+
+@native
+def loops_over_values(n: int, values: Reals) -> float:
+    total = 0.0
+    for value in values:  # type: ignore[attr-defined]
+        total += value
+    return total
+
+
+@native
+def loops_with_a_rest(n: int) -> int:
+    for _ in range(n):
+        pass
+    else:
+        n = 7
+    return n
+
+
+@native
+def strides_by_a_variable(n: int, step: int) -> int:
+    for k in range(0, n, step):
+        n = k
+    return n
+
+
+@native
+def calls_by_keyword(n: int, values: Reals) -> float:
+    return tail_sum(n=n, values=values)
+
+
+@native
+def passes_too_few(n: int) -> float:
+    return tail_sum(n)  # type: ignore[call-arg]
+
+
+@native
+def uses_an_unknown_name(n: int) -> int:
+    return n + nowhere  # type: ignore[name-defined]  # noqa: F821
+
+
+@native
+def makes_a_list(n: int) -> int:
+    values = [n, n]
+    return values[0]
+
+
+@native
+def catches(n: int) -> int:
+    try:
+        n += 1
+    finally:
+        n += 2
+    return n
+
+
+@native
+def shifts(n: int) -> int:
+    return n << 2
+
+
+@native
+def divides_reals_down(x: float) -> float:
+    return x // 2.0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        changes_its_kind, reads_text, calls_python, rounds_in_silence, indexes_with_a_real, indexes_a_number,
+        branches_on_a_real, compares_in_a_chain, loops_over_values, loops_with_a_rest, strides_by_a_variable,
+        calls_by_keyword, uses_an_unknown_name, makes_a_list, catches, shifts, divides_reals_down,
+    ],
+    ids=lambda function: function.__name__,
+)  # fmt: skip
+def test_what_is_not_in_the_language_is_a_type_error(function: Any) -> None:
+    with pytest.raises(TypeError, match=r"\w"):
+        NativeModule([function])
+
+
+def test_wrong_number_of_arguments() -> None:
+    with pytest.raises((TypeError, ValueError)):
+        NativeModule([passes_too_few])
+
+
+def test_two_functions_of_one_name_are_refused() -> None:
+    first = native_copy("def twin(n: int) -> int:\n    return n\n")
+    with pytest.raises(TypeError, match="twin"):
+        NativeModule([first, native_copy("def twin(n: int) -> int:\n    return 2 * n\n")])
+
+
+def native_copy(text: str) -> Any:
+    """A native function from text, as another module would bring it."""
+    name = f"<twin {len(linecache.cache)}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space: dict[str, Any] = {}
+    exec(compile(text, name, "exec"), space)
+    return native(space["twin"])
+
+
+def test_tables_of_one_name_in_two_modules_stay_apart() -> None:
+    texts = [f"def twin_{k}(n: int) -> float:\n    return T[n]\n" for k in (1, 2)]
+    found = []
+    for k, text in enumerate(texts):
+        space: dict[str, Any] = {"T": np.array([10.0 * (k + 1), 5.0 + k])}
+        name = f"<tables {k}>"
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        exec(compile(text, name, "exec"), space)
+        found.append(native(space[f"twin_{k + 1}"]))
+    functions = NativeModule(found).functions
+    assert [functions["twin_1"](0), functions["twin_2"](0), functions["twin_2"](1)] == [10.0, 20.0, 6.0]

@@ -1,0 +1,79 @@
+"""The documentation tells the truth: its Python runs, prints what it says, and its model files are models."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dalembert.model.files import loads
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
+EXPECTED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, and the block of text that follows it with nothing between, if there is one."""
+
+    language: str
+    body: str
+    line: int
+    says: str | None
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = list(BLOCK.finditer(text))
+    result = []
+    for number, match in enumerate(found):
+        after = found[number + 1] if number + 1 < len(found) else None
+        follows = after is not None and after["language"] == "text" and not text[match.end() : after.start()].strip()
+        line = text.count("\n", 0, match.start()) + 2
+        result.append(Block(match["language"], match["body"], line, after["body"] if after and follows else None))
+    return result
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_the_python_of_a_page_runs_in_order_and_prints_what_it_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    namespace: dict[str, object] = {"__name__": "__page__"}
+    for block in blocks(page):
+        if block.language != "python":
+            continue
+        printed = io.StringIO()
+        code = compile("\n" * (block.line - 1) + block.body, str(page), "exec")
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        if block.says is not None:
+            assert doctest.OutputChecker().check_output(block.says, printed.getvalue(), EXPECTED), (
+                f"{named(page)}:{block.line} printed\n{printed.getvalue()}\nand the page says\n{block.says}"
+            )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_whole_model_file_of_a_page_is_a_model(page):
+    for block in blocks(page):
+        if block.language == "toml" and re.search(r"^coordinates\s*=", block.body, re.MULTILINE):
+            loads(block.body)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_pages_link_to_files_that_exist(page):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if "://" in target or target.startswith("generated/"):
+            continue
+        assert (page.parent / target).exists(), f"{named(page)} links to {target}"
