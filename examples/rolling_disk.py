@@ -24,4 +24,6 @@ print(f"{motion.message} {motion.statistics['steps']} steps, {1e3 * motion.stati
 print(f"largest friction           {friction.max():8.4f} N")
 print(f"normal force               {normal.min():8.4f} to {normal.max():.4f} N (weight {m * g:.4f} N)")
 print(f"needed friction coefficient{needed.max():8.4f} at t = {motion.t[worst]:.4f} s, tilt {theta[worst]:.4f} rad")
+print(f"the disk slips by at most  {motion.worst_residual['velocity']:8.1e} m/s")
+print(f"relative energy drift      {np.abs(motion.energy / motion.energy[0] - 1).max():8.1e}")
 print(f"power of the reactions     {np.abs((motion.total_reaction * motion.y[5:]).sum(axis=0)).max():8.1e} W")

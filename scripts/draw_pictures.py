@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -27,15 +28,26 @@ def rolling_disk_film() -> None:
     frames = [film.frame(k) for k in range(film.count)]
     palette = Image.new("P", (1, 1))
     palette.putpalette(film_palette(np.concatenate(frames[::7]).reshape(-1, 3)).tobytes())
-    first, *rest = [Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    first, *rest = [reduced(frame, palette) for frame in frames]
     target = FOLDER / "rolling-disk.gif"
     first.save(target, save_all=True, append_images=rest, duration=80, loop=0, optimize=True, disposal=1)
 
 
-def still(name: str, picture: object, dpi: float = 110.0) -> None:
+def reduced(frame: Any, palette: Image.Image) -> Image.Image:
+    """A frame in the colours of a palette; Pillow looks colours up coarsely, and white must stay white."""
+    image = Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
+    colors = np.array(palette.getpalette()).reshape(-1, 3)
+    indices = np.array(image)
+    indices[(frame == 255).all(axis=-1)] = int(np.argmax(colors.sum(axis=1)))
+    exact = Image.fromarray(indices)
+    exact.putpalette(colors.astype(np.uint8).tobytes())
+    return exact
+
+
+def still(name: str, picture: Any, dpi: float = 110.0) -> None:
     """A figure as a PNG of few colours."""
     buffer = io.BytesIO()
-    picture.savefig(buffer, format="png", dpi=dpi)  # type: ignore[attr-defined]
+    picture.savefig(buffer, format="png", dpi=dpi)
     image = Image.open(buffer).convert("RGB").quantize(64, dither=Image.Dither.NONE)
     image.save(FOLDER / name, optimize=True)
 

@@ -1,7 +1,8 @@
 """A hook of MkDocs: formulas between dollar signs become MathML, which browsers draw without any script.
 
 ``$...$`` stands in a line of text, ``$$...$$`` on lines of its own. Code is left alone. The same text is shown as
-formulas where Markdown files are read on a forge.
+formulas where Markdown files are read on a forge. Markdown never sees the MathML: a formula travels through it as a word,
+which is exchanged when the page is HTML.
 """
 
 from __future__ import annotations
@@ -20,25 +21,44 @@ _PIECES = re.compile(
 )
 
 
-def with_mathml(markdown: str) -> str:
-    """The Markdown text with its formulas as MathML elements.
+class Formulas:
+    """The formulas of one page."""
 
-    >>> with_mathml("`$x$` is kept, and so is 5 $")
-    '`$x$` is kept, and so is 5 $'
-    >>> with_mathml("$x$").startswith("<math")
-    True
-    """
-    return _PIECES.sub(_replaced, markdown)
+    def __init__(self) -> None:
+        self.elements: list[str] = []
+
+    def taken_out(self, markdown: str) -> str:
+        """The Markdown text with words in place of its formulas.
+
+        >>> Formulas().taken_out("`$x$` is kept, $x$ is not, 5 $ are no formula")
+        '`$x$` is kept, formulanumber0end is not, 5 $ are no formula'
+        """
+        return _PIECES.sub(self._taken, markdown)
+
+    def _taken(self, match: re.Match[str]) -> str:
+        if match["code"] is not None:
+            return match[0]
+        word = f"formulanumber{len(self.elements)}end"
+        if match["display"] is None:
+            self.elements.append(convert(match["inline"]))
+            return word
+        self.elements.append(convert(match["display"].strip(), display="block"))
+        return f'\n\n<div class="formula">{word}</div>\n\n'
+
+    def put_back(self, html: str) -> str:
+        """The HTML of the page with MathML in place of the words."""
+        return re.sub(r"formulanumber(\d+)end", lambda match: self.elements[int(match[1])], html)
 
 
-def _replaced(match: re.Match[str]) -> str:
-    if match["code"] is not None:
-        return match[0]
-    if match["display"] is not None:
-        return f'\n<div class="formula">{convert(match["display"].strip(), display="block")}</div>\n'
-    return convert(match["inline"])
+_pages: dict[str, Formulas] = {}
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Called by MkDocs for every page."""
-    return with_mathml(markdown)
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Called by MkDocs for every page before Markdown reads it."""
+    formulas = _pages[page.file.src_uri] = Formulas()
+    return formulas.taken_out(markdown)
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Called by MkDocs for every page when it is HTML."""
+    return _pages.pop(page.file.src_uri).put_back(html)

@@ -6,11 +6,13 @@ import contextlib
 import doctest
 import io
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from dalembert.cli import main
 from dalembert.model.files import loads
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +70,27 @@ def test_every_whole_model_file_of_a_page_is_a_model(page):
     for block in blocks(page):
         if block.language == "toml" and re.search(r"^coordinates\s*=", block.body, re.MULTILINE):
             loads(block.body)
+
+
+#: The whole table of `dalembert verify` has tests of its own.
+COMMANDS = sorted(
+    {
+        command
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "sh"
+        for command in (line.split("#")[0].strip() for line in block.body.splitlines())
+        if command.startswith("dalembert ") and "SYSTEM" not in command and command != "dalembert verify"
+    }
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_pages_run(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    assert main(shlex.split(command)[1:]) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -41,6 +41,9 @@ BOOK_SIZE = FIRST_FREE + 23
 T, H, T_END, T_OLD, H_OLD, MAX_STEP, RTOL = range(7)
 EVALUATIONS, ACCEPTED, REJECTED, PROJECTED, RECORDED, NEXT_AT, LAST_STATUS, HAS_DENSE = range(8)
 
+#: The status of an attempt whose error is too large, beside those of `native` and `constrained_solve`.
+INACCURATE = 10
+
 #: Into how many parts a step is cut when the sign of an event is looked for.
 PARTS = 4
 
@@ -157,7 +160,7 @@ def crossed(book: Integers) -> bool:
         interpolate(ns, x, y_old, reals_at(book[DENSE]), stage)
         call_events(book, clock[T_OLD] + x * clock[H_OLD], stage, tried)
         for e in range(book[N_SEARCHED]):
-            if old[e] * tried[e] < 0.0:
+            if old[e] * tried[e] < 0.0 or tried[e] * new[e] < 0.0:
                 return True
     return False
 
@@ -177,7 +180,7 @@ def try_step(book: Integers, h: float, t_new: float) -> int:
     if not error <= 1.0:
         factor = 0.9 * error**-EXPONENT if error < INFINITY else 0.25
         clock[H] = h * max(0.2, min(factor, 0.9))
-        return STUCK
+        return INACCURATE
     if book[PROJECT] != 0:
         status = project(book, t_new, y_new, 0, 1, 8)
         counts[PROJECTED] += 1

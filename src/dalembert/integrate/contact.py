@@ -16,7 +16,7 @@ import sympy
 
 from ..compiled.constrained_solve import solve
 from ..compiled.unrolled import unrolled_solve
-from ..errors import DalembertError, StartError
+from ..errors import DalembertError, ModelError, StartError
 from ..model.forces import rate
 from ..model.system import System
 from . import advance as loop
@@ -25,6 +25,8 @@ from .outcome import Outcome
 
 __all__ = ["Contacts"]
 
+#: Impacts that follow from each other at one instant are resolved in at most this many rounds.
+MOST_ROUNDS = 50
 #: A flight shorter than this, relative to the time scale of the run, is no flight: the contact rests.
 SHORT_FLIGHT = 1e-9
 
@@ -69,8 +71,14 @@ class Contacts:
     # -- the start -----------------------------------------------------------------------------------------------
 
     def check_start(self, driver: Any, y: Any, t: float) -> None:
-        """Refuse a start on the wrong side."""
+        """Refuse a start on the wrong side, and restitutions that are none."""
         for name, constraint in self.constraints.items():
+            if not 0 <= self._restitution(driver, name) <= 1:
+                raise ModelError(
+                    f"The restitution of the one-sided constraint `{name}` must lie between 0 and 1",
+                    seen=f"{constraint.restitution} = {self._restitution(driver, name):g}",
+                    remedy="0 is a plastic and 1 an elastic impact",
+                )
             gap = self._number(driver, constraint.expression, t, y)
             if gap > 1e-9:
                 raise StartError(
@@ -90,7 +98,7 @@ class Contacts:
         resting = [n for n in touching if abs(self._number(driver, rate(self.constraints[n].expression), t, y)) <= 1e-9]
         closed = self._pressed(driver, tuple(resting), t, y)
         if closed:
-            driver.switch(closed, t, y)
+            driver.enter(closed, t, y)
 
     # -- on the way ----------------------------------------------------------------------------------------------
 
@@ -104,10 +112,9 @@ class Contacts:
         return self._impact(driver, (name,), t, y)
 
     def _impact(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[Outcome, str] | None:
-        closed = driver.mode
-        together = tuple(n for n in self.constraints if n in closed or n in names)
+        resting_before = driver.mode
         try:
-            after = self._jump(driver, together, names, t, y)
+            names, closed, after = self._collide(driver, names, t, y)
         except DalembertError as error:
             return Outcome.SINGULAR, f"The impact at t = {t:.9g} is not determined: {error}"
         self.impacts += [(t, name) for name in names]
@@ -123,13 +130,48 @@ class Contacts:
                 flight = min(flight, time)
         mode = self._pressed(driver, tuple(n for n in self.constraints if n in resting), t, after)
         if mode != closed:
-            after = self._jump(driver, mode, (), t, after)
+            after, _ = self._jump(driver, mode, (), t, after)
         step = min(abs(driver.run.clock[loop.H]), 0.5 * flight)
         driver.switch(mode, t, after, step)
-        for name in names:
+        for name in (*names, *resting_before):
             if name not in mode:
                 self._mark_open(driver, name)
         return None
+
+    def _collide(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[tuple[str, ...], tuple[str, ...], Any]:
+        """Who hit, which closed contacts still hold, and the state after: all that touch and approach hit together.
+
+        An impulse may drive others together, which hit in the next round, and a closed contact cannot hold by pulling.
+        """
+        closed, after, hit = driver.mode, y, list(names)
+        fastest = max(self._number(driver, rate(self.constraints[n].expression), t, y) for n in names)
+        hitting = tuple(n for n in self.constraints if n in names or n in self._approaching(driver, closed, t, y, fastest))
+        for _ in range(MOST_ROUNDS):
+            together = tuple(n for n in self.constraints if n in closed or n in hitting)
+            before = after
+            after, impulses = self._jump(driver, together, hitting, t, before)
+            pulled = [n for n in closed if impulses[n] > 1e-12 * max(abs(value) for value in impulses.values())]
+            if pulled:
+                closed = tuple(n for n in closed if n not in pulled)
+                after = before
+                continue
+            hit += [n for n in hitting if n not in hit]
+            hitting = self._approaching(driver, closed, t, after, fastest)
+            if not hitting:
+                break
+        return tuple(hit), closed, after
+
+    def _approaching(self, driver: Any, closed: tuple[str, ...], t: float, y: Any, fastest: float) -> tuple[str, ...]:
+        """The open contacts that touch at this instant and move towards each other."""
+        found = []
+        for name, constraint in self.constraints.items():
+            if name in closed:
+                continue
+            speed = self._number(driver, rate(constraint.expression), t, y)
+            gap = self._number(driver, constraint.expression, t, y)
+            if speed > 1e-9 * fastest and gap + speed * SHORT_FLIGHT * max(1.0, abs(t)) >= 0:
+                found.append(name)
+        return tuple(found)
 
     def _mark_open(self, driver: Any, name: str) -> None:
         """A contact that has just opened stands at zero; its gap counts as negative until it is."""
@@ -149,10 +191,12 @@ class Contacts:
             kept = tuple(n for n in kept if n not in pulling)
         return kept
 
-    def _jump(self, driver: Any, mode: tuple[str, ...], hitting: tuple[str, ...], t: float, y: Any) -> Any:
-        """The state after an impact: the nearest velocities, in the kinetic metric, that leave with restitution."""
+    def _jump(
+        self, driver: Any, mode: tuple[str, ...], hitting: tuple[str, ...], t: float, y: Any
+    ) -> tuple[Any, dict[str, float]]:
+        """The state after an impact and the impulses: the nearest velocities, in the kinetic metric, with restitution."""
         if not mode:
-            return y
+            return y, {}
         kernel = driver.kernel_for(mode)
         g = kernel.graph
         function = ca.Function("impact", kernel._inputs(), [g.metric, g.velocity.rows, g.velocity.residual, g.velocity.lift])
@@ -161,8 +205,9 @@ class Contacts:
         for name in hitting:
             place = kernel.equations.row_names.index(name)
             right[place] *= 1.0 + self._restitution(driver, name)
-        step = solve(metric, np.zeros(len(metric)), rows, right, gauge=True).z
-        return y + lift @ step
+        solution = solve(metric, np.zeros(len(metric)), rows, right, gauge=True)
+        impulses = dict(zip(kernel.equations.row_names, solution.multipliers, strict=True))
+        return y + lift @ solution.z, {name: float(impulses[name]) for name in mode}
 
     def _inward(self, driver: Any, closed: tuple[str, ...], name: str, t: float, y: Any) -> float:
         """The second derivative of a gap when its contact is left open."""
@@ -187,5 +232,4 @@ class Contacts:
 
     @staticmethod
     def _call(driver: Any, function: Any, t: float, y: Any) -> Any:
-        inputs = np.zeros(len(driver.kernel.free_inputs))
-        return function(t, y, driver.task.parameters, inputs, np.zeros(0))
+        return function(t, y, driver.task.parameters, driver.input_values(t, y), np.zeros(0))

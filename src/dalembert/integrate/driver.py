@@ -257,9 +257,25 @@ class Driver:
     def switch(self, mode: tuple[str, ...], t: float, y: Any, step: float | None = None) -> None:
         """Go on from (t, y) in another mode, or in the same one after a jump."""
         self._close_segment()
+        self.enter(mode, t, y, step)
+
+    def enter(self, mode: tuple[str, ...], t: float, y: Any, step: float | None = None) -> None:
+        """Begin at (t, y) in a mode, without a trace of the one before."""
         self.mode = mode
         self.kernel = self.kernel_for(mode)
         self._begin(t, y, step)
+
+    def input_values(self, t: float, y: Any) -> Any:
+        """The free inputs at a state of the current mode."""
+        callback = self.callbacks.get(self.mode)
+        if callback is None:
+            return np.zeros(len(self.kernel.free_inputs))
+        try:
+            return np.array(callback.values(t, y))
+        except BaseException as error:
+            callback.error = error
+            self.check_inputs()
+            raise
 
     def _begin(self, t: float, y: Any, step: float | None) -> None:
         """Start a segment at (t, y) in the current mode."""
@@ -305,6 +321,8 @@ class Driver:
     def check_inputs(self) -> None:
         """Raise what an input function raised inside native code."""
         for callback in self.callbacks.values():
+            if callback.error is not None and not isinstance(callback.error, Exception):
+                raise callback.error  # Ctrl-C, or an exit that was asked for
             if callback.error is not None:
                 raise ModelError(
                     "An input function failed", seen=repr(callback.error)[:120], remedy="make it return a number"

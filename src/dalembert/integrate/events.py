@@ -9,6 +9,8 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
+from ..formulations.equations import Equations
+from ..model.symbols import t
 
 __all__ = ["Event", "event", "find_root", "read_events"]
 
@@ -49,10 +51,20 @@ def event(expression: Any, direction: int = 0, terminal: bool = False, name: str
     return Event(expression, direction, terminal, name)
 
 
-def read_events(given: Any) -> tuple[Event, ...]:
-    """Events from what a user may pass: one or several, each an `Event` or a bare expression."""
+def read_events(given: Any, equations: Equations) -> tuple[Event, ...]:
+    """Events from what a user may pass: one or several, each an `Event` or a bare expression of the system's letters."""
     items: Sequence[Any] = [given] if isinstance(given, (Event, sympy.Expr)) else list(given)
     found = [item if isinstance(item, Event) else event(item) for item in items]
+    system = equations.system
+    known = {t, *equations.state, *system.coordinates, *system.velocities, *system.momenta, *system.parameters, *system.inputs}
+    for item in found:
+        foreign = sorted(str(letter) for letter in item.expression.free_symbols - known)
+        if foreign:
+            raise ModelError(
+                f"The event {item.name or item.expression} contains {', '.join(foreign)}, which the state does not have",
+                seen=", ".join(sorted(letter.name for letter in known)),
+                remedy="write it in the coordinates, velocities, momenta and parameters that the system was made with",
+            )
     return tuple(Event(e.expression, e.direction, e.terminal, e.name or f"event{k}") for k, e in enumerate(found, start=1))
 
 

@@ -24,20 +24,24 @@ class InputCallback:
 
     def __init__(self, kernel: Any, functions: Mapping[str, Callable[..., Any]]) -> None:
         self.error: BaseException | None = None
-        names = [symbol.name for symbol in kernel.equations.state]
-        ordered = [functions[symbol.name] for symbol in kernel.free_inputs]
-        if not ordered:
+        self._names = [symbol.name for symbol in kernel.equations.state]
+        self._ordered = [functions[symbol.name] for symbol in kernel.free_inputs]
+        if not self._ordered:
             raise ModelError("There is no free input to impose")
 
         def fill(t: Any, y: Any, p: Any, u: Any, w: Any, out: Any) -> None:
             try:
-                state = dict(zip(names, y[: len(names)], strict=True))
-                values = [float(function(t[0], state)) for function in ordered]
+                values = self.values(t[0], y)
             except BaseException as error:
                 self.error = self.error or error
-                values = [np.nan] * len(ordered)
+                values = [np.nan] * len(self._ordered)
             for k, value in enumerate(values):
                 out[k] = value
 
         self._function = _SIGNATURE(fill)
         self.address = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
+
+    def values(self, t: float, y: Any) -> list[float]:
+        """The inputs at a state, in the order of the kernel's free inputs."""
+        state = dict(zip(self._names, y[: len(self._names)], strict=True))
+        return [float(function(t, state)) for function in self._ordered]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.kernel import parameter_values
-from ..errors import ModelError, nearest
+from ..errors import ModelError, StartError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.scenario import Scenario
@@ -128,6 +128,8 @@ def simulate(
     else:
         values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
         numbers = parameter_values(equations.system.parameters, values)
+    if start is not None and not isinstance(start, Mapping):
+        raise StartError("The start must name its values", seen=type(start).__name__, remedy="pass start={x: 1.0, ...}")
     beginning = dict(scenario.start) if scenario else {}
     beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
     tolerance = rtol if rtol is not None else stated.get("rtol", 1e-10)
@@ -137,7 +139,7 @@ def simulate(
         start=beginning,
         span=chosen_span,
         at=_read_at(at if at is not None else stated.get("at"), chosen_span),
-        events=read_events(events),
+        events=read_events(events, equations),
         inputs=_callables(equations.system, inputs),
         method=_read_method(method or stated.get("method", "dop853")),
         rtol=_read_tolerance(tolerance),
@@ -146,7 +148,7 @@ def simulate(
         project_start=project_start,
         max_step=_read_step(max_step, "max_step"),
         first_step=None if first_step is None else _read_step(first_step, "first_step"),
-        max_steps=max_steps,
+        max_steps=_read_count(max_steps, "max_steps"),
         progress=progress,
         scenario=scenario,
     )
@@ -165,6 +167,8 @@ def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None) -
         )
     system = model.system if isinstance(model, Equations) else model
     symbolic = {key: value for key, value in (inputs or {}).items() if not callable(value)}
+    named = {getattr(key, "name", str(key)) for key, value in (inputs or {}).items() if callable(value)}
+    symbolic |= {symbol: None for symbol, value in system.inputs.items() if value is not None and symbol.name in named}
     if isinstance(model, Equations) and not symbolic and form in (None, model.form):
         return model
     if symbolic:
@@ -233,21 +237,39 @@ def _read_method(method: Any) -> str:
 
 
 def _read_tolerance(rtol: Any) -> float:
-    value = float(rtol)
+    value = _read_number(rtol)
     if not 1e-15 <= value <= 0.1:
         raise ModelError("rtol must lie between 1e-15 and 0.1", seen=rtol, remedy="1e-10 suits most systems")
     return value
 
 
 def _read_atol(atol: Any, rtol: float, size: int) -> Any:
-    values = np.broadcast_to(np.asarray(float(rtol) * 1e-2 if atol is None else atol, dtype=float), (size,)).copy()
+    try:
+        values = np.broadcast_to(np.asarray(float(rtol) * 1e-2 if atol is None else atol, dtype=float), (size,)).copy()
+    except (TypeError, ValueError):
+        raise ModelError("atol must be one number, or one for each letter of the state", seen=str(atol)[:60]) from None
     if not np.all(np.isfinite(values) & (values > 0)):
         raise ModelError("atol must be positive", seen=atol, remedy="1e-12 suits most systems")
     return values
 
 
 def _read_step(step: Any, name: str) -> float:
-    value = float(step)
+    value = _read_number(step)
     if not value > 0:
         raise ModelError(f"{name} must be positive", seen=step)
     return value
+
+
+def _read_count(count: Any, name: str) -> int:
+    value = _read_number(count)
+    if not value >= 1:
+        raise ModelError(f"{name} must be at least 1", seen=count)
+    return int(min(value, 2**62))
+
+
+def _read_number(value: Any) -> float:
+    """A number, or NaN for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan

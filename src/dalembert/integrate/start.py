@@ -22,6 +22,8 @@ from ..model.constraints import HolonomicConstraint
 
 __all__ = ["Start", "consistent_start"]
 
+#: Where the search for missing coordinates begins; at zero a constraint may have no slope.
+GUESSES = (0.0, 0.1, -0.1, 1.0)
 #: A start is moved, and said to be, where a constraint's residual is larger than this.
 LIMIT = 1e-9
 
@@ -110,10 +112,13 @@ class _Starter:
         free = [k for k, q in enumerate(self.system.coordinates) if q.name not in values]
         if free and self._worst(residual, y) > LIMIT:
             jacobian = ca.jacobian(residual, letters)
-            trial = y.copy()
-            if self._newton(trial, residual, jacobian[:, free], free):
-                y[:] = trial
-                self._say_completed(y, free)
+            for guess in GUESSES:
+                trial = y.copy()
+                trial[free] = guess
+                if self._newton(trial, residual, jacobian[:, free], free):
+                    y[:] = trial
+                    self._say_completed(y, free)
+                    break
         self._move_to_constraints(y, "position", residual)
 
     # -- velocities ----------------------------------------------------------------------------------------------

@@ -1,0 +1,164 @@
+"""How runs end: one run for each outcome, with the right time, a sentence, and everything computed until then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+
+import dalembert as da
+
+X, Y = da.coordinates("x y")
+FREE = da.System([X], kinetic=X.dot**2 / 2)
+
+
+def assert_kept(motion: da.Motion, outcome: da.Outcome) -> None:
+    """A run that failed still gives finite states, reactions and energies up to where it came."""
+    assert motion.outcome is outcome, motion.message
+    assert motion.success is outcome.is_success
+    assert motion.message.endswith(".") and len(motion.message) < 400
+    assert np.isfinite(motion.y).all() and np.isfinite(motion.t).all()
+    assert np.isfinite(motion.energy).all()
+    assert motion.status == (0 if outcome is da.Outcome.FINISHED else 1 if outcome is da.Outcome.STOPPED else -1)
+
+
+def test_finished() -> None:
+    motion = da.simulate(FREE, {X.dot: 1.0}, (0, 2))
+    assert_kept(motion, da.Outcome.FINISHED)
+    assert str(motion.outcome) == "finished"
+
+
+def test_stopped() -> None:
+    motion = da.simulate(FREE, {X.dot: 1.0}, (0, 2), events=[da.event(X - 1, terminal=True)])
+    assert_kept(motion, da.Outcome.STOPPED)
+    assert motion.t[-1] == pytest.approx(1.0)
+
+
+def test_blew_up() -> None:
+    """x'' = 6 x^2 with x = 1 / (1 - t)^2: infinite at t = 1."""
+    system = da.System([X], kinetic=X.dot**2 / 2, potential=-2 * X**3)
+    motion = da.simulate(system, {X: 1.0, X.dot: 2.0}, (0, 2))
+    assert_kept(motion, da.Outcome.BLEW_UP)
+    assert motion.t[-1] == pytest.approx(1.0, abs=1e-3)
+    assert "x" in motion.message
+    early = motion.t < 0.9
+    assert np.allclose(motion["x"][early], 1 / (1 - motion.t[early]) ** 2, rtol=1e-7)
+
+
+def test_singular_because_an_expression_of_the_model_vanishes() -> None:
+    """A particle that falls into the centre, where the potential has a pole."""
+    system = da.System([X], kinetic=X.dot**2 / 2, potential=-1 / X)
+    motion = da.simulate(system, {X: 1.0}, (0, 3))
+    assert_kept(motion, da.Outcome.SINGULAR)
+    assert motion.t[-1] == pytest.approx(np.pi / (2 * np.sqrt(2)), abs=1e-3)
+    assert "denominator of x" in motion.message
+
+
+def test_singular_because_inertia_vanishes() -> None:
+    """(1 - x) x_dot^2 / 2 with a constant force: the mass is gone at x = 1."""
+    system = da.System([X], lagrangian=(1 - X) * X.dot**2 / 2 + X)
+    motion = da.simulate(system, {X: 0.0, X.dot: 0.5}, (0, 5))
+    assert_kept(motion, da.Outcome.SINGULAR)
+    assert motion["x"][-1] == pytest.approx(1.0, abs=1e-2)
+
+
+def test_contradictory() -> None:
+    """Two rows that agree until t = 1, where one of them begins to ask for something else."""
+    kink = sympy.Piecewise((da.t, da.t < 1), (2 * da.t - 1, True))
+    system = da.System(
+        [X, Y],
+        kinetic=(X.dot**2 + Y.dot**2) / 2,
+        constraints=[da.velocity(X.dot - da.t, name="first"), da.velocity(X.dot - kink, name="second")],
+    )
+    motion = da.simulate(system, {Y.dot: 1.0}, (0, 2), project=False)
+    assert_kept(motion, da.Outcome.CONTRADICTORY)
+    assert motion.t[-1] == pytest.approx(1.0, abs=0.3)
+    assert "first" in motion.message or "second" in motion.message
+
+
+def test_constraints_that_can_no_longer_be_met_end_the_motion() -> None:
+    system = da.System(
+        [X, Y],
+        kinetic=(X.dot**2 + Y.dot**2) / 2,
+        constraints=[da.holonomic(X**2 + Y**2 - 1, name="circle"), da.holonomic(Y - da.t, name="height")],
+    )
+    motion = da.simulate(system, {X: 1.0, Y.dot: 1.0}, (0, 2))
+    assert motion.outcome in (da.Outcome.SINGULAR, da.Outcome.CONTRADICTORY, da.Outcome.BLEW_UP)  # x_dot = -t / x
+    assert motion.t[-1] == pytest.approx(1.0, abs=1e-3)
+    assert np.isfinite(motion.y).all()
+
+
+def test_step_too_small() -> None:
+    """A force that switches so fast that no step resolves it."""
+    wild = sympy.sin(1e18 * da.t) * 1e12
+    motion = da.simulate(da.System([X], kinetic=X.dot**2 / 2, forces={X: wild}), {X: 1.0}, (1, 2), rtol=1e-12)
+    assert_kept(motion, da.Outcome.STEP_TOO_SMALL)
+
+
+def test_step_too_small_at_a_jump_that_is_met_again_and_again() -> None:
+    """Dry friction by sign(v): the velocity reaches zero and the force has no value that keeps it there."""
+    system = da.System([X], kinetic=X.dot**2 / 2, forces={X: -sympy.sign(X.dot)})
+    motion = da.simulate(system, {X.dot: 1.0}, (0, 3), rtol=1e-10)
+    assert_kept(motion, da.Outcome.STEP_TOO_SMALL)
+    assert motion.t[-1] == pytest.approx(1.0, abs=1e-6)
+    assert "jump" in motion.message
+
+
+@pytest.mark.parametrize("limit", [1, 7, 100])
+def test_too_many_steps(limit: int) -> None:
+    system = da.System([X], kinetic=X.dot**2 / 2, potential=X**2 / 2)
+    motion = da.simulate(system, {X: 1.0}, (0, 1e4), max_steps=limit)
+    assert_kept(motion, da.Outcome.TOO_MANY_STEPS)
+    assert motion.statistics["steps"] <= limit
+    assert len(motion.t) <= limit + 1
+
+
+def test_exactly_enough_steps_is_enough() -> None:
+    system = da.System([X], kinetic=X.dot**2 / 2, potential=X**2 / 2)
+    options: dict[str, Any] = {"rtol": 0.1, "max_step": 0.5, "first_step": 0.5}
+    needed = da.simulate(system, {X: 1.0}, (0, 5), **options).statistics
+    count = needed["steps"] + needed["rejected"]
+    assert da.simulate(system, {X: 1.0}, (0, 5), max_steps=count, **options).outcome is da.Outcome.FINISHED
+    assert da.simulate(system, {X: 1.0}, (0, 5), max_steps=count - 1, **options).outcome is da.Outcome.TOO_MANY_STEPS
+
+
+def test_interrupted() -> None:
+    """Ctrl-C inside the progress report: what was computed is kept, and is right."""
+    system = da.System([X], kinetic=X.dot**2 / 2, potential=X**2 / 2)
+
+    def pressed(fraction: float, t: float) -> None:
+        if fraction > 0.1:
+            raise KeyboardInterrupt
+
+    motion = da.simulate(system, {X: 1.0}, (0, 1e5), progress=pressed, rtol=1e-12)
+    assert_kept(motion, da.Outcome.INTERRUPTED)
+    assert 1e3 < motion.t[-1] < 1e5
+    assert motion["x"][-1] == pytest.approx(np.cos(motion.t[-1]), abs=1e-5)
+    times = da.simulate(system, {X: 1.0}, (0, 1e5), progress=pressed, at=[0.0, 1.0, 1e5])
+    assert times.t.tolist() == [0.0, 1.0]
+
+
+def test_other_exceptions_of_the_progress_report_come_through() -> None:
+    def broken(fraction: float, t: float) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        da.simulate(FREE, {X.dot: 1.0}, (0, 2), progress=broken)
+
+
+def test_progress_runs_from_nothing_to_everything() -> None:
+    seen: list[tuple[float, float]] = []
+    system = da.System([X], kinetic=X.dot**2 / 2, potential=X**2 / 2)
+    da.simulate(system, {X: 1.0}, (0, 2000), progress=lambda fraction, t: seen.append((fraction, t)))
+    fractions = [fraction for fraction, _ in seen]
+    assert len(seen) > 2 and fractions == sorted(fractions) and fractions[-1] == 1.0
+    assert all(t == pytest.approx(2000 * fraction) for fraction, t in seen)
+
+
+def test_every_outcome_is_tested() -> None:
+    text = Path(__file__).read_text()
+    for outcome in da.Outcome:
+        assert f"assert_kept(motion, da.Outcome.{outcome.name})" in text, outcome

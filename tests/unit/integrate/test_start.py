@@ -1,0 +1,177 @@
+"""Starts: completed, projected, refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from core_systems import random_system
+
+import dalembert as da
+from dalembert.errors import ContradictionError, ModelError, SingularError, StartError
+
+X, Y, THETA = da.coordinates("x y theta")
+M = da.parameters("m", positive=True)
+POINT = da.System(
+    [X, Y], kinetic=(X.dot**2 + 3 * Y.dot**2) / 2, potential=Y, constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")]
+)
+SKATE = da.System(
+    [X, Y, THETA],
+    kinetic=M / 2 * (X.dot**2 + Y.dot**2) + THETA.dot**2 / 2,
+    constraints=[da.velocity(X.dot * sympy.sin(THETA) - Y.dot * sympy.cos(THETA), name="blade")],
+)
+
+
+def start_of(system: da.System, start: Any, **options: Any) -> da.Motion:
+    return da.simulate(system, start, (0, 0), **options)
+
+
+def test_what_is_missing_and_free_is_zero() -> None:
+    motion = start_of(SKATE, {"x_dot": 1.0}, parameters={M: 1})
+    assert motion.start == {"x": 0, "y": 0, "theta": 0, "x_dot": 1, "y_dot": 0, "theta_dot": 0}
+    assert not motion.start_report
+
+
+def test_what_is_missing_is_completed_from_the_constraints() -> None:
+    motion = start_of(POINT, {X: 0.6, Y.dot: 0.3})
+    assert abs(motion.start["y"]) == pytest.approx(0.8, abs=1e-14)
+    assert motion.start["x"] == 0.6 and motion.start["y_dot"] == 0.3
+    assert motion.start["x_dot"] == pytest.approx(-0.3 * motion.start["y"] / 0.6, abs=1e-14)
+    assert any("y = " in sentence for sentence in motion.start_report)
+    assert any("x_dot = " in sentence for sentence in motion.start_report)
+
+
+def test_what_is_given_is_held_where_that_is_possible() -> None:
+    motion = start_of(SKATE, {THETA: 0.7, X.dot: 1.0, THETA.dot: 0.2}, parameters={M: 1})
+    assert motion.start["x_dot"] == 1.0 and motion.start["theta_dot"] == 0.2
+    assert motion.start["y_dot"] == pytest.approx(np.tan(0.7), abs=1e-14)
+
+
+def test_a_start_off_the_constraint_is_moved_and_reported() -> None:
+    motion = start_of(POINT, {X: 0.7, Y: 0.8, X.dot: 0.1, Y.dot: 0.0})
+    assert max(motion.worst_residual.values()) < 1e-15
+    assert len(motion.start_report) == 2
+    assert "rod" in motion.start_report[0] or "residual" in motion.start_report[0]
+    assert "0.7 -> " in motion.start_report[0]
+
+
+def test_it_is_moved_to_the_nearest_point_in_the_kinetic_metric() -> None:
+    """Velocities: v - M^-1 A^T (A M^-1 A^T)^-1 A v, with NumPy."""
+    motion = start_of(POINT, {X: 0.6, Y: 0.8, X.dot: 1.0, Y.dot: 1.0})
+    mass, row, v = np.diag([1.0, 3.0]), np.array([0.6, 0.8]), np.ones(2)
+    away = np.linalg.solve(mass, row)
+    assert motion.y[2:, 0] == pytest.approx(v - away * (row @ v) / (row @ away), abs=1e-14)
+
+
+def test_a_small_residual_is_removed_in_silence() -> None:
+    motion = start_of(POINT, {X: 0.6 + 1e-11, Y: 0.8, X.dot: 0.8, Y.dot: -0.6})
+    assert not motion.start_report
+    assert max(motion.worst_residual.values()) < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("start", "level"),
+    [({X: 0.7, Y: 0.8}, "position"), ({X: 0.6, Y: 0.8, X.dot: 1.0, Y.dot: 1.0}, "velocity")],
+)
+def test_a_start_off_the_constraint_is_refused_on_request(start: Any, level: str) -> None:
+    with pytest.raises(StartError, match=f"rod.*{level}"):
+        start_of(POINT, start, project_start=False)
+
+
+def test_a_start_that_cannot_be_moved_is_refused() -> None:
+    impossible = POINT.replacing(constraints=[da.holonomic(X**2 + Y**2 + 1, name="never")])
+    with pytest.raises(StartError, match="never"):
+        start_of(impossible, {X: 0.5, Y: 0.5})
+
+
+def test_completion_needs_no_luck() -> None:
+    """Nothing given at all, although the constraint has no slope at the origin."""
+    motion = start_of(POINT, {})
+    assert motion.worst_residual["position"] < 1e-14 and motion.start_report
+    assert start_of(POINT, {Y: -1.0}).start["x"] == pytest.approx(0.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("form", ["lagrange", "hamilton"])
+def test_velocities_and_momenta_are_both_understood(form: str) -> None:
+    by_velocity = start_of(SKATE, {THETA: 0.3, THETA.dot: 2.0}, parameters={M: 4}, form=form)
+    by_momentum = start_of(SKATE, {THETA: 0.3, THETA.momentum: 2.0}, parameters={M: 4}, form=form)
+    assert by_velocity["theta_dot"][0] == by_momentum["theta_dot"][0] == pytest.approx(2.0)
+    mixed = start_of(SKATE, {X.momentum: 2.0, THETA.dot: 1.0}, parameters={M: 4}, form=form)
+    assert mixed["x_dot"][0] == pytest.approx(0.5) and mixed["p_theta"][0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("form", ["lagrange", "hamilton"])
+def test_velocities_and_momenta_of_one_coordinate_must_agree(form: str) -> None:
+    assert start_of(SKATE, {X.momentum: 2.0, X.dot: 0.5}, parameters={M: 4}, form=form)["x_dot"][0] == pytest.approx(0.5)
+    with pytest.raises(StartError, match="x_dot|p_x"):
+        start_of(SKATE, {X.momentum: 2.0, X.dot: 1.0}, parameters={M: 4}, form=form)
+
+
+def test_all_faults_of_a_start_are_named_at_once() -> None:
+    with pytest.raises(ModelError) as caught:
+        start_of(SKATE, {"x_dott": 1.0, "phi": 2.0, "y": np.nan}, parameters={M: 1})
+    message = str(caught.value)
+    assert "x_dott" in message and "did you mean x_dot" in message
+    assert "phi" in message and "`y` must be a finite number" in message
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, None, "one", [1.0, 2.0], 1j])
+def test_values_must_be_finite_numbers(value: Any) -> None:
+    with pytest.raises(StartError, match="finite"):
+        start_of(SKATE, {X: value}, parameters={M: 1})
+
+
+def test_names_and_symbols_may_be_mixed() -> None:
+    motion = start_of(SKATE, {"x": 1.0, Y: 2.0, "theta_dot": 3.0}, parameters={"m": 1})
+    assert (motion.start["x"], motion.start["y"], motion.start["theta_dot"]) == (1, 2, 3)
+
+
+def test_contradictory_constraints_at_the_start_are_an_error() -> None:
+    twice = da.System(
+        [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2,
+        constraints=[da.velocity(X.dot, name="rest"), da.velocity(X.dot - da.t, name="pace")],
+    )  # fmt: skip
+    with pytest.raises(ContradictionError, match="rest|pace"):
+        start_of(twice, {Y.dot: 1.0})
+
+
+def test_an_undetermined_start_is_an_error() -> None:
+    massless = da.System([X, Y], kinetic=X.dot**2 / 2, potential=Y**2 / 2)
+    with pytest.raises(SingularError, match="not determined"):
+        start_of(massless, {X: 1.0})
+
+
+def test_the_start_of_a_motion_is_a_start() -> None:
+    motion = start_of(POINT, {X: 0.7, Y: 0.8, X.dot: 0.1})
+    again = start_of(POINT, motion.start, project_start=False)
+    assert not again.start_report
+    assert np.allclose(again.y, motion.y, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_starts_of_random_systems_end_on_their_constraints(seed: int) -> None:
+    system = random_system(seed, n=4, kinds=["hv", "ra", "hn", "rv"][seed])
+    random = np.random.default_rng(seed)
+    start = {s: float(random.uniform(-0.5, 0.5)) for s in (*system.coordinates, *system.velocities)}
+    for form in ("lagrange", "hamilton"):
+        motion = da.simulate(system, start, (0.3, 0.3), form=form)
+        assert max(motion.worst_residual.values()) < 1e-13
+        assert motion.start_report
+
+
+def test_the_multipliers_of_a_vakonomic_start() -> None:
+    motion = start_of(SKATE, {X.dot: 1.0, "chi_blade": 0.5}, parameters={M: 1}, form="vakonomic")
+    assert motion.start["chi_blade"] == 0.5
+    assert start_of(SKATE, {X.dot: 1.0}, parameters={M: 1}, form="vakonomic").start["chi_blade"] == 0.0
+    with pytest.raises(StartError, match="chi_blade"):
+        start_of(SKATE, {X.dot: 1.0, "chi_blade": 0.5}, parameters={M: 1}, form="lagrange")
+
+
+def test_a_scenario_is_overridden_by_arguments() -> None:
+    scenario = da.Scenario(SKATE, {"m": 1.0}, {"x": 1.0, "x_dot": 1.0}, {"span": (0, 2), "rtol": 1e-6})
+    motion = da.simulate(scenario, {"x": 5.0}, (0, 1), parameters={M: 2.0}, at=[1.0])
+    assert motion["x"].tolist() == pytest.approx([6.0])
+    assert motion.parameters == {"m": 2.0} and motion.statistics["rtol"] == 1e-6
+    assert da.simulate(scenario).t[-1] == 2.0

@@ -1,0 +1,74 @@
+"""Every example runs by itself, anywhere, and prints its answer; every example model file runs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import dalembert as da
+
+FOLDER = Path(__file__).parents[2] / "examples"
+SCRIPTS = sorted(FOLDER.glob("*.py"))
+MODELS = sorted(FOLDER.glob("*.toml"))
+
+#: What the answer of each script must show: a pattern, and a bound on the number that it captures.
+ANSWERS: dict[str, list[tuple[str, float]]] = {
+    "bouncing_pendulum": [],
+    "dependent_constraints": [
+        (r"difference in x +(\S+)", 1e-10),
+        (r"total reaction +(\S+)", 1e-9),
+        (r"length to +(\S+)", 1e-13),
+    ],
+    "from_sympy": [(r"drifts by (\S+)", 1e-8)],
+    "hamiltonian_constraint": [(r"x +differs by (\S+)", 1e-9), (r"reaction differs by (\S+)", 1e-8)],
+    "rolling_disk": [(r"power of the reactions +(\S+)", 1e-9), (r"slips by at most +(\S+)", 1e-12), (r"drift +(\S+)", 1e-11)],
+    "sleigh": [(r"energy drift (\S+)", 1e-11), (r"slips by at most (\S+)", 1e-13)],
+    "two_principles": [(r"holds to (\S+)", 1e-9), (r"blade, to (\S+)", 1e-12)],
+}
+
+
+def printed_by(script: Path) -> str:
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        runpy.run_path(str(script), run_name="__main__")
+    return output.getvalue()
+
+
+def test_every_script_has_its_answers():
+    assert sorted(ANSWERS) == [script.stem for script in SCRIPTS]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_example_runs_in_any_folder_and_answers_its_question(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = printed_by(script)
+    for pattern, bound in ANSWERS[script.stem]:
+        found = re.search(pattern, answer)
+        assert found is not None, f"{script.name} does not say {pattern!r}:\n{answer}"
+        assert float(found[1]) <= bound, f"{script.name}: {found[0]}"
+    assert not list(tmp_path.iterdir())
+
+
+def test_sleigh_meets_its_closed_form():
+    answer = printed_by(FOLDER / "sleigh.py")
+    (speed,) = re.findall(r"-> (\S+) +closed form (\S+)", answer)
+    (turn,) = re.findall(r"turned +(\S+) degrees +closed form (\S+)", answer)
+    assert float(speed[0]) == pytest.approx(float(speed[1]), abs=1e-8)
+    assert float(turn[0]) == pytest.approx(float(turn[1]), abs=1e-5)
+
+
+def test_bouncing_pendulum_comes_to_rest_with_the_force_of_statics():
+    (moment,) = re.findall(r"moment of the wall (\S+) .*= (\S+)", printed_by(FOLDER / "bouncing_pendulum.py"))
+    assert float(moment[0]) == pytest.approx(float(moment[1]), rel=1e-8)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda path: path.stem)
+def test_example_model_file_runs_to_its_end_on_its_constraints(model):
+    motion = da.simulate(da.load_model(model))
+    assert motion.outcome is da.Outcome.FINISHED
+    assert max(motion.worst_residual.values()) < 1e-12
