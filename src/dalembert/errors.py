@@ -101,7 +101,9 @@ class SingularError(RunError):
 
 
 class ContradictionError(RunError):
-    """Constraints that exclude each other at this state."""
+    """Constraints that exclude each other at this state; `row` is the place of the one that was found out."""
+
+    row: int = -1
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

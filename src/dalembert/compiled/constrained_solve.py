@@ -692,11 +692,13 @@ def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True
             remedy="add the missing inertia or a constraint",
         )
     if status == CONTRADICTORY:
-        raise ContradictionError(
+        error = ContradictionError(
             f"Row {int(info[2])} contradicts the rows it depends on",
             seen=f"b = {right.tolist()}",
             remedy="remove one of the contradictory constraints",
         )
+        error.row = int(info[2])
+        raise error
     least = min(float(info[1]), float(info[3]))
     return Solution(z, mu, rows.T @ mu, int(info[0]), 1.0 / least if least > 0 else INFINITY)
 

@@ -65,7 +65,7 @@ def _function_text(program: Program) -> list[str]:
     bodies = [*(writer.body(piece) for piece in pieces), *writer.rest()]
     signature = ", ".join(f"ptr noalias nocapture readonly %{name}" for name in INPUTS)
     signature += ", ptr noalias nocapture %out"
-    if len(bodies) == 1 or len(steps) <= 3 * PIECE and len(bodies) == 2:
+    if len(bodies) == 1 or (len(steps) <= 3 * PIECE and len(bodies) == 2):
         body = [line for lines in bodies for line in lines]
         return [f"define void @{program.name}({signature}) #1 {{", *writer.clear(), *body, "ret void", "}"]
     lines: list[str] = []

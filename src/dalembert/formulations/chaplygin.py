@@ -48,7 +48,7 @@ def _obstacle(system: System, split: Split) -> str | None:
         ("the forces", reduction.applied),
     ):
         if algebra.depends(block, cyclic):
-            return f"{what} depend on one of the dependent coordinates {names}"
+            return f"one of the dependent coordinates {names} occurs in {what}"
     if algebra.depends(reduction.solved, reduction.time):
         return "the constraints depend on time"
     slope = algebra.jacobian(reduction.solved, reduction.independent)

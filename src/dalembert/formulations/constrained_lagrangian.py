@@ -5,8 +5,8 @@ For constraints s_dot^a = -A^a_al(r, s) r_dot^al, with L_c the Lagrangian on the
     d/dt dL_c/dr_dot^al - dL_c/dr^al + A^a_al dL_c/ds^a = -(dL/ds_dot^b) B^b_{al be} r_dot^be + (F^T Q)_al       (Bloch 5.2.17)
     B^b_{al be} = d_be A^b_al - d_al A^b_be + A^a_al d_{s^a} A^b_be - A^a_be d_{s^a} A^b_al
 
-with dL/ds_dot taken before the constraints are imposed. Where B vanishes the constraints are holonomic, and imposing them first is
-right.
+with dL/ds_dot taken before the constraints are imposed. Where B vanishes the constraints are holonomic, and imposing them
+first is right.
 """
 
 from __future__ import annotations

@@ -79,7 +79,15 @@ class Equations:
 
     def latex(self) -> str:
         """The equations as a LaTeX ``aligned`` environment."""
-        body = " \\\\\n".join(f"{sympy.latex(left)} &= {sympy.latex(right)}" for left, right in self.lines())
+        from .presentation import latex_names
+
+        lines = self.lines()
+        names = latex_names(side for line in lines for side in line)
+
+        def shown(expression: sympy.Expr) -> str:
+            return str(sympy.latex(expression, symbol_names=names))
+
+        body = " \\\\\n".join(f"{shown(left)} &= {shown(right)}" for left, right in lines)
         return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
     def lines(self) -> list[tuple[sympy.Expr, sympy.Expr]]:

@@ -1,7 +1,8 @@
 r"""Hamel's equations in quasi-velocities adapted to the constraints.
 
-The quasi-velocities are eta_s = v_s for the independent velocities and eta_a = f_a(q, v, t) for the constraints themselves, which
-may be nonlinear. With L*(q, eta, t), v = F(q, eta, t), F_is = dF_i/deta_s, and eta_a = 0 only after all derivatives are formed,
+The quasi-velocities are eta_s = v_s for the independent velocities and eta_a = f_a(q, v, t) for the constraints themselves,
+which may be nonlinear. With L*(q, eta, t), v = F(q, eta, t), F_is = dF_i/deta_s, and eta_a = 0 only after all derivatives
+are formed,
 
     d/dt dL*/deta_s + dL*/deta_r W_s^r - F_is dL*/dq_i = (F^T Q)_s          (Rumyantsev 3.2)
     W_s^r = F_js (d/dt df_r/dv_j - df_r/dq_j)                               (Rumyantsev 1.21)

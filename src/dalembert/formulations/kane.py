@@ -2,8 +2,8 @@ r"""Kane's equations: generalised active and inertia forces along partial veloci
 
     F_s + F_s* = 0,    F_s = (Q - V_q) . dv/dv_s,    F_s* = -(d/dt T_v - T_q) . dv/dv_s
 
-The partial velocities dv/dv_s are the columns of the frame of the independent velocities. The same motion as Maggi's equations, with
-the energies kept apart: inertia comes from T alone, and every other force is active.
+The partial velocities dv/dv_s are the columns of the frame of the independent velocities. The same motion as Maggi's equations,
+with the energies kept apart: inertia comes from T alone, and every other force is active.
 """
 
 from __future__ import annotations

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import sympy
+from sympy.simplify.fu import TR5, TR6
 
-from ..model.symbols import Coordinate
+from ..model.symbols import Acceleration, Coordinate, Momentum, Velocity
 
 if TYPE_CHECKING:
     from .equations import Equations
 
-__all__ = ["equation_lines"]
+__all__ = ["equation_lines", "latex_names", "tidy"]
 
 
 def equation_lines(equations: Equations) -> list[tuple[sympy.Expr, sympy.Expr]]:
@@ -35,8 +37,42 @@ def equation_lines(equations: Equations) -> list[tuple[sympy.Expr, sympy.Expr]]:
     return lines
 
 
-def tidy(expression: sympy.Expr, effort: int = 120) -> sympy.Expr:
-    """A shorter form of the expression where one is found within bounded work."""
+def tidy(expression: sympy.Expr, effort: int = 1000) -> sympy.Expr:
+    """A shorter form of the expression where one is found within bounded work: expanded, Pythagoras, common factors."""
     if expression.count_ops() > effort:
         return expression
-    return min((expression, sympy.simplify(expression)), key=lambda candidate: candidate.count_ops())
+    expanded = sympy.expand(expression)
+    if expanded.has(sympy.sin, sympy.cos):
+        turned = [sympy.expand(rule(expanded)) for rule in (TR5, TR6)]
+        expanded = min([expanded, *turned], key=lambda candidate: candidate.count_ops())
+    candidates = (expression, expanded, sympy.factor_terms(expanded))
+    return min(candidates, key=lambda candidate: candidate.count_ops())
+
+
+def latex_names(expressions: Iterable[sympy.Expr]) -> dict[sympy.Symbol, str]:
+    """How letters are set: dots over coordinates, constraint names as upright subscripts."""
+    letters = {symbol for expression in expressions for symbol in expression.free_symbols}
+    return {symbol: _latex_name(symbol) for symbol in letters}
+
+
+def _latex_name(symbol: sympy.Symbol) -> str:
+    name = symbol.name
+    match symbol:
+        case Velocity():
+            return rf"\dot{{{_plain(name.removesuffix('_dot'))}}}"
+        case Acceleration():
+            return rf"\ddot{{{_plain(name.removesuffix('_ddot'))}}}"
+        case Momentum():
+            return f"p_{{{_plain(name.removeprefix('p_'))}}}"
+    for prefix, letter in (("mu_", r"\mu"), ("chi_", r"\chi"), ("eta_", r"\eta")):
+        if name.startswith(prefix):
+            upright = name.removeprefix(prefix).replace("_", r"\_")
+            return rf"{letter}_{{\mathrm{{{upright}}}}}"
+    if name.endswith("_dot"):
+        inner = name.removesuffix("_dot")
+        return rf"\dot{{p}}_{{{_plain(inner.removeprefix('p_'))}}}" if inner.startswith("p_") else rf"\dot{{{_plain(inner)}}}"
+    return _plain(name)
+
+
+def _plain(name: str) -> str:
+    return str(sympy.latex(sympy.Symbol(name)))

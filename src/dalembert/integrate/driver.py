@@ -190,12 +190,13 @@ class Driver:
     def _loop(self) -> tuple[Outcome, str]:
         budget, slow_steps = 64, 0
         while True:
-            began, reached = clock.perf_counter(), self.run.t
-            code = self.run.call("advance", max(1, min(budget, self._steps_left())))
+            began, reached, left = clock.perf_counter(), self.run.t, self._steps_left()
+            code = self.run.call("advance", max(1, min(budget, left)))
             spent = clock.perf_counter() - began
-            if code == loop.BUDGET:
-                slow = abs(self.run.t - reached) < budget * CRAWL * abs(self.task.span[1] - self.task.span[0])
-                slow_steps = slow_steps + budget if slow else 0
+            if code in (loop.BUDGET, loop.FULL):
+                tried = left - self._steps_left()
+                slow = abs(self.run.t - reached) < tried * CRAWL * abs(self.task.span[1] - self.task.span[0])
+                slow_steps = slow_steps + tried if slow else 0
                 ending = crawling(self, slow_steps) if slow else None
                 if ending is not None:
                     return ending

@@ -17,6 +17,8 @@ __all__ = ["classify", "crawling"]
 #: A run that crawls for this many steps without a reason that we know ends all the same.
 PATIENCE = 20_000
 
+#: Inertia that fell below this part of what it was at the start is on its way to zero.
+LOST = 1e-6
 #: A state this many times larger than everything before is on its way to infinity.
 GROWTH = 1e6
 
@@ -83,7 +85,7 @@ def _lost_inertia(driver: Any) -> str | None:
         metric, rows = (np.asarray(b, dtype=float) for b in function(t, y, run.book.parameters, u, np.zeros(0)))
         values.append(_least_on_kernel(metric, rows))
     before, after = values
-    if np.isfinite(before) and before > 0 and after < 1e-9 * before:
+    if np.isfinite(before) and before > 0 and after < LOST * before:
         return "the mass matrix loses rank on the directions that the constraints allow"
     return None
 

@@ -80,7 +80,7 @@ class Residuals:
     velocity: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Motion:
     """A motion of a system.
 
@@ -129,6 +129,10 @@ class Motion:
     start_report: tuple[str, ...] = ()
     statistics: dict[str, Any] = field(default_factory=dict)
     scenario: Scenario | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        reach = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} points" if len(self.t) else "no points"
+        return f"<Motion of {self.system.name}: {self.outcome.value}, {reach}, form {self.equations.form}>"
 
     # -- SciPy's names -------------------------------------------------------------------------------------------
 
@@ -221,12 +225,10 @@ class Motion:
     @cached_property
     def residuals(self) -> Residuals:
         """What is left of each constraint at position and at velocity level."""
-        holonomic = [c.name for c in self.system.bilateral if isinstance(c, HolonomicConstraint)]
-        every = [c.name for c in self.system.bilateral]
         position, velocity = self._observed["position residual"], self._observed["velocity residual"]
         return Residuals(
-            {name: position[k] for k, name in enumerate(holonomic)},
-            {name: velocity[k] for k, name in enumerate(every)},
+            {name: position[k] for k, name in enumerate(_holonomic(self.system))},
+            {name: velocity[k] for k, name in enumerate(_bilateral(self.system))},
         )
 
     @property
@@ -255,9 +257,10 @@ class Motion:
             multipliers = values[:, kernel.observed["multipliers"]].T
             table |= {f"multiplier {n}": multipliers[k : k + 1] for k, n in enumerate(kernel.multiplier_names)}
             table |= {f"input {s}": inputs[:, k : k + 1].T for k, s in enumerate(kernel.free_inputs)}
+            for key, letters in (("position residual", _holonomic), ("velocity residual", _bilateral)):
+                present = letters(kernel.equations.system)
+                table[key] = table[key][[present.index(name) for name in letters(self.system)]]
             for key, block in table.items():
-                if key.endswith("residual") and key in parts and parts[key].shape[0] != block.shape[0]:
-                    block = block[: parts[key].shape[0]]
                 parts.setdefault(key, np.zeros((block.shape[0], count)))[:, where] = block
         return parts
 
@@ -298,6 +301,15 @@ class Motion:
         from ..pictures import animate
 
         return animate(self, *arguments, **options)
+
+
+def _bilateral(system: System) -> list[str]:
+    """The names of the two-sided constraints, in the order of their residuals."""
+    return [c.name for c in system.bilateral]
+
+
+def _holonomic(system: System) -> list[str]:
+    return [c.name for c in system.bilateral if isinstance(c, HolonomicConstraint)]
 
 
 def load(path: Any) -> Motion:

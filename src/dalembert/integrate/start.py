@@ -17,7 +17,7 @@ import sympy
 
 from ..compiled.constrained_solve import REGULAR, SINGULAR, solve
 from ..compiled.trouble import explain
-from ..errors import DalembertError, RunError, StartError, nearest, raise_collected
+from ..errors import ContradictionError, DalembertError, RunError, StartError, nearest, raise_collected
 from ..model.constraints import HolonomicConstraint
 
 __all__ = ["Start", "consistent_start"]
@@ -174,7 +174,7 @@ class _Starter:
             worst = float(np.max(np.abs(value))) if value.size else 0.0
             if not np.isfinite(worst) or not np.all(np.isfinite(rows)):
                 return False
-            if worst < 1e-13 or (worst < 1e-10 and worst >= previous):
+            if worst < 1e-15 or (worst < 1e-10 and worst >= 0.5 * previous):
                 return True
             previous = worst
             try:
@@ -210,6 +210,7 @@ class _Starter:
         if status == SINGULAR and worst <= LIMIT:
             raise explain(self.kernel, SINGULAR, self.time, before, self.p, self.book.info)
         if status != REGULAR or self._worst(residual, y) > LIMIT:
+            self._check_contradiction(before, level, names)
             name = names[int(np.argmax(np.abs(value)))]
             raise StartError(
                 f"The start cannot be moved to the constraint `{name}`, which has residual {worst:.3g} at {level} level",
@@ -220,6 +221,22 @@ class _Starter:
             moved = [k for k in range(len(y)) if abs(y[k] - before[k]) > 1e-12 * (1 + abs(y[k]))]
             changes = ", ".join(f"{state[k].name} {before[k]:.6g} -> {y[k]:.6g}" for k in moved)
             self.report.append(f"Moved to the constraints, whose residual was {worst:.3g} at {level} level: {changes}.")
+
+    def _check_contradiction(self, y: Any, level: str, names: list[str]) -> None:
+        """Raise where constraints exclude each other, so that no move can help."""
+        projection = getattr(self.kernel.graph, level)
+        metric = self.kernel.graph.metric if projection.metric is None else projection.metric
+        metric, rows, residual = self._function(metric, projection.rows, projection.residual)(y)
+        try:
+            solve(metric, np.zeros(len(metric)), rows, -residual.ravel(), gauge=True)
+        except ContradictionError as error:
+            raise ContradictionError(
+                f"The constraint `{names[error.row]}` contradicts the others at the start",
+                seen=", ".join(names),
+                remedy="remove or correct one of them",
+            ) from None
+        except RunError:
+            return
 
     def _residual_names(self, level: str) -> list[str]:
         constraints = self.system.bilateral
@@ -239,7 +256,7 @@ def state_with_velocities(kernel: Any, time: float, q: Any, velocities: Any, p: 
     y = np.zeros(len(state))
     y[:n_q] = q
     level = list(range(n_q, len(state)))
-    known = {symbol: value for symbol, value in zip(kernel.equations.system.velocities, velocities, strict=True)}
+    known = dict(zip(kernel.equations.system.velocities, velocities, strict=True))
     for k in level:
         y[k] = known.get(state[k], 0.0)
     conditions = kernel.lower(kernel.equations.system.velocities) - ca.DM(velocities)
