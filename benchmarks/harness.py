@@ -174,6 +174,9 @@ def serve(workload: Workload, measure: Callable[[Entry, str], None]) -> None:
     why = chosen.missing()
     if why:
         raise SystemExit(why)
+    limit = int(os.environ.get("BENCH_LIMIT", "0"))
+    if limit:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 10))
     core = os.environ.get("BENCH_CORE")
     if core and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core)})

@@ -224,8 +224,16 @@ class GraphAlgebra:
 
 
 def numeric_rank(matrix: Any) -> int:
-    """The rank of a matrix of numbers at a generic point: for the hypotheses of forms. Solving decides rank elsewhere."""
-    sizes = np.linalg.svd(matrix, compute_uv=False)
+    """The rank of a matrix of numbers at a generic point: for the hypotheses of forms. Solving decides rank elsewhere.
+
+    Rows and columns are brought to size one first, so that units do not matter.
+    """
+    scaled = np.array(matrix, dtype=float)
+    for _ in range(8):
+        for axis in (0, 1):
+            largest = np.max(np.abs(scaled), axis=axis, keepdims=True, initial=0.0)
+            scaled /= np.sqrt(np.where(largest > 0, largest, 1.0))
+    sizes = np.linalg.svd(scaled, compute_uv=False)
     return int(np.sum(sizes > 1e-11 * max(1e-300, float(sizes.max(initial=0.0)))))
 
 

@@ -29,12 +29,18 @@ def equation_lines(equations: Equations) -> list[tuple[sympy.Expr, sympy.Expr]]:
         right = blocks.free + blocks.dual_rows @ mu if len(mu) else blocks.free
         lines += [(letter, tidy(value)) for letter, value in zip(z, right, strict=True)]
     else:
-        left = blocks.metric @ z
+        left = [_by_letter(blocks.metric.row(k), z) for k in range(len(z))]
         reaction = blocks.rows.T @ mu if len(mu) else sympy.zeros(len(z), 1)
-        lines += [(tidy(a), tidy(b) + c) for a, b, c in zip(left, blocks.force, reaction, strict=True)]
+        lines += [(a, tidy(b) + c) for a, b, c in zip(left, blocks.force, reaction, strict=True)]
     if len(mu):
-        lines += [(tidy(a), tidy(b)) for a, b in zip(blocks.rows @ z, blocks.right, strict=True)]
+        left = [_by_letter(blocks.rows.row(k), z) for k in range(len(mu))]
+        lines += [(a, tidy(b)) for a, b in zip(left, blocks.right, strict=True)]
     return lines
+
+
+def _by_letter(coefficients: sympy.MatrixBase, letters: sympy.MatrixBase) -> sympy.Expr:
+    """A sum of unknowns, each with its coefficient in its shortest form."""
+    return sympy.Add(*[tidy(c) * letter for c, letter in zip(coefficients, letters, strict=True)])
 
 
 def tidy(expression: sympy.Expr, effort: int = 1000) -> sympy.Expr:

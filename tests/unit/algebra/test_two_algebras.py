@@ -146,3 +146,13 @@ def test_the_small_solve_solves(n: int) -> None:
     tree = np.array(TreeAlgebra().solve(sympy.Matrix(matrix), sympy.Matrix(right)), dtype=float)
     assert np.allclose(matrix @ graph, right, atol=1e-12)
     assert np.allclose(tree, graph, atol=1e-11)
+
+
+def test_the_generic_rank_does_not_depend_on_units() -> None:
+    x, y = da.coordinates("x y")
+    algebra = GraphAlgebra()
+    regular = algebra.jacobian(algebra.vector([1e-9 * (x + sympy.sin(y)), 1e9 * (x * y)]), algebra.vector([x, y]))
+    dependent = algebra.jacobian(algebra.vector([1e-9 * (x + y), 1e9 * (x + y) ** 2]), algebra.vector([x, y]))
+    assert algebra.generic_rank(regular) == 2
+    assert algebra.generic_rank(dependent) == 1
+    assert algebra.generic_rank(algebra.zeros(2, 2)) == 0

@@ -103,7 +103,7 @@ def test_step_too_small_at_a_jump_that_is_met_again_and_again() -> None:
     system = da.System([X], kinetic=X.dot**2 / 2, forces={X: -sympy.sign(X.dot)})
     motion = da.simulate(system, {X.dot: 1.0}, (0, 3), rtol=1e-10)
     assert_kept(motion, da.Outcome.STEP_TOO_SMALL)
-    assert motion.t[-1] == pytest.approx(1.0, abs=1e-6)
+    assert motion.t[-1] == pytest.approx(1.0, abs=1e-5)
     assert "jump" in motion.message
 
 
