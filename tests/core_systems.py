@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,32 @@ import sympy
 import dalembert as da
 from dalembert.formulations.registry import applicability
 
-FORMS = ("lagrange", "hamilton", "vakonomic", "implicit-lagrangian")
+#: The forms with unknowns of their own; the others are written on a choice of independent velocities.
+BASIC_FORMS = ("lagrange", "hamilton", "vakonomic", "implicit-lagrangian")
+#: Gallery entries that hold the system of another one, for a motion of another kind.
+SAME_SYSTEM = ("appell-vakonomic", "nonholonomic-particle-vakonomic", "rolling-disk-vakonomic")
 
 
-@lru_cache(maxsize=None)
+@cache
 def equations_of(name: str, form: str) -> da.Equations:
     """The equations of a gallery system in one form, derived once for all tests."""
     return da.derive(da.gallery.load(name).system, form)
 
 
 @lru_cache(maxsize=1)
-def gallery_forms() -> tuple[tuple[str, str], ...]:
+def every_form() -> tuple[tuple[str, str], ...]:
     """Every gallery system with every form whose hypotheses it meets."""
     found = []
     for name in da.gallery.names():
-        judged = applicability(da.gallery.load(name).system)
-        found += [(name, form) for form in FORMS if judged.get(form, True) is None]
+        if name not in SAME_SYSTEM:
+            judged = applicability(da.gallery.load(name).system)
+            found += [(name, form) for form, fault in judged.items() if fault is None]
     return tuple(found)
+
+
+def gallery_forms() -> tuple[tuple[str, str], ...]:
+    """The same with the basic forms alone."""
+    return tuple(pair for pair in every_form() if pair[1] in BASIC_FORMS)
 
 
 def parameter_numbers(name: str, system: da.System) -> dict[str, float]:

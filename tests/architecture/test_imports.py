@@ -6,7 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -54,7 +54,7 @@ FORBIDDEN_CALLS = {"eval", "exec", "sympify", "parse_expr", "__import__"}
 FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def tree_of(file: str) -> ast.Module:
     return ast.parse((SOURCE / file).read_text(encoding="utf-8"))
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from core_systems import random_system
 from scipy.integrate import simpson
 
 import dalembert as da
+from core_systems import random_system
 
 KINDS = ["", "h", "r", "v", "a", "n", "rv", "ha"]
 TIMES = np.linspace(0.0, 2.0, 801)
@@ -150,7 +150,10 @@ def test_reversed_velocities_retrace_the_path(kinds: str) -> None:
     start = da.simulate(system, start_of(system, 4), (0, 0)).start
     there = da.simulate(system, start, (0, 2), rtol=1e-12)
     n = len(system.coordinates)
-    turned = {s.name: float(v) * (1 if k < n else -1) for k, (s, v) in enumerate(zip(there.equations.state, there.y[:, -1], strict=True))}
+    turned = {
+        s.name: float(v) * (1 if k < n else -1)
+        for k, (s, v) in enumerate(zip(there.equations.state, there.y[:, -1], strict=True))
+    }
     back = da.simulate(system, turned, (0, 2), rtol=1e-12)
     assert back.y[:n, -1] == pytest.approx([start[q.name] for q in system.coordinates], abs=1e-8)
 

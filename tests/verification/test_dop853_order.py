@@ -17,9 +17,7 @@ X, Y = da.coordinates("x y")
 KEPLER = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=-1 / sympy.sqrt(X**2 + Y**2))
 ECCENTRICITY = 0.5
 PERIHELION = {X: 1 - ECCENTRICITY, Y.dot: np.sqrt((1 + ECCENTRICITY) / (1 - ECCENTRICITY))}
-ROD = da.System(
-    [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=Y, constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")]
-)
+ROD = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=Y, constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")])
 #: The pendulum starts at rest at a right angle.
 AMPLITUDE = np.pi / 2
 

@@ -241,18 +241,21 @@ def factor(matrix: Any) -> tuple[Any, list[Any]]:
     """L and D with matrix = L D L^T, unrolled; L (n x n) is unit lower triangular. No pivoting."""
     n = matrix.shape[0]
     lower = ca.SX.eye(n)
+    weighted = ca.SX(n, n)  # L D, so that each inner product takes one multiplication
     pivots: list[Any] = []
     for j in range(n):
         pivot = matrix[j, j]
         for k in range(j):
-            pivot -= lower[j, k] ** 2 * pivots[k]
+            if not lower[j, k].is_zero():
+                pivot -= lower[j, k] * weighted[j, k]
         pivots.append(pivot)
         for i in range(j + 1, n):
             entry = matrix[i, j]
             for k in range(j):
-                if not (lower[i, k].is_zero() or lower[j, k].is_zero()):
-                    entry -= lower[i, k] * lower[j, k] * pivots[k]
+                if not (weighted[i, k].is_zero() or lower[j, k].is_zero()):
+                    entry -= weighted[i, k] * lower[j, k]
             if not entry.is_zero():
+                weighted[i, j] = entry
                 lower[i, j] = entry / pivot
     return lower, pivots
 

@@ -50,7 +50,7 @@ class Book:
 
     def __init__(self, kernel: Any, parameters: Any, size: int = native.FIRST_FREE) -> None:
         self.kernel = kernel
-        self.parameters = np.ascontiguousarray(parameters, dtype=float)
+        self.parameters = np.array(parameters, dtype=float)
         self.entries = np.zeros(size, np.int64)
         self.arrays: dict[int, Any] = {}
         self.callbacks: list[Any] = []

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ContradictionError, SingularError
-from .language import Integers, NativeModule, Reals, native
+from .language import Integers, NativeModule, Reals, native, rare
 
 __all__ = [
     "CONTRADICTORY",
@@ -177,7 +177,7 @@ def reflect(n: int, rank: int, columns: Reals, heads: Reals, x: Reals, backwards
             x[i] += inner * columns[k * n + i]
 
 
-@native
+@rare
 def least_norm_multipliers(
     m: int, rank: int, n: int, columns: Reals, order: Integers, lengths: Reals, mu: Reals, work: Reals
 ) -> None:
@@ -247,7 +247,7 @@ def scaled_columns(n: int, m: int, A: Reals, columns: Reals, lengths: Reals, fac
                 column[i] = 0.0
 
 
-@native
+@rare
 def find_contradiction(
     n: int,
     m: int,
@@ -372,7 +372,7 @@ def gauss_solve(
     return DEPENDENT if rank < m else REGULAR
 
 
-@native
+@rare
 def augmented_cholesky(n: int, m: int, G: Reals, A: Reals, b: Reals, y: Reals, factor: Reals, spare: Reals) -> float:
     """Factor G + w A^T D A with rows scaled to one, and add w A^T D b to the force: same z and mu, regular on ker A."""
     weight = 0.0
@@ -395,7 +395,7 @@ def augmented_cholesky(n: int, m: int, G: Reals, A: Reals, b: Reals, y: Reals, f
     return cholesky(n, sum_matrix, factor, PIVOT_TOLERANCE)
 
 
-@native
+@rare
 def solve_on_kernel(
     n: int,
     m: int,
@@ -478,7 +478,7 @@ def solve_on_kernel(
     return DEPENDENT if rank < m else REGULAR
 
 
-@native
+@rare
 def solve_symmetric(
     free: int,
     rank: int,
@@ -599,7 +599,7 @@ def remove_part(n: int, direction: Reals, x: Reals) -> None:
         x[i] -= inner * direction[i]
 
 
-@native
+@rare
 def multipliers_from_balance(
     n: int,
     m: int,

@@ -15,6 +15,7 @@ all with the signature of `program.INPUTS` (t, y, p, u, w) -> out:
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -74,6 +75,7 @@ class Kernel:
         self._libraries: list[NativeLibrary] = []
         self._addresses: dict[str, int] = {}
         self._programs: dict[str, Program] = {}
+        self._local = threading.local()
 
     # -- letters -------------------------------------------------------------------------------------------------
 
@@ -330,7 +332,15 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         u = np.ascontiguousarray(inputs, dtype=float).reshape(len(self.free_inputs))
         if self.backend == "numpy":
             return self._interpreted_rates(time, y, p, u)
-        return Book(self, p).rates(time, y, u)
+        return self._plain_book(p).rates(time, y, u)
+
+    def _plain_book(self, p: Any) -> Book:
+        """A book for single evaluations, one for each thread."""
+        book: Book | None = getattr(self._local, "book", None)
+        if book is None:
+            book = self._local.book = Book(self, p)
+        book.parameters[:] = p
+        return book
 
     def _interpreted_rates(self, time: float, y: Any, p: Any, u: Any) -> Any:
         from .constrained_solve import solve

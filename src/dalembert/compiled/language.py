@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import hashlib
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class Reals:
@@ -83,6 +86,12 @@ def native(function: F) -> F:
     """Mark a function as native; it is compiled as part of a `NativeModule`."""
     function.__native__ = True  # type: ignore[attr-defined]
     return function
+
+
+def rare(function: F) -> F:
+    """Mark a native function that is seldom called: it is compiled for size and never copied into its callers."""
+    function.__rare__ = True  # type: ignore[attr-defined]
+    return native(function)
 
 
 _TYPES = {"int": "i64", "float": "double", "bool": "i1", "Reals": "reals", "Integers": "integers", "None": "void"}
@@ -130,8 +139,9 @@ class NativeModule:
     """Native functions and everything they call, compiled together. Python calls them with numbers and NumPy arrays."""
 
     def __init__(self, entries: Sequence[Callable[..., Any]]) -> None:
-        self.text = module_text(entries)
-        self._library = NativeLibrary(optimised_object_code(self.text), [entry.__name__ for entry in entries])
+        names = [entry.__name__ for entry in entries]
+        code = optimised_object_code(lambda: module_text(entries), _key(entries, names))
+        self._library = NativeLibrary(code, names)
         self.functions = {entry.__name__: self._callable(entry) for entry in entries}
 
     def _callable(self, entry: Callable[..., Any]) -> Callable[..., Any]:
@@ -146,6 +156,23 @@ class NativeModule:
         call.__doc__, call.__name__ = entry.__doc__, entry.__name__
         call.library = self._library  # type: ignore[attr-defined]  # the code lives as long as someone can call it
         return call
+
+
+@cache
+def _own_sources() -> str:
+    """What the native functions of this library are written in, as one digest."""
+    digest = hashlib.sha256()
+    for part in ("compiled", "integrate"):
+        for path in sorted((_PACKAGE / part).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _key(entries: Sequence[Callable[..., Any]], names: Sequence[str]) -> str | None:
+    """A stand-in for the assembly of the library's own functions, which is then not written to be found in the cache."""
+    if all(Path(entry.__code__.co_filename).is_relative_to(_PACKAGE) for entry in entries):
+        return " ".join([_own_sources(), *names])
+    return None
 
 
 def module_text(entries: Sequence[Callable[..., Any]]) -> str:
@@ -178,15 +205,15 @@ def module_text(entries: Sequence[Callable[..., Any]]) -> str:
 @cache
 def signature_of(function: Callable[..., Any]) -> Signature:
     """The signature of a native function."""
-    node = parsed(function)
-    parameters = tuple((argument.arg, _kind(argument.annotation)) for argument in node.args.args)
-    return Signature(node.name, parameters, _kind(node.returns))
+    kinds = {name: _kind(annotation) for name, annotation in function.__annotations__.items()}
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return Signature(function.__name__, tuple((name, kinds[name]) for name in names), kinds["return"])
 
 
-def _kind(annotation: ast.expr | None) -> str:
-    if annotation is None or (isinstance(annotation, ast.Constant) and annotation.value is None):
-        return "void"
-    return _TYPES[ast.unparse(annotation)]
+def _kind(annotation: Any) -> str:
+    """The kind that an annotation stands for; annotations are text or the types themselves."""
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return _TYPES[name]
 
 
 @cache
@@ -230,10 +257,11 @@ class _FunctionWriter:
         for statement in parsed(self.function).body:
             self._statement(statement)
         result = self.signature.result
+        effort = " noinline cold optsize" if getattr(self.function, "__rare__", False) else ""
         end = "ret void" if result == "void" else "unreachable"
         return "\n".join(
             [
-                f"define {linkage}{_llvm(result)} @{self.signature.name}({parameters}) nounwind {{",
+                f"define {linkage}{_llvm(result)} @{self.signature.name}({parameters}) nounwind{effort} {{",
                 *self.head,
                 *self.body,
                 end,

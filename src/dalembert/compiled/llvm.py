@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -248,16 +248,19 @@ def object_code(text: str, level: int) -> bytes:
     return code
 
 
-def optimised_object_code(text: str) -> bytes:
-    """Native object code of LLVM assembly that needs LLVM's optimiser: variables on the stack, loops, inlining."""
+def optimised_object_code(write: Callable[[], str], key: str | None = None) -> bytes:
+    """Native object code of LLVM assembly that needs LLVM's optimiser: variables on the stack, loops, inlining.
+
+    `write` gives the assembly. With a `key` that stands for it, it is written only where the cache does not know the code.
+    """
     cache = ObjectCache()
-    identity = _identity(text, 12)
+    identity = _identity(key or write(), 12)
     with _LOCK:
         known = cache.get(identity)
         if known is not None:
             return known
         _target()
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(write())
         module.triple = llvm.get_default_triple()
         machine = _machine(2)
         module.data_layout = str(machine.target_data)

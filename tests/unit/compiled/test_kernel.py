@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
 import sympy
-from core_systems import consistent_state, equations_of, gallery_forms, parameter_numbers, random_system
 
 import dalembert as da
+from core_systems import consistent_state, equations_of, gallery_forms, parameter_numbers, random_system
 from dalembert.compiled.book import Book
 from dalembert.compiled.constrained_solve import REGULAR, solve
 from dalembert.compiled.kernel import compile_equations, parameter_values
@@ -19,7 +19,7 @@ from dalembert.errors import ModelError, SingularError
 from dalembert.integrate.driver import kernel_of
 
 
-@lru_cache(maxsize=None)
+@cache
 def short_motion(name: str, form: str) -> da.Motion:
     """The beginning of a gallery motion: states that obey the constraints."""
     scenario = da.gallery.load(name)

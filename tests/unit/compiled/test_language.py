@@ -178,13 +178,13 @@ def collatz(k: int, most: int) -> int:
 def guarded(n: int, k: int, values: Reals) -> int:
     """The second condition reads outside the array unless the first one guards it."""
     found = 0
-    if 0 <= k and k < n and values[k] > 0.5:
+    if k >= 0 and k < n and values[k] > 0.5:
         found += 1
     if k < 0 or k >= n or values[k] <= 0.5:
         found += 2
     if not (k < 0 or k >= n) and values[k] > 0.25:
         found += 4
-    picked = values[k] if 0 <= k and k < n else -1.0
+    picked = values[k] if k >= 0 and k < n else -1.0
     if picked > 0.75:
         found += 8
     return found

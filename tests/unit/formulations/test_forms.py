@@ -8,9 +8,9 @@ import casadi as ca
 import numpy as np
 import pytest
 import sympy
-from core_systems import consistent_state, random_system
 
 import dalembert as da
+from core_systems import consistent_state, random_system
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError, ModelError
 from dalembert.formulations.registry import applicability, default_form
@@ -64,6 +64,26 @@ def test_hamilton_moves_as_lagrange(kinds: str, seed: int) -> None:
     for name, reaction in first.reactions.items():
         assert np.allclose(reaction.force, second.reactions[name].force, atol=1e-9), name
         assert np.allclose(reaction.multiplier, second.reactions[name].multiplier, atol=1e-9), name
+
+
+@pytest.mark.parametrize("kinds", ["", "h", "v", "rv", "a", "n"])
+def test_every_form_moves_alike(kinds: str) -> None:
+    """All forms of d'Alembert's principle, with their own unknowns: the same accelerations and reactions.
+
+    The constrained Lagrangian is the classic mistake and the vakonomic form another principle: neither belongs here.
+    """
+    system = random_system(300 + len(kinds), n=3, kinds=kinds)
+    start = da.simulate(system, dict.fromkeys((*system.coordinates, *system.velocities), 0.3), (0.4, 0.4)).start
+    expected = da.simulate(system, start, (0.4, 0.4))
+    applying = [form for form, fault in applicability(system).items() if fault is None]
+    assert set(applying) >= {"lagrange", "hamilton"} | (set() if kinds == "n" else {"maggi", "gibbs-appell"})
+    for form in set(applying) - {"vakonomic", "constrained-lagrangian", "lagrange"}:
+        motion = da.simulate(system, start, (0.4, 0.4), form=form)
+        for q in system.coordinates:
+            assert motion[q.ddot][0] == pytest.approx(expected[q.ddot][0], abs=1e-9), (form, q)
+            assert motion[q.momentum][0] == pytest.approx(expected[q.momentum][0], abs=1e-9), (form, q)
+        assert motion.energy[0] == pytest.approx(expected.energy[0], abs=1e-10), form
+        assert np.allclose(motion.total_reaction, expected.total_reaction, atol=1e-9), form
 
 
 @pytest.mark.parametrize("kinds", ["h", "v", "hv", "a", "n"])

@@ -93,9 +93,7 @@ def test_events_of_time_velocity_momentum_and_parameters() -> None:
     heavy = da.System([X], kinetic=m / 2 * X.dot**2, potential=X**2 / 2 * m)
     events = [da.t - 1.25, X.dot + 0.5, X.momentum + m / 4, X.dot**2 - X**2]
     for form in ("lagrange", "hamilton"):
-        motion = da.simulate(
-            heavy, {X: 1.0}, (0, 1.5), parameters={m: 3.0}, events=events, form=form, rtol=1e-12
-        )
+        motion = da.simulate(heavy, {X: 1.0}, (0, 1.5), parameters={m: 3.0}, events=events, form=form, rtol=1e-12)
         expected = [1.25, np.pi / 6, np.arcsin(0.25), np.pi / 4]
         assert [float(times[0]) for times in motion.t_events] == pytest.approx(expected, abs=1e-11)
 

@@ -128,7 +128,7 @@ def test_ctrl_c_inside_an_input_function_interrupts() -> None:
 
     motion = run(inputs={U: pressed})
     assert motion.outcome is da.Outcome.INTERRUPTED
-    assert 0 < len(motion.t) and motion.t[-1] <= 2.0
+    assert len(motion.t) > 0 and motion.t[-1] <= 2.0
 
 
 @pytest.mark.parametrize(

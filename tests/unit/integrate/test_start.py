@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from core_systems import random_system
 
 import dalembert as da
+from core_systems import random_system
 from dalembert.errors import ContradictionError, ModelError, SingularError, StartError
 
 X, Y, THETA = da.coordinates("x y theta")
