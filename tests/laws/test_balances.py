@@ -12,7 +12,7 @@ from scipy.integrate import simpson
 import dalembert as da
 from core_systems import random_system
 
-KINDS = ["", "h", "r", "v", "a", "n", "rv", "ha"]
+KINDS = ["", "h", "r", "n", "rv", "ha"]
 TIMES = np.linspace(0.0, 2.0, 801)
 
 
@@ -55,7 +55,7 @@ def test_energy_is_constant_where_nothing_does_work(kinds: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
-@pytest.mark.parametrize("kinds", ["h", "r", "v", "a", "n", "hv", "ra"])
+@pytest.mark.parametrize("kinds", ["r", "v", "n", "ha"])
 def test_reactions_do_no_virtual_work(kinds: str, form: str) -> None:
     system = random_system(60 + len(kinds), n=4, kinds=kinds)
     motion = da.simulate(system, start_of(system, 3), (0, 2), at=np.linspace(0, 2, 9), form=form)
@@ -102,7 +102,7 @@ def test_the_motion_does_not_depend_on_units(form: str) -> None:
     system = random_system(13, n=3, kinds="v", forced=False)
     start = da.simulate(system, start_of(system, 6), (0, 0)).start
     expected = end_of(system, start, form=form)
-    scales = {q: s for q, s in zip(system.coordinates, (1e-3, 50.0, 2e4), strict=True)}
+    scales = dict(zip(system.coordinates, (1e-3, 50.0, 2e4), strict=True))
     change = {q: s * q for q, s in scales.items()} | {q.dot: s * q.dot for q, s in scales.items()}
     scaled = system.replacing(
         lagrangian=system.lagrangian.xreplace(change),

@@ -146,7 +146,7 @@ def test_work_grows_like_the_eighth_root_of_the_tolerance() -> None:
 
 
 def test_projection_keeps_the_constraint_and_does_not_spoil_the_motion() -> None:
-    system, start, exact, end = CASES["constrained pendulum"]
+    system, start, exact, _ = CASES["constrained pendulum"]
     kept = da.simulate(system, start, (0, 60), rtol=1e-8)
     loose = da.simulate(system, start, (0, 60), rtol=1e-8, project=False)
     assert max(kept.worst_residual.values()) < 2e-15

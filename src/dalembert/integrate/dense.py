@@ -67,6 +67,7 @@ class _Interpolator:
     def _prepare(self, t: float, h: float, y: Any, y_end: Any) -> None:
         book = self.segment.book
         native = native_functions()
+        book.complete()  # a stage may need the Gauss solve although both ends do not
         book.evaluate(t, y, self.stages[0])
         native["step"](book.entries, t, h, y, self.stages, self.stage, self.end)
         book.evaluate(t + h, y_end, self.stages[12])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.kernel import parameter_values
-from ..errors import ModelError, StartError, nearest
+from ..errors import FormError, ModelError, StartError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.scenario import Scenario
@@ -23,6 +23,8 @@ from .motion import Motion
 __all__ = ["METHODS", "simulate"]
 
 METHODS = ("dop853",)
+#: Forms that can be simulated with one-sided constraints.
+CONTACT_FORMS = ("lagrange", "hamilton", "implicit-lagrangian")
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ def simulate(
     stated = dict(scenario.simulate) if scenario else {}
     system = scenario.system if scenario else model
     equations = _equations(system, form or stated.get("form"), inputs)
+    _check_contacts(equations)
     chosen_span = _read_span(span if span is not None else stated.get("span"))
     values = dict(scenario.parameters) if scenario else {}
     if scenario:
@@ -174,6 +177,16 @@ def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None) -
     if symbolic:
         system = system.driven(symbolic)
     return derive(system, form or (model.form if isinstance(model, Equations) else None))
+
+
+def _check_contacts(equations: Equations) -> None:
+    """Contacts open and close: that needs a form whose state does not depend on which of them are closed."""
+    if equations.system.unilateral and equations.form not in CONTACT_FORMS:
+        raise FormError(
+            f'The form "{equations.form}" cannot follow the one-sided constraint `{equations.system.unilateral[0].name}`',
+            seen=", ".join(CONTACT_FORMS),
+            remedy="use one of these forms",
+        )
 
 
 def _callables(system: System, inputs: Mapping[Any, Any] | None) -> dict[str, Callable[..., Any]]:

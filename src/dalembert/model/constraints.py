@@ -18,7 +18,7 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
-from .symbols import Speed
+from .symbols import Speed, as_expression, as_matrix
 
 __all__ = [
     "Constraint",
@@ -112,7 +112,7 @@ def _vanishing(condition: Any) -> Any:
         raise ModelError(
             "A two-sided constraint must be an expression or an equation", seen=condition, remedy="use unilateral(...)"
         )
-    return sympy.S(condition) if isinstance(condition, (int, float)) else condition
+    return as_expression(condition) if isinstance(condition, (int, float)) else condition
 
 
 def holonomic(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None = None) -> HolonomicConstraint:
@@ -152,7 +152,7 @@ def unilateral(condition: Any, restitution: Any = 0, name: str = "") -> Unilater
         expression = condition.rhs - condition.lhs
     else:
         expression = _vanishing(condition)
-    value = sympy.S(restitution)
+    value = as_expression(restitution)
     if value.is_number and not 0 <= float(value) <= 1:
         raise ModelError(
             f"The restitution of the one-sided constraint `{name or expression}` must lie between 0 and 1",
@@ -186,9 +186,9 @@ def image(
     """
     if isinstance(velocities, Mapping):
         columns = tuple(speeds)
-        table = {key: sympy.S(value) for key, value in velocities.items()}
+        table = {key: as_expression(value) for key, value in velocities.items()}
     else:
-        matrix = sympy.Matrix(velocities)
+        matrix = as_matrix(velocities)
         columns = tuple(speeds) or tuple(Speed(f"u{k + 1}") for k in range(matrix.cols))
         if len(coordinates) != matrix.rows or len(columns) != matrix.cols:
             raise ModelError(

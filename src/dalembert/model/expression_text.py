@@ -12,6 +12,7 @@ from sympy.core.relational import Relational
 from ..errors import ExpressionError
 from .expression_rules import FUNCTIONS
 from .names import check_name, shortened
+from .symbols import as_expression
 
 __all__ = ["format"]
 
@@ -43,7 +44,7 @@ def format(expression: sympy.Expr, *, taken: Collection[str] = ()) -> str:
     >>> format(sympy.Piecewise((x, x > 0), (y, True)))
     'where(x > 0, x, y)'
     """
-    expression = sympy.S(expression)
+    expression = as_expression(expression)
     letters = {symbol.name for symbol in expression.free_symbols}
     try:
         return _Writer("pi" in letters or "pi" in taken).text(expression, _SUM)

@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
-from .symbols import Coordinate, t
+from .symbols import Coordinate, as_expression, as_matrix, t
 
 __all__ = ["Part", "body", "damper", "force", "gravity", "particle", "rate", "spring", "sum_parts"]
 
@@ -58,7 +58,7 @@ def rate(expression: Any) -> sympy.Expr:
     >>> rate(x**2)
     2*x*x_dot
     """
-    expression = sympy.S(expression)
+    expression = as_expression(expression)
     moving = sorted(expression.atoms(Coordinate), key=lambda symbol: symbol.name)
     return sympy.diff(expression, t) + sum(sympy.diff(expression, q) * q.dot for q in moving)
 
@@ -71,7 +71,7 @@ def particle(mass: Any, position: Sequence[Any]) -> Part:
     >>> particle(2, [x, y]).kinetic
     x_dot**2 + y_dot**2
     """
-    return Part(kinetic=sympy.S(mass) / 2 * sum(rate(component) ** 2 for component in position))
+    return Part(kinetic=as_expression(mass) / 2 * sum(rate(component) ** 2 for component in position))
 
 
 def body(
@@ -102,33 +102,33 @@ def body(
         )
     translation = particle(mass, position)
     if angle is not None:
-        return translation + Part(kinetic=sympy.S(inertia) / 2 * rate(angle) ** 2)
-    tensor = sympy.Matrix(inertia)
+        return translation + Part(kinetic=as_expression(inertia) / 2 * rate(angle) ** 2)
+    tensor = as_matrix(inertia)
     tensor = sympy.diag(*tensor) if tensor.shape in ((3, 1), (1, 3)) else tensor
     if tensor.shape != (3, 3):
         raise ModelError("The inertia of a body in space must be 3 x 3, or three principal values", seen=tensor.shape)
     if rotation is not None:
-        frame = sympy.Matrix(rotation)
+        frame = as_matrix(rotation)
         spin = frame.T * frame.applyfunc(rate)
         omega = sympy.Matrix([spin[2, 1], spin[0, 2], spin[1, 0]])
     else:
-        omega = sympy.Matrix(angular_velocity)
+        omega = as_matrix(angular_velocity)
     return translation + Part(kinetic=(omega.T * tensor * omega)[0] / 2)
 
 
 def gravity(mass: Any, height: Any, g: Any) -> Part:
     """The weight of a mass at `height`, measured upwards: V = m g h."""
-    return Part(potential=sympy.S(mass) * g * height)
+    return Part(potential=as_expression(mass) * as_expression(g) * as_expression(height))
 
 
 def spring(stiffness: Any, elongation: Any) -> Part:
     """A linear spring: V = k e^2 / 2."""
-    return Part(potential=sympy.S(stiffness) / 2 * sympy.S(elongation) ** 2)
+    return Part(potential=as_expression(stiffness) / 2 * as_expression(elongation) ** 2)
 
 
 def damper(coefficient: Any, elongation: Any) -> Part:
     """A linear damper along `elongation`, a function of coordinates and time: R = c (de/dt)^2 / 2."""
-    return Part(dissipation=sympy.S(coefficient) / 2 * rate(elongation) ** 2)
+    return Part(dissipation=as_expression(coefficient) / 2 * rate(elongation) ** 2)
 
 
 def force(components: Any, at: Any) -> Part:
@@ -140,11 +140,11 @@ def force(components: Any, at: Any) -> Part:
     {theta: -sin(theta)}
     """
     vector = list(components) if isinstance(components, (list, tuple, sympy.MatrixBase)) else [components]
-    point = list(at) if isinstance(at, (list, tuple, sympy.MatrixBase)) else [at]
+    point = [as_expression(r) for r in at] if isinstance(at, (list, tuple, sympy.MatrixBase)) else [as_expression(at)]
     if len(vector) != len(point):
         raise ModelError(
             "A force and its point must have the same number of components", seen=f"{len(vector)} and {len(point)}"
         )
     moving = sorted(sympy.Matrix(point).atoms(Coordinate), key=lambda symbol: symbol.name)
     pairs = list(zip(vector, point, strict=True))
-    return Part(forces={q: sum(sympy.S(f) * sympy.diff(r, q) for f, r in pairs) for q in moving})
+    return Part(forces={q: sum(as_expression(f) * sympy.diff(r, q) for f, r in pairs) for q in moving})

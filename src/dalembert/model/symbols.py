@@ -7,9 +7,13 @@ Python, in model files and in results.
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import sympy
+
+from ..errors import ExpressionError
 
 __all__ = [
     "Acceleration",
@@ -19,6 +23,8 @@ __all__ = [
     "Parameter",
     "Speed",
     "Velocity",
+    "as_expression",
+    "as_matrix",
     "coordinates",
     "inputs",
     "parameters",
@@ -116,6 +122,39 @@ class Speed(_RealSymbol):
 
 #: Time.
 t = _RealSymbol("t")
+
+
+def as_expression(value: Any) -> sympy.Expr:
+    """A number or an expression as an expression of SymPy. Text is refused, because SymPy would execute it.
+
+    >>> as_expression(2) / 3
+    2/3
+    """
+    match value:
+        case sympy.Basic():
+            return value
+        case numbers.Integral():
+            return sympy.Integer(int(value))
+        case numbers.Rational():
+            return sympy.Rational(int(value.numerator), int(value.denominator))
+        case numbers.Real():
+            return sympy.Float(float(value))
+        case str():
+            raise ExpressionError("An expression was given as text", seen=repr(value)[:60], remedy="read it with parse(...)")
+    raise ExpressionError("An expression must be made of numbers and symbols", seen=f"a {type(value).__name__}")
+
+
+def as_matrix(values: Any) -> Any:
+    """A matrix, or a sequence of expressions or of rows, as a matrix of SymPy without reading any text."""
+    if isinstance(values, sympy.MatrixBase):
+        return values
+    rows = [
+        [as_expression(entry) for entry in row]
+        if isinstance(row, Sequence) and not isinstance(row, str)
+        else as_expression(row)
+        for row in values
+    ]
+    return sympy.Matrix(rows)
 
 
 def _named(kind: type[Any], names: str, assumptions: dict[str, Any]) -> Any:

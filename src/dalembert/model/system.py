@@ -22,7 +22,7 @@ from .constraints import (
     VelocityConstraint,
 )
 from .forces import Part, sum_parts
-from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
+from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity, as_expression, t
 
 __all__ = ["System"]
 
@@ -308,7 +308,7 @@ class _Reader:
 
     def expression(self, value: Any, where: str) -> sympy.Expr:
         if isinstance(value, (int, float)):
-            value = sympy.S(value)
+            value = as_expression(value)
         if not isinstance(value, sympy.Expr):
             self.faults.append(ModelError(f"The {where} must be an expression, not {type(value).__name__}", seen=value))
             return ZERO

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import casadi as ca
 import mpmath
@@ -170,7 +171,7 @@ def chain_energy_size(links: int) -> int:
 def test_partial_sums_are_shared() -> None:
     """The mass matrix of a chain has N^2 entries and costs N^2 operations, not N^3: the slope over 8, 16, 32 links."""
     sizes = [chain_energy_size(links) for links in (8, 16, 32)]
-    slopes = [math.log2(large / small) for small, large in zip(sizes, sizes[1:], strict=False)]
+    slopes = [math.log2(large / small) for small, large in pairwise(sizes)]
     assert max(slopes) < 2.2, sizes
 
 

@@ -1,5 +1,7 @@
 """The native language against Python itself: the same function, once interpreted by Python and once compiled."""
 
+# The functions below are written to be translated, not to be short.
+# ruff: noqa: SIM108, SIM201, B007, F841
 from __future__ import annotations
 
 import linecache

@@ -18,8 +18,48 @@ from dalembert.compiled.program import Program, straight_line
 from dalembert.errors import ModelError
 
 SIZES = (1, 3, 2, 1, 2)
-UNARY = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log", "log1p", "expm1", "sqrt", "fabs", "sign", "floor", "ceil"]
-BINARY = ["plus", "minus", "times", "rdivide", "power", "atan2", "fmin", "fmax", "lt", "le", "eq", "ne", "logic_and", "logic_or", "hypot", "copysign", "fmod"]
+UNARY = [
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "exp",
+    "log",
+    "log1p",
+    "expm1",
+    "sqrt",
+    "fabs",
+    "sign",
+    "floor",
+    "ceil",
+]
+BINARY = [
+    "plus",
+    "minus",
+    "times",
+    "rdivide",
+    "power",
+    "atan2",
+    "fmin",
+    "fmax",
+    "lt",
+    "le",
+    "eq",
+    "ne",
+    "logic_and",
+    "logic_or",
+    "hypot",
+    "copysign",
+    "fmod",
+]
 
 
 def inputs() -> list[Any]:

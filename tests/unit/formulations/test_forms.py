@@ -54,8 +54,7 @@ def test_the_reaction_is_what_lagranges_equations_lack(kinds: str, form: str) ->
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_hamilton_moves_as_lagrange(kinds: str, seed: int) -> None:
+def test_hamilton_moves_as_lagrange(kinds: str, seed: int = 1) -> None:
     system = random_system(100 * seed + len(kinds), n=3, kinds=kinds)
     one, first = accelerations_and_reactions(system, "lagrange", seed)
     two, second = accelerations_and_reactions(system, "hamilton", seed)

@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 import dalembert as da
-from dalembert.errors import ModelError, StartError
+from dalembert.errors import FormError, ModelError, StartError
 
 H, X, Y = da.coordinates("h x y")
 G, E = da.parameters("g e", positive=True)
@@ -319,3 +319,26 @@ def test_units_of_time_do_not_matter(scale: float) -> None:
     few = min(len(motion.impacts), len(reference.impacts), 12)
     assert few >= 10
     assert [t / scale for t, _ in motion.impacts][:few] == pytest.approx([t for t, _ in reference.impacts][:few], rel=1e-7)
+
+
+@pytest.mark.parametrize("form", ["maggi", "gibbs-appell", "vakonomic"])
+def test_forms_that_cannot_follow_contacts_say_so(form: str) -> None:
+    system = ball(0.5).replacing(coordinates=[H, X], kinetic=(H.dot**2 + X.dot**2) / 2,
+                                 constraints=[*ball(0.5).constraints, da.velocity(X.dot - H.dot, name="tie")])  # fmt: skip
+    with pytest.raises(FormError, match=r"floor.*lagrange"):
+        da.simulate(system, {H: 1.0}, (0, 1), parameters={G: 10.0}, form=form)
+
+
+def test_contact_in_the_image_form() -> None:
+    """Two speeds for one freedom: the ball falls by its image and hits as ever."""
+    u = da.speeds("u")
+    fall = da.System(
+        [H, X],
+        kinetic=(H.dot**2 + X.dot**2) / 2,
+        potential=G * H,
+        constraints=[da.image({H: u, X: 0 * u}, [u]), da.unilateral(H >= 0, sympy.Rational(1, 2), name="floor")],
+    )
+    end = float(bounce_times(0.5, 4)[-1] + 1e-3)
+    motion = da.simulate(fall, {H: 1.0}, (0, end), parameters={G: 10.0}, rtol=1e-12)
+    assert motion.equations.form == "implicit-lagrangian"
+    assert [t for t, _ in motion.impacts] == pytest.approx(bounce_times(0.5, 4), rel=1e-11)

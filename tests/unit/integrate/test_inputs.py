@@ -91,20 +91,20 @@ def test_the_work_of_an_input_is_the_change_of_energy() -> None:
     assert motion.energy[-1] - motion.energy[0] == pytest.approx(work, abs=1e-6)
 
 
-class Trouble(Exception):
+class TroubleError(Exception):
     """Not a number."""
 
 
 def failing(t: float, state: Any) -> float:
     if t > 2.0:
-        raise Trouble("no force after two")
+        raise TroubleError("no force after two")
     return 0.0
 
 
 def test_what_an_input_function_raises_comes_through() -> None:
     with pytest.raises(ModelError, match="no force after two") as caught:
         run(inputs={U: failing})
-    assert isinstance(caught.value.__cause__, Trouble)
+    assert isinstance(caught.value.__cause__, TroubleError)
 
 
 @pytest.mark.parametrize("value", ["text", None, [1.0, 2.0]])
@@ -143,7 +143,7 @@ def test_ctrl_c_inside_an_input_function_interrupts() -> None:
         ({U: U}, "no place"),
         ({U: da.coordinates("y")}, "does not have"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_wrong_inputs_are_named(inputs: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):

@@ -105,7 +105,7 @@ def test_velocities_and_momenta_are_both_understood(form: str) -> None:
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_velocities_and_momenta_of_one_coordinate_must_agree(form: str) -> None:
     assert start_of(SKATE, {X.momentum: 2.0, X.dot: 0.5}, parameters={M: 4}, form=form)["x_dot"][0] == pytest.approx(0.5)
-    with pytest.raises(StartError, match="x_dot|p_x"):
+    with pytest.raises(StartError, match=r"x_dot|p_x"):
         start_of(SKATE, {X.momentum: 2.0, X.dot: 1.0}, parameters={M: 4}, form=form)
 
 
@@ -133,7 +133,7 @@ def test_contradictory_constraints_at_the_start_are_an_error() -> None:
         [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2,
         constraints=[da.velocity(X.dot, name="rest"), da.velocity(X.dot - da.t, name="pace")],
     )  # fmt: skip
-    with pytest.raises(ContradictionError, match="rest|pace"):
+    with pytest.raises(ContradictionError, match=r"rest|pace"):
         start_of(twice, {Y.dot: 1.0})
 
 
