@@ -16,9 +16,7 @@ def run(name: str, **options: object) -> da.Motion:
 
 
 def test_the_spherical_pendulum_keeps_its_vertical_angular_momentum() -> None:
-    motion = run(
-        "spherical-pendulum", parameters={"m": 2.5, "L": 1.3}, start={"x": 0.5, "z": 1.2, "p_x": 0.0, "p_z": 0.0}
-    )
+    motion = run("spherical-pendulum", parameters={"m": 2.5, "L": 1.3}, start={"x": 0.5, "z": 1.2, "p_x": 0.0, "p_z": 0.0})
     assert np.ptp(motion["angular_momentum"]) < 1e-10
     assert np.ptp(motion.energy) < 1e-9
 
@@ -92,9 +90,7 @@ def test_the_linked_particles_fall_and_spin_evenly() -> None:
 
 def test_appells_particle() -> None:
     m, g, a = 2.0, 3.7, 0.8
-    motion = run(
-        "appell", parameters={"m": m, "g": g, "a": a}, start={"q3_dot": 4.0}, span=(0, 2), at=TIMES[TIMES <= 2]
-    )
+    motion = run("appell", parameters={"m": m, "g": g, "a": a}, start={"q3_dot": 4.0}, span=(0, 2), at=TIMES[TIMES <= 2])
     speed = 5 - g * a / (1 + a**2) * motion.t
     assert distance(motion["q1_dot"], 0.6 * speed) < 1e-10
     assert distance(motion["q3_dot"], a * speed) < 1e-10
@@ -139,9 +135,7 @@ def test_the_planar_bodies_keep_their_angular_momentum() -> None:
 
 
 def test_the_constrained_particle() -> None:
-    motion = run(
-        "constrained-particle", parameters={"m": 0.3}, start={"y": 0.4, "x_dot": 0.8, "y_dot": -0.5, "z_dot": 0.32}
-    )
+    motion = run("constrained-particle", parameters={"m": 0.3}, start={"y": 0.4, "x_dot": 0.8, "y_dot": -0.5, "z_dot": 0.32})
     assert distance(motion["y"], 0.4 - 0.5 * TIMES) < 1e-12
     assert distance(motion["noether"], np.full(TIMES.shape, 0.8 * np.sqrt(1 + 0.4**2))) < 1e-11
 

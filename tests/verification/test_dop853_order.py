@@ -177,8 +177,8 @@ def test_drift_over_ten_thousand_swings() -> None:
 
 
 @pytest.mark.long
-def test_a_hundred_thousand_revolutions() -> None:
-    end = 2 * np.pi * 100_000
+def test_twenty_thousand_revolutions() -> None:
+    end = 2 * np.pi * 20_000
     motion = da.simulate(KEPLER, PERIHELION, (0, end), rtol=1e-13, at=[end / 100, end])
     drift = np.abs(motion.energy + 0.5)
     assert drift[0] < 1e-11 and drift[1] < 200 * max(drift[0], 1e-14)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from . import native
 from .constrained_solve import CONTRADICTORY, SINGULAR, order_size, work_size
-from .language import NativeModule
+from .loops import functions
 
 __all__ = ["Book"]
 
@@ -21,18 +19,6 @@ _ROBUST = {
     native.POSITION_PARTS: "position_parts",
     native.VELOCITY_PARTS: "velocity_parts",
 }
-
-
-@lru_cache(maxsize=1)
-def _functions() -> dict[str, Any]:
-    entries: list[Callable[..., Any]] = [
-        native.evaluate,
-        native.project,
-        native.observe_points,
-        native.repeat_rates,
-        native.call_events,
-    ]
-    return NativeModule(entries).functions
 
 
 class Book:
@@ -125,7 +111,7 @@ class Book:
 
     def evaluate(self, time: float, y: Any, out: Any) -> int:
         """The rates into out (n_state + 1,); returns the status of the solve."""
-        evaluate = _functions()["evaluate"]
+        evaluate = functions()["evaluate"]
         status = evaluate(self.entries, time, y, out)
         if status == native.MISSING:
             self.complete()
@@ -135,7 +121,7 @@ class Book:
     def project(self, time: float, y: Any, first: int = 0, last: int = 1, most: int = 60) -> int:
         """Bring y to its constraints in place; returns the status."""
         self.prepare_projection()
-        project = _functions()["project"]
+        project = functions()["project"]
         status = project(self.entries, time, y, first, last, most)
         if status == native.MISSING:
             self.complete()
@@ -157,14 +143,14 @@ class Book:
     def events(self, time: float, y: Any, count: int) -> Any:
         """The event functions at a state."""
         values = np.zeros(count)
-        _functions()["call_events"](self.entries, time, y, values)
+        functions()["call_events"](self.entries, time, y, values)
         return values
 
     # -- many ----------------------------------------------------------------------------------------------------
 
     def time_rates(self, time: float, y: Any, repeats: int) -> float:
         """Processor seconds for one evaluation in a native loop."""
-        repeat = _functions()["repeat_rates"]
+        repeat = functions()["repeat_rates"]
         state, out = y.copy(), np.zeros(self.kernel.n_state + 1)
         if repeat(self.entries, 1, time, state, out) == native.MISSING:
             self.complete()
@@ -180,5 +166,5 @@ class Book:
         self.entries[native.OBSERVED] = width
         results = np.full((len(times), width), np.nan)
         statuses = np.zeros(len(times), np.int64)
-        _functions()["observe_points"](self.entries, len(times), times, states, inputs, statuses, results)
+        functions()["observe_points"](self.entries, len(times), times, states, inputs, statuses, results)
         return results, statuses

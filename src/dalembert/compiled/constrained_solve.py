@@ -15,14 +15,13 @@ The same function serves Python and the native integrators; it allocates nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ContradictionError, SingularError
-from .language import Integers, NativeModule, Reals, native, rare
+from .language import Integers, Reals, native, rare
 
 __all__ = [
     "CONTRADICTORY",
@@ -631,9 +630,11 @@ def multipliers_from_balance(
         mu[order[i]] = total / columns[i * n + i] / lengths[order[i]]
 
 
-@lru_cache(maxsize=1)
-def _native() -> NativeModule:
-    return NativeModule([gauss_solve, scaled_columns, pivoted_qr, reflect])
+def _functions() -> dict[str, Any]:
+    """The native functions of this module, compiled together with the loops around a kernel."""
+    from .loops import functions
+
+    return functions()
 
 
 @dataclass(frozen=True)
@@ -681,7 +682,7 @@ def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True
     m = rows.shape[0]
     right = np.zeros(m) if b is None else np.ascontiguousarray(b, dtype=float).reshape(m)
     z, mu, info = np.zeros(n), np.zeros(m), np.zeros(4)
-    status = _native().functions["gauss_solve"](
+    status = _functions()["gauss_solve"](
         n, m, metric.ravel(), np.ascontiguousarray(f, dtype=float).reshape(n), rows.ravel(), right, z, mu,
         definite, gauge, np.zeros(work_size(n, m)), np.zeros(order_size(n, m), np.int64), info,
     )  # fmt: skip
@@ -735,7 +736,7 @@ def rank(rows: Any, tolerance: float = RANK_TOLERANCE) -> Rank:
     m, n = table.shape
     columns, lengths, heads = np.zeros(m * n + 1), np.zeros(m + 1), np.zeros(max(m, n, 1))
     order = np.zeros(max(m, 1), np.int64)
-    functions = _native().functions
+    functions = _functions()
     functions["scaled_columns"](n, m, table.ravel() if table.size else np.zeros(1), columns, lengths, np.ones(n + 1), False)
     found = int(functions["pivoted_qr"](n, m, columns, heads, order, tolerance))
     basis = np.eye(n)[found:]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled.native import MISSING
 from ..errors import ModelError
 from .motion import shown_states
 from .run import native_functions
@@ -65,10 +66,15 @@ class _Interpolator:
                 interpolate(len(self.stage), x, self.segment.step_y[number], self.polynomial, result[place])
 
     def _prepare(self, t: float, h: float, y: Any, y_end: Any) -> None:
-        book = self.segment.book
-        native = native_functions()
-        book.complete()  # a stage may need the Gauss solve although both ends do not
+        if self._try(t, h, y, y_end) == MISSING:  # a stage may need the Gauss solve although both ends do not
+            self.segment.book.complete()
+            self._try(t, h, y, y_end)
+
+    def _try(self, t: float, h: float, y: Any, y_end: Any) -> int:
+        book, functions = self.segment.book, native_functions()
         book.evaluate(t, y, self.stages[0])
-        native["step"](book.entries, t, h, y, self.stages, self.stage, self.end)
+        status = functions["step"](book.entries, t, h, y, self.stages, self.stage, self.end)
+        if status == MISSING:
+            return MISSING
         book.evaluate(t + h, y_end, self.stages[12])
-        native["dense_coefficients"](book.entries, t, h, y, y_end, self.stages, self.stage, self.polynomial)
+        return int(functions["dense_coefficients"](book.entries, t, h, y, y_end, self.stages, self.stage, self.polynomial))

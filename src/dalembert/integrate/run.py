@@ -42,6 +42,7 @@ class Run:
     """A run from (t, y) in one mode: its book, its clock and counts, its state, and what it has stored."""
 
     def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
+        self._functions = native_functions()
         self.book = Book(kernel, task.parameters, loop.BOOK_SIZE)
         hold, entries, ns = self.book.hold, self.book.entries, kernel.n_state
         self.clock = hold(loop.CLOCK, np.zeros(8))
@@ -72,7 +73,7 @@ class Run:
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a native function on this run."""
-        return int(native_functions()[name](self.book.entries, *arguments))
+        return int(self._functions[name](self.book.entries, *arguments))
 
     def take_steps(self) -> tuple[Any, Any]:
         """The steps stored since the last time, which make room for more."""

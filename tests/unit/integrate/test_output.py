@@ -29,6 +29,13 @@ def test_chosen_times_are_those_and_in_their_order() -> None:
     assert np.allclose(motion["x"], np.cos(times), atol=1e-11)
 
 
+def test_few_chosen_times_are_as_exact_as_the_steps() -> None:
+    """Each is reached by a step of its own: nothing is lost between the steps."""
+    times = np.linspace(0, 10, 77)
+    motion = da.simulate(OSCILLATOR, {X: 1.0}, (0, 10), at=times, rtol=1e-14)
+    assert np.abs(motion["x"] - np.cos(times)).max() < 2e-14
+
+
 def test_a_single_time() -> None:
     motion = da.simulate(OSCILLATOR, {X: 1.0}, (0, 10), at=2.0, rtol=1e-12)
     assert motion.y.shape == (2, 1)

@@ -338,8 +338,6 @@ def test_writing_functions_outside_the_language():
 
 
 def test_evaluate_agrees_with_sympy():
-    expression = parse(
-        "where(x > 1, sin(x)*exp(-y)/sqrt(z), Max(x, y)) + atan2(y, x) + Abs(-z)**1.5 + sign(x)", LETTERS
-    )
+    expression = parse("where(x > 1, sin(x)*exp(-y)/sqrt(z), Max(x, y)) + atan2(y, x) + Abs(-z)**1.5 + sign(x)", LETTERS)
     for values in ({x: 0.4, y: 1.3, z: 2.0}, {x: 2.4, y: -1.3, z: 0.5}):
         assert evaluate(expression, values) == pytest.approx(float(expression.subs(values)), rel=1e-14)

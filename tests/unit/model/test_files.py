@@ -144,9 +144,7 @@ def test_every_gallery_system_survives_a_file(name):
     again = loads(dumps(scenario))
     assert [plain(e) for e in scenario.system.expressions()] == list(again.system.expressions())
     assert scenario.system.coordinates == again.system.coordinates
-    assert [(c.name, type(c)) for c in scenario.system.constraints] == [
-        (c.name, type(c)) for c in again.system.constraints
-    ]
+    assert [(c.name, type(c)) for c in scenario.system.constraints] == [(c.name, type(c)) for c in again.system.constraints]
     assert dict(scenario.parameters) == again.parameters
     assert dict(scenario.start) == again.start
     assert dict(scenario.simulate) == again.simulate

@@ -21,9 +21,7 @@ def same(first, second):
 
 
 def test_rate_is_the_total_derivative():
-    assert da.rate(r * cos(theta) * da.t) == r.dot * cos(theta) * da.t - r * sin(theta) * theta.dot * da.t + r * cos(
-        theta
-    )
+    assert da.rate(r * cos(theta) * da.t) == r.dot * cos(theta) * da.t - r * sin(theta) * theta.dot * da.t + r * cos(theta)
     assert da.rate(3) == 0
 
 

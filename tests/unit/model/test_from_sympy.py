@@ -200,9 +200,7 @@ def test_kane_rolling_disk_keeps_the_force_that_lagrange_misses():
     assert any(force.has(*system.velocities) for force in system.forces.values()), "the naive Lagrangian is wrong here"
     # The missing force is quadratic in the velocities and does no work; the weight does not depend on them.
     values = Draw(7)
-    power = sum(
-        force.subs(dict.fromkeys(system.velocities, 0)) * -q.dot + force * q.dot for q, force in system.forces.items()
-    )
+    power = sum(force.subs(dict.fromkeys(system.velocities, 0)) * -q.dot + force * q.dot for q, force in system.forces.items())
     assert abs(float(power.xreplace({s: values[s.name] for s in power.free_symbols}))) < 1e-9
 
 

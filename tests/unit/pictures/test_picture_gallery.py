@@ -46,9 +46,7 @@ def test_curves_of_the_state_do_not_depend_on_where_it_was_stored():
     sparse = da.simulate(scenario, span=(0, 4), at=[0, 4])
     theta, u = whole.system.coordinates
     times = np.linspace(0, 4, 77)
-    np.testing.assert_allclose(
-        evaluate(whole, [theta, u.dot], times), evaluate(sparse, [theta, u.dot], times), atol=1e-12
-    )
+    np.testing.assert_allclose(evaluate(whole, [theta, u.dot], times), evaluate(sparse, [theta, u.dot], times), atol=1e-12)
 
 
 def test_momenta_are_shown_where_they_are_the_state():
