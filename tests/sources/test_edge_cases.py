@@ -261,3 +261,26 @@ def test_paths_do_not_depend_on_the_masses_for_equal_velocities() -> None:
 def test_paths_depend_on_the_masses_for_equal_momenta() -> None:
     momenta = {"p_y1": 1.0, "p_y2": -1.0}
     assert distance(_paths((1.0, 2.0), momenta), _paths((3.7, 0.4), momenta)) > 1e-2
+
+
+@pytest.mark.parametrize("name", ["appell", "rolling-disk", "constrained-particle"])
+def test_quasi_velocities_of_solved_constraints_turn_the_other_way(name: str) -> None:
+    """For eta_a = q_dot_a - phi_a and eta_s = q_dot_s the symbols of Hamel and Voronets are opposite: W = -A."""
+    import casadi as ca
+
+    from dalembert.algebra.graph import GraphAlgebra
+    from dalembert.formulations import hamel, voronets
+    from dalembert.formulations.independent import Reduction
+
+    reduction = Reduction(da.gallery.load(name).system, GraphAlgebra())
+    quasi = hamel.QuasiVelocities(reduction)
+    turning = hamel.transitivity(quasi)[len(reduction.split.independent) :, :]
+    letters = list(reduction.algebra.letters.values())
+    # eta_a is the constraint as written; its coefficient of the dependent velocity scales W.
+    slope = reduction.here(ca.jacobian(reduction.level.residual[list(reduction.split.rows), :], reduction.dependent))
+    function = ca.Function("symbols", letters, [turning, slope @ voronets.transitivity(reduction).T])
+    random = np.random.default_rng(5)
+    for _ in range(5):
+        found, expected = (np.asarray(block, dtype=float) for block in function(*random.uniform(0.3, 1.2, len(letters))))
+        assert np.abs(expected).max() > 1e-3
+        assert found == pytest.approx(-expected, abs=1e-12)
