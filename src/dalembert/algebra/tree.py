@@ -7,7 +7,12 @@ from typing import Any
 
 import sympy
 
+from ..errors import ModelError
+
 __all__ = ["TreeAlgebra"]
+
+#: A matrix with more operations is not inverted in symbols: the derivatives of the result would fill the memory.
+INVERTED_OPERATIONS = 100
 
 
 class TreeAlgebra:
@@ -48,6 +53,13 @@ class TreeAlgebra:
         return sum((a * b for a, b in zip(left, right, strict=True)), sympy.S.Zero)
 
     def solve(self, matrix: Any, right: Any) -> Any:
+        size = sum(entry.count_ops() for entry in matrix)
+        if not matrix.is_diagonal() and size > INVERTED_OPERATIONS:
+            raise ModelError(
+                "These equations are too large to be written out",
+                seen=f"a matrix of {matrix.rows} x {matrix.cols} with {size} operations to invert",
+                remedy='ask for a form that inverts nothing, such as "lagrange", or for the format c',
+            )
         return matrix.LUsolve(right)
 
     def solve_square(self, matrix: Any, right: Any) -> Any:
