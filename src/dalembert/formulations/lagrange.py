@@ -15,7 +15,6 @@ from typing import Any
 import sympy
 
 from ..errors import FormError
-from ..model.constraints import MomentumConstraint
 from ..model.legendre import conjugate
 from ..model.symbols import Parameter, t
 from ..model.system import System
@@ -131,8 +130,3 @@ def output_expressions(system: System, algebra: Any, momenta: Any) -> dict[str, 
     """The user's outputs as functions of q, v and t."""
     p = algebra.vector(system.momenta)
     return {name: algebra.substitute(algebra.vector([value]), p, momenta) for name, value in system.outputs.items()}
-
-
-def uses_momenta(system: System) -> bool:
-    """Whether any constraint is written in momenta."""
-    return any(isinstance(c, MomentumConstraint) for c in system.bilateral)

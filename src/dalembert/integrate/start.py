@@ -273,9 +273,3 @@ def state_with_velocities(kernel: Any, time: float, q: Any, velocities: Any, p: 
         if np.max(np.abs(step)) <= 1e-15 * (1 + np.max(np.abs(y))):
             break
     return y
-
-
-def start_names(equations: Any) -> list[str]:
-    """Every name that a start may give."""
-    system = equations.system
-    return list(dict.fromkeys([s.name for s in (*equations.state, *system.velocities, *system.momenta)]))

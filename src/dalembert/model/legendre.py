@@ -44,9 +44,5 @@ def conjugate(algebra: Any, function: Any, letters: Any, values: Any) -> tuple[A
     Returns H(q, p, t) and v(q, p, t) for L and the letters v; L(q, v, t) and p(q, v, t) for H and the letters p.
     """
     matched = conjugate_letters(algebra, function, letters, values)
-    transform = algebra.inner(values, matched) - _restricted(algebra, function, letters, matched)
+    transform = algebra.inner(values, matched) - algebra.substitute(function, letters, matched)
     return transform, matched
-
-
-def _restricted(algebra: Any, function: Any, letters: Any, matched: Any) -> Any:
-    return algebra.substitute(function, letters, matched)
