@@ -138,7 +138,7 @@ def test_there_and_back_in_time(kinds: str) -> None:
     system = random_system(70 + len(kinds), n=3, kinds=kinds)
     start = da.simulate(system, start_of(system, 4), (0.5, 0.5)).start
     there = da.simulate(system, start, (0.5, 2.0), rtol=1e-12)
-    middle = {s.name: float(v) for s, v in zip(there.equations.state, there.y[:, -1], strict=True)}
+    middle = {s.name: float(v) for s, v in zip(there.state, there.y[:, -1], strict=True)}
     back = da.simulate(system, middle, (2.0, 0.5), rtol=1e-12)
     assert dict(zip(start, back.y[:, -1], strict=True)) == pytest.approx(start, abs=1e-8)
 
@@ -150,10 +150,7 @@ def test_reversed_velocities_retrace_the_path(kinds: str) -> None:
     start = da.simulate(system, start_of(system, 4), (0, 0)).start
     there = da.simulate(system, start, (0, 2), rtol=1e-12)
     n = len(system.coordinates)
-    turned = {
-        s.name: float(v) * (1 if k < n else -1)
-        for k, (s, v) in enumerate(zip(there.equations.state, there.y[:, -1], strict=True))
-    }
+    turned = {s.name: float(v) * (1 if k < n else -1) for k, (s, v) in enumerate(zip(there.state, there.y[:, -1], strict=True))}
     back = da.simulate(system, turned, (0, 2), rtol=1e-12)
     assert back.y[:n, -1] == pytest.approx([start[q.name] for q in system.coordinates], abs=1e-8)
 

@@ -11,18 +11,21 @@ import pytest
 from dalembert.errors import ModelError
 from dalembert.verify import Row, identifiers, rows
 from dalembert.verify.document_u_motion import example_states
+from dalembert.verify.instants import ReductionProbe, _instants_of
 from dalembert.verify.numeric import distance
 from dalembert.verify.registry import SEPARATION, Claim, Corrected, judge, registered
 
-LETTERS = ("U", "G")
+LETTERS = ("U", "G", "R")
 CLAIMS = {item.id: item for item in registered(LETTERS)}
 
-#: The errata of both documents, by the row that shows them.
+#: The errata of the documents, by the row that shows them.
 ERRATA = {
     "U-19", "U-40", "U-48", "U-72", "U-4.3",
     "G-14", "G-16", "G-17", "G-18", "G-19", "G-10.1.2", "G-10.2.1-length", "G-10.2.1-squares", "G-10.2.2",
     "G-sec11-listing", "G-Figure-1", "G-12.1-sign", "G-12.1-guide", "G-60", "G-62", "G-62-integrable", "G-66", "G-67",
     "G-69", "G-12.2-velocities", "G-Figure-6", "G-Figure-6-caption", "G-Figure-7", "G-71",
+    "R-1.2", "R-1.23", "R-2.3", "R-3.10", "R-3.13", "R-3.14", "R-3.15", "R-3.16", "R-3.18", "R-3.18-chain", "R-3.21", "R-4.6",
+    "R-ex4.2-energy", "R-ex4.2-centre", "R-ex4.2-spin", "R-ex4.2-motion",
 }  # fmt: skip
 
 
@@ -43,8 +46,13 @@ def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifi
         assert row.verdict == "reproduced" and row.printed_residual is None
 
 
-def test_every_numbered_equation_of_both_documents_has_a_row() -> None:
+#: How many numbered equations each section of Rumyantsev's has.
+SECTIONS = {1: 23, 2: 8, 3: 21, 4: 6, 5: 11}
+
+
+def test_every_numbered_equation_of_the_documents_has_a_row() -> None:
     expected = {f"U-{number}" for number in range(1, 77)} | {f"G-{number}" for number in range(1, 74)}
+    expected |= {f"R-{section}.{number}" for section, last in SECTIONS.items() for number in range(1, last + 1)}
     assert expected <= set(CLAIMS)
 
 
@@ -89,6 +97,23 @@ def test_a_wrong_formula_is_not_reproduced() -> None:
 
     row = Claim("X-1", "a sign the wrong way round", "library p_dot", 1e-10, wrong).row()
     assert row.verdict == "not reproduced" and row.residual > 1e-3
+
+
+def test_rows_of_the_symbols_see_a_wrong_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library's A_s^a turned around, on instants that have not asked for it yet."""
+    honest = ReductionProbe.__call__
+
+    def turned(self: ReductionProbe, *state: object) -> dict[str, object]:
+        found = honest(self, *state)
+        return found | {"symbols": -found["symbols"]}
+
+    monkeypatch.setattr(ReductionProbe, "__call__", turned)
+    _instants_of.cache_clear()
+    try:
+        verdicts = {row.id: row.verdict for row in rows(["R-1.9", "R-1.10", "R-1.12", "R-1.13", "R-2.8-equivalent"])}
+    finally:
+        _instants_of.cache_clear()
+    assert set(verdicts.values()) == {"not reproduced"}, verdicts
 
 
 def test_a_correction_of_something_that_was_right_is_not_reproduced() -> None:

@@ -189,6 +189,9 @@ class GraphAlgebra:
     def inner(self, left: Any, right: Any) -> Any:
         return ca.dot(left, right) if left.numel() else ca.SX(0)
 
+    def root(self, scalar: Any) -> Any:
+        return ca.sqrt(scalar)
+
     def solve(self, matrix: Any, right: Any) -> Any:
         lower, pivots = factor(matrix)
         return back_substitute(lower, pivots, right)
@@ -207,8 +210,32 @@ class GraphAlgebra:
     def substitute(self, block: Any, letters: Any, values: Any) -> Any:
         return ca.substitute(block, letters, ca.densify(values))
 
+    def without(self, block: Any, letters: Any) -> Any | None:
+        if not self.depends(block, letters):
+            return block
+        slope = ca.jacobian(block, letters)
+        function = ca.Function("slope", list(self.letters.values()), [ca.densify(slope), ca.densify(block)])
+        random = np.random.default_rng(11)
+        for _ in range(4):
+            values = (np.asarray(v, dtype=float) for v in function(*random.uniform(0.3, 1.1, len(self.letters))))
+            change, size = (float(np.max(np.abs(value), initial=0.0)) for value in values)
+            if not change <= 1e-11 * (1.0 + size):
+                return None
+        fixed = ca.DM([0.3 + 0.7 * ((k * 0.618034) % 1.0) for k in range(letters.numel())])
+        return ca.substitute(block, letters, fixed)
+
     def depends(self, block: Any, letters: Any) -> bool:
         return bool(ca.depends_on(block, letters))
+
+    def vanishes(self, block: Any, tries: int = 4) -> bool:
+        """Whether a block is zero at random values of its letters, beside the size of the terms it is made of."""
+        function = ca.Function("block", list(self.letters.values()), [ca.densify(block)])
+        random = np.random.default_rng(13)
+        for _ in range(tries):
+            value = np.asarray(function(*random.uniform(0.3, 1.1, len(self.letters))), dtype=float)
+            if not np.max(np.abs(value), initial=0.0) < 1e-10:
+                return False
+        return True
 
     def generic_rank(self, matrix: Any, tries: int = 4) -> int:
         """The largest rank that a matrix takes at random values of its letters; for hypotheses, not for solving."""

@@ -47,6 +47,9 @@ class Algebra(Protocol):
     def inner(self, left: Any, right: Any) -> Any:
         """The scalar left . right of two columns."""
 
+    def root(self, scalar: Any) -> Any:
+        """The square root of a scalar."""
+
     def solve(self, matrix: Any, right: Any) -> Any:
         """X with matrix @ X = right, for a small symmetric regular matrix."""
 
@@ -61,6 +64,9 @@ class Algebra(Protocol):
 
     def substitute(self, block: Any, letters: Any, values: Any) -> Any:
         """The block with a vector of letters replaced by a vector of values."""
+
+    def without(self, block: Any, letters: Any) -> Any | None:
+        """The block written without the letters where its value does not depend on them, else None."""
 
     def depends(self, block: Any, letters: Any) -> bool:
         """Whether a block contains any of the letters."""

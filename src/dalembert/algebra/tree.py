@@ -52,6 +52,9 @@ class TreeAlgebra:
     def inner(self, left: Any, right: Any) -> Any:
         return sum((a * b for a, b in zip(left, right, strict=True)), sympy.S.Zero)
 
+    def root(self, scalar: Any) -> Any:
+        return sympy.sqrt(_entry(scalar))
+
     def solve(self, matrix: Any, right: Any) -> Any:
         size = sum(entry.count_ops() for entry in matrix)
         if not matrix.is_diagonal() and size > INVERTED_OPERATIONS:
@@ -73,6 +76,14 @@ class TreeAlgebra:
 
     def substitute(self, block: Any, letters: Any, values: Any) -> Any:
         return block.xreplace(dict(zip(letters, values, strict=True)))
+
+    def without(self, block: Any, letters: Any) -> Any | None:
+        if not self.depends(block, letters):
+            return block
+        plain = block.applyfunc(sympy.expand) if isinstance(block, sympy.MatrixBase) else sympy.expand(block)
+        if self.depends(plain, letters):
+            plain = plain.applyfunc(sympy.cancel) if isinstance(plain, sympy.MatrixBase) else sympy.cancel(plain)
+        return None if self.depends(plain, letters) else plain
 
     def depends(self, block: Any, letters: Any) -> bool:
         return bool(len(letters)) and bool(block.has(*letters))

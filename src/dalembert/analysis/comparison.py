@@ -28,7 +28,7 @@ from .witness import Evidence, along_motion, at_states
 __all__ = ["Apart", "Comparison", "Difference", "compare"]
 
 #: Forms of another principle than d'Alembert's.
-APART = ("vakonomic",)
+APART = ("vakonomic", "pontryagin")
 #: Two forms that differ by less than this, relatively, are the same.
 SAME = 1e-7
 #: Free inputs are held at these values, one after the other.

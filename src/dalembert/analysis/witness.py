@@ -11,7 +11,7 @@ import numpy as np
 from ..compiled.book import Book
 from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
 from ..compiled.kernel import Kernel
-from ..errors import DalembertError
+from ..errors import DalembertError, FormError
 from ..formulations.equations import Equations
 from ..integrate.driver import kernel_of
 from ..integrate.simulate import simulate
@@ -53,26 +53,39 @@ class Evidence:
 
 def at_states(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) -> Evidence:
     """The evidence of a form at the samples."""
-    kernel = kernel_of(equations, anatomy.system.parameters)
     samples = anatomy.motion
-    book = Book(kernel, samples.parameters)
-    states = np.full((len(samples), kernel.n_state), np.nan)
     complaint: DalembertError | None = None
+    parts: list[dict[str, Any]] = []
+    valid = np.zeros(len(samples), dtype=bool)
     for place in range(len(samples)):
+        book = Book(kernel_of(_near(anatomy, equations, place), anatomy.system.parameters), samples.parameters)
         try:
-            states[place] = _state(anatomy, book, place, start)
+            state = _state(anatomy, book, place, start)
         except DalembertError as error:
-            complaint = error
-    known = np.all(np.isfinite(states), axis=1)
-    if complaint is not None and not np.any(known):
+            complaint, state = error, np.full(book.kernel.n_state, np.nan)
+        known = bool(np.all(np.isfinite(state)))
+        observed, statuses = book.observe(samples.times[[place]], np.where(known, state, 0.0)[None, :], np.zeros((1, 0)))
+        valid[place] = known and statuses[0] not in (SINGULAR, CONTRADICTORY) and bool(np.all(np.isfinite(observed)))
+        parts.append(_quantities(book.kernel, observed))
+    if complaint is not None and not np.any(valid):
         raise complaint
-    inputs = np.zeros((len(samples), 0))
-    observed, statuses = book.observe(samples.times, np.where(known[:, None], states, 0.0), inputs)
-    valid = known & ~np.isin(statuses, (SINGULAR, CONTRADICTORY)) & np.all(np.isfinite(observed), axis=1)
-    quantities = _quantities(kernel, observed)
+    quantities = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     velocities = samples.velocities
     places = [f"state {place + 1}" for place in range(len(samples))]
     return Evidence(quantities, _scales(anatomy, quantities, velocities, valid), valid, places)
+
+
+def _near(anatomy: Anatomy, equations: Equations, place: int) -> Equations:
+    """The form with its independent velocities chosen well for one sample."""
+    if equations.rechoose is None:
+        return equations
+    samples = anatomy.motion
+    values = _named(anatomy, place) | {"t": float(samples.times[place])}
+    values |= {s.name: float(v) for s, v in zip(samples.kernel.parameters, samples.parameters, strict=True)}
+    try:
+        return equations.rechoose(values)
+    except FormError:
+        return equations
 
 
 def _state(anatomy: Anatomy, book: Book, place: int, start: Mapping[str, Any]) -> Any:

@@ -72,6 +72,8 @@ class Blocks:
         Multipliers of the constraints in a form that has no rows, read off the equations it does not solve.
     chart_quality : scalar or None
         How far the choice of independent velocities is from degenerating: 1 is best, 0 is the end.
+    own_letters : column or None
+        The letters of the state that are neither coordinates nor velocities, as functions of q, q_dot and t.
     free : column (n x 1) or None
         The unconstrained a, where it is known without solving with G.
     dual_rows : matrix (n x m) or None
@@ -96,6 +98,7 @@ class Blocks:
     outputs: Mapping[str, Any] = field(default_factory=dict)
     row_multipliers: Any | None = None
     chart_quality: Any | None = None
+    own_letters: Any | None = None
     free: Any | None = None
     dual_rows: Any | None = None
 

@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from ..algebra.tree import TreeAlgebra
+from ..errors import FormError
 from ..model.system import System
 from .blocks import Blocks
 
@@ -43,6 +44,8 @@ class Equations:
     rechoose : callable or None
         The same form with its independent velocities chosen again, near a state (a mapping of names to values) or by their
         names, for forms that make such a choice.
+    chart : tuple of str
+        The independent velocities by name, for forms that choose them.
     """
 
     system: System
@@ -56,6 +59,19 @@ class Equations:
     has_gauge: bool = False
     start_form: str | None = None
     rechoose: Callable[[Any], Equations] | None = field(default=None, repr=False, compare=False)
+    chart: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """The letters of a form must not be letters of the model with another meaning."""
+        system = self.system
+        own = {*system.parameters, *system.inputs}
+        taken = [letter.name for letter in (*self.state, *self.unknowns) if letter.name in {symbol.name for symbol in own}]
+        if taken:
+            raise FormError(
+                f'The form "{self.form}" needs the letter `{taken[0]}` for itself',
+                seen="a parameter or input of the model with that name",
+                remedy="rename it",
+            )
 
     def blocks(self, algebra: Any) -> Blocks:
         """The blocks in an algebra, with the inputs that the system gives as expressions put in."""

@@ -35,15 +35,9 @@ def appell_function(reduction: Reduction) -> Any:
     algebra, here = reduction.algebra, reduction.here
     mass = here(reduction.full.metric)
     # Lagrange's record has M z = force with the applied force Q inside; without it, force = -c.
-    inertia = -(here(reduction.full.force) - here(_applied(reduction)))
+    inertia = -here(reduction.full.force - reduction.applied_force)
     acceleration = reduction.frame @ reduction.z + reduction.drift
     return algebra.inner(acceleration, mass @ acceleration) / 2 + algebra.inner(acceleration, inertia)
-
-
-def _applied(reduction: Reduction) -> Any:
-    from .lagrange import applied_force
-
-    return applied_force(reduction.system, reduction.algebra, reduction.momenta_at_velocity)
 
 
 def derive_on(reduction: Reduction) -> Blocks:

@@ -1,27 +1,36 @@
-r"""Hamel's equations in quasi-velocities adapted to the constraints.
+r"""Hamel's equations in quasi-velocities adapted to the constraints, both kinds.
 
-The quasi-velocities are eta_s = v_s for the independent velocities and eta_a = f_a(q, v, t) for the constraints themselves,
-which may be nonlinear. With L*(q, eta, t), v = F(q, eta, t), F_is = dF_i/deta_s, and eta_a = 0 only after all derivatives
-are formed,
+The quasi-velocities are eta_s = f_s(q, v, t), k of them, free, and eta_a = f_a(q, v, t), the constraints themselves, which may
+be nonlinear. The free ones are the independent velocities, or what the caller states. With v = F(q, eta, t), L*(q, eta, t),
+F_is = dF_i/deta_s, d/dpi_s = F_is d/dq_i, and eta_a = 0 only after all derivatives are formed,
 
-    d/dt dL*/deta_s + dL*/deta_r W_s^r - F_is dL*/dq_i = (F^T Q)_s          (Rumyantsev 3.2)
-    W_s^r = F_js (d/dt df_r/dv_j - df_r/dq_j)                               (Rumyantsev 1.21)
+    d/dt dL*/deta_s + dL*/deta_r W_s^r - dL*/dpi_s = (F^T Q)_s        W_s^r = F_js (d/dt df_r/dv_j - df_r/dq_j)
+    d/dt dL*/deta_s - (dL/dv_i)* T_s^i - dL*/dpi_s = (F^T Q)_s        T_s^i = d/dt F_is - dF_i/dpi_s
+
+(Rumyantsev 3.2 and 3.3 with 1.21). The second kind needs F alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import sympy
+
+from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
-from ..model.symbols import Parameter
+from ..model.symbols import Coordinate, Parameter, Velocity, as_expression
 from ..model.system import System
 from .blocks import Blocks
 from .equations import Equations
-from .independent import Reduction, choose_split, reduced_equations
+from .independent import Letters, Reduction, Split, choose_split, reduced_equations, velocity_letters
 
-__all__ = ["derive", "hypotheses", "transitivity"]
+__all__ = ["KINDS", "QuasiVelocities", "derive", "hypotheses", "transitivity", "transitivity_of_inverse"]
 
-CITATION = "Hamel's equations in nonlinear quasi-velocities (Rumyantsev eqs. 3.2, 1.21)"
+CITATION = "Hamel's equations in nonlinear quasi-velocities (Rumyantsev eqs. 3.2, 3.3, 1.21)"
+#: With the symbols W of the quasi-velocities, or with the symbols T of their inverse.
+KINDS = ("first", "second")
 
 
 def hypotheses(system: System) -> None:
@@ -34,34 +43,131 @@ def hypotheses(system: System) -> None:
         )
 
 
-def derive(system: System) -> Equations:
-    """Rates of the independent quasi-velocities."""
-    hypotheses(system)
-    return reduced_equations(system, "hamel", CITATION, derive_on)
+def derive(system: System, quasi_velocities: Mapping[str, Any] | None = None, kind: str = "first") -> Equations:
+    """Rates of the free quasi-velocities.
+
+    Parameters
+    ----------
+    quasi_velocities : mapping of name to expression of q, q_dot and t
+        The free quasi-velocities, affine in the independent velocities once the constraints are solved; the independent
+        velocities themselves by default. There are as many as degrees of freedom; they become letters of the state.
+    kind : "first" or "second"
+        With W (Rumyantsev 3.2) or with T (3.3).
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos, sin
+    >>> x, y, theta = da.coordinates("x y theta")
+    >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta), name="blade")
+    >>> skate = da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2)/2, constraints=[blade])
+    >>> speeds = {"forward": x.dot*cos(theta) + y.dot*sin(theta), "turn": theta.dot}
+    >>> print(derive(skate, quasi_velocities=speeds).state)
+    (x, y, theta, forward, turn)
+    """
+    if quasi_velocities is None:
+        hypotheses(system)
+    if kind not in KINDS:
+        raise FormError("Hamel's equations are of two kinds", seen=kind, remedy='pass kind="first" or kind="second"')
+    if quasi_velocities is None:
+        return reduced_equations(system, "hamel", CITATION, partial(derive_on, kind=kind), variant=kind)
+    stated = _stated(system, quasi_velocities)
+    letters = Letters.named(stated)
+    return reduced_equations(
+        system,
+        "hamel",
+        CITATION,
+        partial(derive_on, kind=kind, stated=stated),
+        allowed=lambda split: _fits(system, split, stated),
+        letters=lambda _system, _split: letters,
+        variant=(kind, tuple(stated.items())),
+    )
+
+
+def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sympy.Expr]:
+    """The caller's quasi-velocities by name, in the system's own letters."""
+    found = {str(getattr(name, "name", name)): as_expression(value) for name, value in quasi_velocities.items()}
+    freedom = len(choose_split(system).independent)
+    if len(found) != freedom:
+        raise FormError(
+            "The quasi-velocities must be as many as the degrees of freedom",
+            seen=f"{len(found)} given, {freedom} degrees of freedom",
+            remedy="give the free ones; the constraints are the others",
+        )
+    letters = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta)}
+    for name, value in found.items():
+        strange = [s.name for s in value.free_symbols if isinstance(s, (Coordinate, Velocity)) and s.name not in letters]
+        if strange or name in letters or not name.isidentifier():
+            raise FormError(
+                f"The quasi-velocity `{name}` cannot be used",
+                seen=str(value),
+                remedy="give it a name of its own, and write it in the system's coordinates, velocities, parameters and t",
+            )
+    return found
+
+
+def _fits(system: System, split: Split, stated: Mapping[str, sympy.Expr]) -> bool:
+    """Whether the stated quasi-velocities can be solved for the independent velocities of a split."""
+    reduction = Reduction(system, GraphAlgebra(), split)
+    algebra = reduction.algebra
+    slope = algebra.jacobian(reduction.here(algebra.vector(stated.values())), reduction.independent)
+    if algebra.without(slope, reduction.independent) is None:
+        return False
+    return bool(algebra.generic_rank(slope) == len(stated))
 
 
 class QuasiVelocities:
-    """eta = f(q, v, t) and its inverse v = F(q, eta, t) on a reduction."""
+    """eta = f(q, v, t) and its inverse v = F(q, eta, t) on a reduction.
 
-    def __init__(self, reduction: Reduction) -> None:
+    Attributes
+    ----------
+    free, bound : columns of letters (k x 1), (r x 1)
+        eta_s and eta_a.
+    rates : column of letters (k x 1)
+        d eta_s / dt.
+    definition : column (n x 1)
+        f(q, v, t), free ones first.
+    velocities : column (n x 1)
+        F(q, eta, t), by coordinate.
+    frame : matrix (n x k)
+        dF / d eta_s on the constraints: the virtual displacements are frame @ anything.
+    """
+
+    def __init__(self, reduction: Reduction, stated: Mapping[str, sympy.Expr] | None = None) -> None:
         algebra, split = reduction.algebra, reduction.split
         self.reduction = reduction
+        letters = velocity_letters(reduction.system, split) if stated is None else Letters.named(stated)
+        self.free, self.rates = algebra.vector(letters.state), algebra.vector(letters.rates)
         names = [reduction.system.bilateral[k].name for k in split.rows]
         self.bound = algebra.vector([Parameter(f"eta_{name}") for name in names])
         constraints = algebra.part(reduction.level.residual, split.rows, [0])
-        self.definition = algebra.stack([reduction.independent, constraints])
-        matrix = algebra.jacobian(constraints, reduction.dependent)
-        rest = algebra.substitute(constraints, reduction.dependent, algebra.zeros(len(split.dependent)))
-        solved = algebra.solve_square(matrix, self.bound - rest)
+        given = reduction.independent if stated is None else algebra.vector(stated.values())
+        self.definition = algebra.stack([given, constraints])
+        dependent = self._solved(constraints, reduction.dependent, self.bound)
+        independent = self.free
+        if stated is not None:
+            on_constraints = algebra.substitute(given, reduction.dependent, dependent)
+            independent = self._solved(on_constraints, reduction.independent, self.free)
+            dependent = algebra.substitute(dependent, reduction.independent, independent)
         order = [*split.independent, *split.dependent]
-        together = algebra.stack([reduction.independent, solved])
+        together = algebra.stack([independent, dependent])
         self.velocities = algebra.part(together, [order.index(k) for k in range(len(order))], [0])
-        self.solved = solved
-        self.eta = algebra.stack([reduction.independent, self.bound])
+        self.eta = algebra.stack([self.free, self.bound])
+        self.independent = self.bound_to_zero(independent)
+        self.frame = self.bound_to_zero(algebra.jacobian(self.velocities, self.free))
+
+    def _solved(self, equations: Any, letters: Any, values: Any) -> Any:
+        """The letters from equations(letters) = values that are affine in them."""
+        algebra = self.reduction.algebra
+        if not letters.shape[0]:
+            return algebra.zeros(0)
+        matrix = algebra.jacobian(equations, letters)
+        rest = algebra.substitute(equations, letters, algebra.zeros(letters.shape[0]))
+        return algebra.solve_square(matrix, values - rest)
 
     def at(self, block: Any) -> Any:
         """A block of q and v as one of q and eta."""
-        return self.reduction.algebra.substitute(block, self.reduction.dependent, self.solved)
+        return self.reduction.algebra.substitute(block, self.reduction.v, self.velocities)
 
     def bound_to_zero(self, block: Any) -> Any:
         """A block on the constraints."""
@@ -70,39 +176,46 @@ class QuasiVelocities:
 
     def rate(self, block: Any) -> Any:
         """The time derivative of a column of (q, eta, t) along a motion on the constraints, where eta_a stays zero."""
-        reduction, algebra = self.reduction, self.reduction.algebra
-        return (
-            algebra.along(block, reduction.q, self.velocities)
-            + algebra.along(block, reduction.independent, reduction.z)
-            + algebra.jacobian(block, reduction.time)
-        )
+        return self.bound_to_zero(self.reduction.rate_of(block, self.free, self.rates, self.velocities))
 
 
 def transitivity(quasi: QuasiVelocities) -> Any:
     """W_s^r of (1.21), (n x k) over r, s, on the constraints."""
     reduction, algebra = quasi.reduction, quasi.reduction.algebra
-    frame = algebra.jacobian(quasi.velocities, reduction.independent)
     rows = []
     for r in range(quasi.definition.shape[0]):
         entry = algebra.part(quasi.definition, [r], [0])
-        slope = quasi.at(algebra.jacobian(entry, reduction.v)).T
-        turn = quasi.rate(slope) - quasi.at(algebra.jacobian(entry, reduction.q)).T
-        rows.append((frame.T @ turn).T)
-    return quasi.bound_to_zero(algebra.stack(rows))
+        slope = quasi.at(algebra.jacobian(entry, reduction.v).T)
+        turn = quasi.rate(slope) - quasi.bound_to_zero(quasi.at(algebra.jacobian(entry, reduction.q).T))
+        rows.append((quasi.frame.T @ turn).T)
+    return algebra.stack(rows)
 
 
-def derive_on(reduction: Reduction) -> Blocks:
+def transitivity_of_inverse(quasi: QuasiVelocities) -> Any:
+    """T_s^i of (1.21), (n x k) over i, s, on the constraints."""
+    reduction, algebra = quasi.reduction, quasi.reduction.algebra
+    frame = algebra.jacobian(quasi.velocities, quasi.free)
+    spread = quasi.bound_to_zero(algebra.jacobian(quasi.velocities, reduction.q)) @ quasi.frame
+    places = range(len(reduction.system.coordinates))
+    turns = [quasi.rate(algebra.part(frame, places, [s])) for s in range(quasi.free.shape[0])]
+    return algebra.columns(turns) - spread
+
+
+def derive_on(reduction: Reduction, kind: str = "first", stated: Mapping[str, sympy.Expr] | None = None) -> Blocks:
     """The blocks on a reduction."""
     algebra = reduction.algebra
-    quasi = QuasiVelocities(reduction)
+    quasi = QuasiVelocities(reduction, stated)
     lagrangian = quasi.at(reduction.lagrangian)
-    slope = algebra.gradient(lagrangian, quasi.eta)
-    independent_slope = algebra.gradient(lagrangian, reduction.independent)
-    frame = algebra.jacobian(quasi.velocities, reduction.independent)
+    if kind == "first":
+        slope = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
+        turning = transitivity(quasi).T @ slope
+    else:
+        momenta = quasi.bound_to_zero(quasi.at(reduction.momenta_at_velocity))
+        turning = -(transitivity_of_inverse(quasi).T @ momenta)
     residual = (
-        quasi.bound_to_zero(quasi.rate(independent_slope))
-        + transitivity(quasi).T @ quasi.bound_to_zero(slope)
-        - quasi.bound_to_zero(frame.T @ algebra.gradient(lagrangian, reduction.q))
-        - reduction.applied
+        quasi.rate(algebra.gradient(lagrangian, quasi.free))
+        + turning
+        - quasi.frame.T @ quasi.bound_to_zero(algebra.gradient(lagrangian, reduction.q) + quasi.at(reduction.applied_force))
     )
-    return reduction.from_residual(residual)
+    stated_at_velocity = algebra.part(quasi.definition, range(quasi.free.shape[0]), [0])
+    return reduction.in_letters(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)

@@ -1,96 +1,86 @@
-r"""Implicit Lagrangian equations in image representation.
+r"""Implicit Lagrangian equations on a bundle, with the constraints in image representation.
 
-The constraint is q_dot = E(q, t) u with speeds u that are part of the state. With M = L_vv and F the Lagrangian force,
-the rate z = u_dot minimises Gauss's function on q_ddot = E z + d, d = (E u)_q E u + (E u)_t:
+The constraint is q_dot = E(q, t) u. The Lagrangian L(q, v) is written in fibre velocities v = sigma(q) q_dot, as many as the
+model needs (`System(bundle=...)`); without a bundle sigma is the identity. With p = dL/dv,
 
-    E^T M E z = E^T (F - M d)       (Moreau and van der Schaft 21-23 with sigma = 1; d'Alembert-Chetaev)
+    E^T [ sigma^T d/dt p - L_q - p_m (d_i sigma_mj - d_j sigma_mi) q_dot_j ] = E^T Q          (Moreau and van der Schaft 21-23)
 
-Further constraints f(q, v, t) = 0 add the rows f_v E. E may lose rank: the speeds are then not unique, the velocities are.
+which is d'Alembert's principle with Chetaev's rule for L(q, sigma q_dot), whatever the distribution. Where the model gives no
+image, the one of its constraints is found: E spans their virtual displacements, with the independent velocities as speeds.
+Further constraints beside a given image add the rows f_v E. E may lose rank: the velocities stay unique, the speeds do not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
-from ..model.symbols import Parameter, t
 from ..model.system import System
-from . import lagrange
-from .blocks import Blocks, Projection
+from .blocks import Blocks
+from .bundle import Fibre, fibre_of
 from .equations import Equations
-from .rows import row_names
+from .independent import Reduction, choose_split, reduced_equations
+from .speeds import OnSpeeds, speed_equations
 
-__all__ = ["derive", "hypotheses"]
+__all__ = ["derive", "hypotheses", "implicit_equations"]
 
-CITATION = "Implicit Lagrangian equations in image representation (Moreau and van der Schaft eqs. 21-23)"
+CITATION = "Implicit Lagrangian equations (Moreau and van der Schaft eqs. 21-23)"
 
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    if system.image is None:
-        raise FormError("The implicit Lagrangian form needs an image constraint", seen="none", remedy='use the form "lagrange"')
+    if system.image is not None:
+        return
+    if not system.bundle and not choose_split(system).dependent:
+        raise FormError(
+            "An implicit form needs constraints, or a Lagrangian on a bundle",
+            seen="neither",
+            remedy='use the form "lagrange"',
+        )
+    reduction = Reduction(system, GraphAlgebra())
+    algebra = reduction.algebra
+    still = algebra.zeros(len(reduction.split.independent))
+    at_rest = algebra.substitute(reduction.velocities, reduction.independent, still)
+    nonlinear = algebra.without(reduction.frame, reduction.independent) is None
+    if nonlinear or not all(at_rest[k].is_zero() for k in range(len(system.coordinates))):
+        raise FormError(
+            "An image representation needs constraints that are linear and homogeneous in the velocities",
+            seen="a constraint that is not",
+            remedy='use the form "lagrange" or "voronets"',
+        )
 
 
 def derive(system: System) -> Equations:
-    """Rates of the speeds by Gauss's principle on the image of E."""
-    hypotheses(system)
-    assert system.image is not None
-    speeds = system.image.speeds
-    return Equations(
-        system=system,
-        form="implicit-lagrangian",
-        citation=CITATION,
-        state=(*system.coordinates, *speeds),
-        unknowns=tuple(Parameter(f"{u.name}_dot") for u in speeds),
-        row_names=row_names(system),
-        derivation=lambda algebra: derive_with(system, algebra),
-        has_gauge=True,
-    )
+    """Rates of the speeds."""
+    return implicit_equations(system, "implicit-lagrangian", CITATION, lagrangian_side)
 
 
-def derive_with(system: System, algebra: Any) -> Blocks:
-    """The blocks in one algebra."""
-    assert system.image is not None
+def implicit_equations(
+    system: System, form: str, citation: str, side: Callable[[Any, Fibre], Any], check: Callable[[System], None] = hypotheses
+) -> Equations:
+    """The record of an implicit form: on the given image, or on the one that its constraints have."""
+    check(system)
+
+    def residual(on: Any) -> Blocks:
+        blocks: Blocks = on.from_residual(on.frame.T @ side(on, fibre_of(on)) - on.applied)
+        return blocks
+
+    if system.image is None:
+        return reduced_equations(system, form, citation, residual)
     image = system.image
-    q, v, u = (algebra.vector(letters) for letters in (system.coordinates, system.velocities, image.speeds))
-    time = algebra.vector([t])
-    velocities = algebra.vector([image.velocities[c] for c in system.coordinates])
-    frame = algebra.jacobian(velocities, u)
-    drift = algebra.along(velocities, q, velocities) + algebra.jacobian(velocities, time)
-    full = lagrange.derive_with(system.replacing(constraints=system.bilateral), algebra)
 
-    def here(block: Any) -> Any:
-        return algebra.substitute(block, v, velocities)
+    def derivation(algebra: Any) -> Blocks:
+        velocities = algebra.vector([image.velocities[q] for q in system.coordinates])
+        return residual(OnSpeeds(system, algebra, image.speeds, velocities))
 
-    mass, force, rows, right = here(full.metric), here(full.force), here(full.rows), here(full.right)
-    z = algebra.vector([Parameter(f"{speed.name}_dot") for speed in image.speeds])
-    mu = full.multipliers
-    acceleration = frame @ z + drift
-    sideways = {name: here(force_of) for name, force_of in full.reactions.items()}
-    held = mass @ acceleration - force
-    for other in sideways.values():
-        held = held - other
-    n, k = len(system.coordinates), len(image.speeds)
-    identity = algebra.jacobian(u, u)
-    return Blocks(
-        metric=frame.T @ mass @ frame,
-        force=frame.T @ (force - mass @ drift),
-        rows=rows @ frame,
-        right=right - rows @ drift,
-        unknowns=z,
-        multipliers=mu,
-        rates=algebra.stack([velocities, z]),
-        velocities=velocities,
-        accelerations=acceleration,
-        momenta=here(full.momenta),
-        energy=here(full.energy),
-        reactions={image.name: held} | sideways,
-        position=Projection(
-            here(full.position.residual),
-            here(full.position.rows) @ frame,
-            algebra.stack([frame, algebra.zeros(k, k)]),
-        ),
-        velocity=Projection(here(full.velocity.residual), rows @ frame, algebra.stack([algebra.zeros(n, k), identity])),
-        residuals=(here(full.residuals[0]), here(full.residuals[1])),
-        outputs={name: here(value) for name, value in full.outputs.items()},
-    )
+    return speed_equations(system, form, citation, image.speeds, derivation, has_gauge=True)
+
+
+def lagrangian_side(on: Reduction | OnSpeeds, fibre: Fibre) -> Any:
+    """The bracket of (22), (n x 1)."""
+    algebra = on.algebra
+    momenta = fibre.here(algebra.gradient(fibre.lagrangian, fibre.letters))
+    slope = fibre.here(algebra.gradient(fibre.lagrangian, on.q))
+    return fibre.sigma.T @ on.rate(momenta) - slope - fibre.turning(momenta)

@@ -11,9 +11,9 @@ the same equations for the accelerations of the independent velocities.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import casadi as ca
@@ -22,17 +22,20 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra, numeric_rank
 from ..errors import FormError
-from ..model.symbols import t
+from ..model.constraints import MomentumConstraint
+from ..model.symbols import Parameter, t
 from ..model.system import System
 from . import lagrange
 from .blocks import Blocks, Projection
 from .equations import Equations
 from .rows import velocity_level
 
-__all__ = ["Reduction", "Split", "choose_split", "reduced_equations"]
+__all__ = ["Letters", "Reduction", "Split", "choose_split", "reduced_equations", "velocity_letters"]
 
 #: The least quality of a split, the determinant of the solved columns with rows of length one, at generic states.
 LEAST_QUALITY = 1e-3
+#: A split whose columns do not depend on the state is the first choice where its quality is above this.
+STEADY_QUALITY = 0.05
 #: A split that is good at generic states stays the choice at a state where its quality is above this.
 GOOD_QUALITY = 0.5
 
@@ -41,13 +44,15 @@ GOOD_QUALITY = 0.5
 class Split:
     """Places of the independent and of the dependent velocities among the coordinates, and of the rows solved for them.
 
-    `quality` is the least |determinant| of the solved columns over generic states, with the rows scaled to length one.
+    `quality` is the least |determinant| of the solved columns over generic states, with the rows scaled to length one, more
+    where the split is preferred; `is_steady` says that these columns do not depend on the state, so that it never degenerates.
     """
 
     independent: tuple[int, ...]
     dependent: tuple[int, ...]
     rows: tuple[int, ...]
     quality: float
+    is_steady: bool = False
 
 
 def choose_split(
@@ -94,41 +99,94 @@ def _splits(system: System, near: Mapping[str, float] | None, general: Split | N
     """Every split that the constraints allow, best quality first; the `general` one before all where it is good."""
     n = len(system.coordinates)
     if not system.bilateral:
-        yield Split(tuple(range(n)), (), (), 1.0)
+        yield Split(tuple(range(n)), (), (), 1.0, is_steady=True)
         return
-    algebra = GraphAlgebra()
-    _, momenta = lagrange.lagrangian_and_momenta(system, algebra)
-    residual = velocity_level(system, algebra, momenta).residual
+    algebra, rows, function, landing = _velocity_rows(system)
     v = algebra.vector(system.velocities)
-    rows = algebra.jacobian(residual, v)
-    samples = _sampled(algebra, rows, near)
+    samples = _sampled(algebra, function, near)
     if not samples:
         raise FormError("The constraints are not defined at generic states", remedy='use the form "lagrange"')
-    rank = max(numeric_rank(sample) for sample in samples)
+    rank = max(numeric_rank(sample) for sample in samples[:4])
+    if near is None and len(system.bilateral) > 1:
+        # Some constraints follow from the others only where these hold.
+        landed = _sampled(algebra, function, None, partial(_landed, landing, 2 * n))
+        if landed and (lower := max(numeric_rank(sample) for sample in landed[:4])) < rank:
+            samples, rank = landed, lower
+    if general is not None:
+        if rank < len(general.rows):
+            return
+        rank = len(general.rows)
     chosen = _independent_rows(samples[0], rank)
     candidates = itertools.islice(itertools.combinations(reversed(range(n)), rank), 5000)
-    rated = [
-        (min(abs(float(np.linalg.det(sample[np.ix_(chosen, places)]))) for sample in samples), tuple(sorted(places)))
-        for places in candidates
-    ]
+    solved = np.array(samples)[:, chosen]
+    rated = [(float(np.abs(np.linalg.det(solved[:, :, places])).min()), tuple(sorted(places))) for places in candidates]
+    steady = steady_columns(system)
+    # Columns that do not depend on the state cannot degenerate along a motion.
+    rated = [(2.0 + q if q > STEADY_QUALITY and steady.issuperset(places) else q, places) for q, places in rated]
     if general is not None:
         rated = [(1.0 + q if places == general.dependent and q > GOOD_QUALITY else q, places) for q, places in rated]
     for quality, places in sorted(rated, key=lambda pair: -round(pair[0], 9)):
         if quality < LEAST_QUALITY:
             return
         if not algebra.depends(algebra.part(rows, chosen, places), algebra.part(v, places, [0])):
-            yield Split(tuple(k for k in range(n) if k not in places), places, tuple(chosen), quality)
+            independent = tuple(k for k in range(n) if k not in places)
+            yield Split(independent, places, tuple(chosen), quality, steady.issuperset(places))
 
 
-def _sampled(algebra: GraphAlgebra, rows: Any, near: Mapping[str, float] | None) -> list[Any]:
-    """The rows at several generic states or at the given one, each row scaled to length one."""
-    function = ca.Function("rows", list(algebra.letters.values()), [rows])
+def steady_columns(system: System) -> set[int]:
+    """The places of the velocities whose coefficients in all constraints do not depend on the state."""
+    algebra, rows, _, _ = _velocity_rows(system)
+    moving = algebra.vector([*system.coordinates, *system.velocities, t])
+    everyone = range(rows.shape[0])
+    return {k for k in range(rows.shape[1]) if not algebra.depends(algebra.part(rows, everyone, [k]), moving)}
+
+
+def _velocity_rows(system: System) -> tuple[GraphAlgebra, Any, Any, Any]:
+    """The rows f_v of the constraints in a graph, and as a function of its letters; and what holds, with its slopes; made once.
+
+    The first letters of the graph are the coordinates and the velocities.
+    """
+    if "_velocity_rows" in system.__dict__:
+        return system.__dict__["_velocity_rows"]  # type: ignore[no-any-return]
+    algebra = GraphAlgebra()
+    state = algebra.vector([*system.coordinates, *system.velocities])
+    by_momenta = any(isinstance(c, MomentumConstraint) for c in system.bilateral)
+    momenta = lagrange.lagrangian_and_momenta(system, algebra)[1] if by_momenta else None
+    level = velocity_level(system, algebra, momenta)
+    rows = algebra.jacobian(level.residual, algebra.vector(system.velocities))
+    holding = algebra.stack([level.holonomic, level.residual])
+    letters = list(algebra.letters.values())
+    landing = ca.Function("landing", letters, [ca.densify(holding), ca.densify(algebra.jacobian(holding, state))])
+    made = (algebra, rows, ca.Function("rows", letters, [rows]), landing)
+    object.__setattr__(system, "_velocity_rows", made)
+    return made
+
+
+def _landed(landing: Any, size: int, point: Any) -> Any | None:
+    """A point moved to where the constraints hold, in its first entries; None where Newton's method does not get there."""
+    for _ in range(20):
+        value, slope = (np.asarray(block, dtype=float) for block in landing(*point))
+        worst = np.max(np.abs(value))
+        if worst < 1e-13 or not np.isfinite(worst) or not np.all(np.isfinite(slope)):
+            return point if worst < 1e-13 else None
+        normal = slope @ slope.T
+        normal += 1e-13 * np.trace(normal) * np.eye(len(normal))
+        point[:size] -= slope.T @ np.linalg.solve(normal, value.ravel())
+    return None
+
+
+def _sampled(
+    algebra: GraphAlgebra, function: Any, near: Mapping[str, float] | None, moved: Callable[[Any], Any | None] | None = None
+) -> list[Any]:
+    """The rows at several generic states, moved where that is asked for, or at the given one; each row of length one."""
     random = np.random.default_rng(3)
     samples = []
     for _ in range(24 if near is None else 1):
         point = random.uniform(0.2, 1.4, len(algebra.letters))
         if near is not None:
             point = np.array([near.get(symbol.name, 0.0) for symbol in algebra.letters])
+        if moved is not None and (point := moved(point)) is None:
+            continue
         value = np.asarray(function(*point), dtype=float)
         lengths = np.linalg.norm(value, axis=1, keepdims=True)
         if np.all(np.isfinite(value)) and np.all(lengths > 0):
@@ -193,12 +251,7 @@ class Reduction:
 
     def rate(self, block: Any) -> Any:
         """The time derivative of a column of (q, v_I, t) along the motion, affine in z."""
-        algebra = self.algebra
-        return (
-            algebra.along(block, self.q, self.velocities)
-            + algebra.along(block, self.independent, self.z)
-            + algebra.jacobian(block, self.time)
-        )
+        return self.rate_of(block, self.independent, self.z, self.velocities)
 
     @cached_property
     def full(self) -> Blocks:
@@ -208,8 +261,12 @@ class Reduction:
     @cached_property
     def applied(self) -> Any:
         """The applied force on the independent velocities, frame^T Q, without the potential."""
-        force = lagrange.applied_force(self.system, self.algebra, self.momenta_at_velocity)
-        return self.frame.T @ self.here(force)
+        return self.frame.T @ self.here(self.applied_force)
+
+    @cached_property
+    def applied_force(self) -> Any:
+        """Q(q, v, t) without the potential, (n x 1)."""
+        return lagrange.applied_force(self.system, self.algebra, self.momenta_at_velocity)
 
     def from_residual(self, residual: Any) -> Blocks:
         """Blocks of equations residual(q, v_I, z, t) = 0 that are affine in z."""
@@ -217,6 +274,43 @@ class Reduction:
         metric = algebra.jacobian(residual, self.z)
         force = -algebra.substitute(residual, self.z, algebra.zeros(len(self.split.independent)))
         return self.blocks(metric, force)
+
+    def in_letters(self, residual: Any, letters: Any, rates: Any, independent: Any, definition: Any) -> Blocks:
+        """Blocks of equations residual(q, w, w_dot, t) = 0 in letters w that take the place of the independent velocities.
+
+        Parameters
+        ----------
+        residual : column (k x 1)
+            Affine in the rates; power-conjugate to w_dot where w are velocities, to v_I where w are momenta.
+        letters, rates : columns (k x 1)
+            w and w_dot.
+        independent : column (k x 1)
+            v_I(q, w, t).
+        definition : column (k x 1)
+            w(q, v, t).
+        """
+        algebra = self.algebra
+        old = algebra.stack([self.independent, self.z])
+        velocities = algebra.substitute(self.velocities, self.independent, independent)
+        moved = self.rate_of(independent, letters, rates, velocities)
+        empty = algebra.zeros(len(self.split.independent))
+        blocks = self.blocks(algebra.zeros(len(self.split.independent), len(self.split.independent)), empty)
+        blocks = blocks.substituted(algebra, old, algebra.stack([independent, moved]))
+        return replace(
+            blocks,
+            metric=algebra.jacobian(residual, rates),
+            force=-algebra.substitute(residual, rates, empty),
+            unknowns=rates,
+            rates=algebra.stack([velocities, rates]),
+            own_letters=definition,
+        )
+
+    def rate_of(self, block: Any, letters: Any, rates: Any, velocities: Any) -> Any:
+        """The time derivative of a column of (q, w, t) along the motion, in letters w with rates w_dot."""
+        algebra = self.algebra
+        return (
+            algebra.along(block, self.q, velocities) + algebra.along(block, letters, rates) + algebra.jacobian(block, self.time)
+        )
 
     def blocks(self, metric: Any, force: Any) -> Blocks:
         """The record of a form with unknowns z and no rows."""
@@ -227,10 +321,9 @@ class Reduction:
         reaction = here(full.metric) @ acceleration - here(full.force)
         rows = here(full.rows)
         multipliers = self._multipliers(rows, reaction)
+        prescribed = lagrange.prescribed_forces(system, algebra, self.momenta_at_velocity)
         reactions = {
-            c.name: rows[place, :].T * multipliers[place]
-            + algebra.vector([c.work.get(q, lagrange.ZERO) for q in system.coordinates])
-            for place, c in enumerate(system.bilateral)
+            c.name: rows[place, :].T * multipliers[place] + here(prescribed[c.name]) for place, c in enumerate(system.bilateral)
         }
         return Blocks(
             metric=metric,
@@ -281,6 +374,26 @@ class Reduction:
         return algebra.part(algebra.stack([found, algebra.zeros(1)]), places, [0])
 
 
+@dataclass(frozen=True)
+class Letters:
+    """What a form on independent velocities keeps in its state beside the coordinates: letters and their rates, (k,) each."""
+
+    state: tuple[sympy.Symbol, ...]
+    rates: tuple[sympy.Symbol, ...]
+
+    @classmethod
+    def named(cls, names: Iterable[str]) -> Letters:
+        """Letters of a form's own."""
+        kept = tuple(names)
+        return cls(tuple(Parameter(name) for name in kept), tuple(Parameter(f"{name}_dot") for name in kept))
+
+
+def velocity_letters(system: System, split: Split) -> Letters:
+    """The independent velocities themselves."""
+    chosen = [system.coordinates[k] for k in split.independent]
+    return Letters(tuple(q.dot for q in chosen), tuple(q.ddot for q in chosen))
+
+
 def reduced_equations(
     system: System,
     form: str,
@@ -289,32 +402,38 @@ def reduced_equations(
     *,
     near: Mapping[str, float] | None = None,
     allowed: Callable[[Split], bool] | None = None,
+    letters: Callable[[System, Split], Letters] = velocity_letters,
+    variant: Hashable = None,
 ) -> Equations:
-    """The record of a form whose unknowns are the accelerations of the independent velocities.
+    """The record of a form on independent velocities: its unknowns are their accelerations, or the rates of other letters.
 
     The choice of these is the best at generic states, or near a state; `Equations.rechoose` makes it again elsewhere.
+    `variant` tells records of one form apart that were asked for with different options.
     """
     split = choose_split(system, near, allowed)
     kept: dict[Any, Equations] = system.__dict__.setdefault("_reduced", {})
-    if (form, split.independent) in kept:
-        return kept[form, split.independent]
+    key = (form, variant, split.independent)
+    if key in kept:
+        return kept[key]
 
     def rechoose(where: Any) -> Equations:
+        again = partial(reduced_equations, system, form, citation, derivation, letters=letters, variant=variant)
         if isinstance(where, Mapping):
-            return reduced_equations(system, form, citation, derivation, near=where, allowed=allowed)
+            return again(near=where, allowed=allowed)
         places = tuple(k for k, q in enumerate(system.coordinates) if q.dot.name in where)
-        return reduced_equations(system, form, citation, derivation, allowed=lambda s: s.independent == places)
+        return again(allowed=lambda s: s.independent == places)
 
-    chosen = [system.coordinates[k] for k in split.independent]
-    kept[form, split.independent] = Equations(
+    chosen = letters(system, split)
+    kept[key] = Equations(
         system=system,
         form=form,
         citation=citation,
-        state=(*system.coordinates, *(q.dot for q in chosen)),
-        unknowns=tuple(q.ddot for q in chosen),
+        state=(*system.coordinates, *chosen.state),
+        unknowns=chosen.rates,
         row_names=(),
         derivation=lambda algebra: derivation(Reduction(system, algebra, split)),
         start_form="lagrange",
         rechoose=rechoose,
+        chart=tuple(system.velocities[k].name for k in split.independent),
     )
-    return kept[form, split.independent]
+    return kept[key]

@@ -119,11 +119,17 @@ def assemble(
 
 def reactions(system: System, algebra: Any, rows: Any, multipliers: Any, momenta: Any) -> dict[str, Any]:
     """The generalised force of each constraint: A_i^T mu_i, and the prescribed force of a nonideal one."""
-    p, found = algebra.vector(system.momenta), {}
-    for place, constraint in enumerate(system.bilateral):
-        prescribed = algebra.vector([constraint.work.get(q, ZERO) for q in system.coordinates])
-        found[constraint.name] = rows[place, :].T * multipliers[place] + algebra.substitute(prescribed, p, momenta)
-    return found
+    prescribed = prescribed_forces(system, algebra, momenta)
+    return {c.name: rows[place, :].T * multipliers[place] + prescribed[c.name] for place, c in enumerate(system.bilateral)}
+
+
+def prescribed_forces(system: System, algebra: Any, momenta: Any) -> dict[str, Any]:
+    """The force C of each constraint whose virtual work it does, as a function of q, v and t; zero for an ideal one."""
+    p = algebra.vector(system.momenta)
+    return {
+        c.name: algebra.substitute(algebra.vector([c.work.get(q, ZERO) for q in system.coordinates]), p, momenta)
+        for c in system.bilateral
+    }
 
 
 def output_expressions(system: System, algebra: Any, momenta: Any) -> dict[str, Any]:

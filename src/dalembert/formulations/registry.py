@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 from types import ModuleType
+from typing import Any
 
+from ..algebra.graph import GraphAlgebra
 from ..errors import FormError, ModelError, nearest
 from ..model.system import System
 from . import (
+    canonical_quasi,
+    canonical_voronets,
     chaplygin,
     constrained_lagrangian,
+    elimination,
     gibbs_appell,
     hamel,
+    hamel_orthonormal,
     hamilton,
+    implicit_hamiltonian,
     implicit_lagrangian,
     kane,
     lagrange,
     maggi,
+    poincare_chetaev,
+    pontryagin,
     vakonomic,
     voronets,
 )
 from .equations import Equations
+from .independent import Reduction, choose_split, steady_columns
 
-__all__ = ["applicability", "default_form", "derive", "forms"]
+__all__ = ["applicability", "default_form", "derive", "fastest_form", "forms"]
 
 _FORMS: dict[str, ModuleType] = {
     "lagrange": lagrange,
@@ -31,10 +43,17 @@ _FORMS: dict[str, ModuleType] = {
     "chaplygin": chaplygin,
     "constrained-lagrangian": constrained_lagrangian,
     "hamel": hamel,
+    "hamel-orthonormal": hamel_orthonormal,
     "gibbs-appell": gibbs_appell,
     "kane": kane,
+    "poincare-chetaev": poincare_chetaev,
+    "elimination": elimination,
+    "canonical-voronets": canonical_voronets,
+    "canonical-quasi": canonical_quasi,
     "implicit-lagrangian": implicit_lagrangian,
+    "implicit-hamiltonian": implicit_hamiltonian,
     "vakonomic": vakonomic,
+    "pontryagin": pontryagin,
 }
 
 #: Other names of the same record.
@@ -46,8 +65,8 @@ def forms() -> tuple[str, ...]:
     return (*_FORMS, *_ALIASES)
 
 
-def derive(system: System, form: str | None = None) -> Equations:
-    """The equations of motion of `system` in one form.
+def derive(system: System, form: str | None = None, **options: Any) -> Equations:
+    """The equations of motion of `system` in one form; some forms take options, see their modules.
 
     Examples
     --------
@@ -62,10 +81,27 @@ def derive(system: System, form: str | None = None) -> Equations:
     if not isinstance(system, System):
         raise ModelError("derive needs a System", seen=type(system).__name__, remedy="pass da.System(...)")
     name = form or default_form(system)
+    if options:
+        return _with_options(system, name, options)
     kept: dict[str, Equations] = system.__dict__.setdefault("_derived", {})
     if name not in kept:
         kept[name] = form_module(name).derive(system)
     return kept[name]
+
+
+def _with_options(system: System, form: str, options: dict[str, Any]) -> Equations:
+    """A form with options of its own."""
+    derivation = form_module(form).derive
+    known = [name for name in inspect.signature(derivation).parameters if name != "system"]
+    strange = [name for name in options if name not in known]
+    if strange:
+        raise FormError(
+            f'The form "{form}" has no option `{strange[0]}`',
+            seen=", ".join(known) or "none",
+            remedy="leave it out" if not known else "use one of these",
+        )
+    found: Equations = derivation(system, **options)
+    return found
 
 
 def form_module(form: str) -> ModuleType:
@@ -82,10 +118,36 @@ def form_module(form: str) -> ModuleType:
 
 
 def default_form(system: System) -> str:
-    """The form that `simulate` takes when none is named."""
+    """The form that a system was stated for: the one that `derive` takes when none is named."""
     if system.image is not None:
         return "implicit-lagrangian"
     return "hamilton" if system.is_hamiltonian else "lagrange"
+
+
+#: No search for independent velocities is made for a run where there would be more choices than this.
+MOST_CHOICES = 300
+
+
+def fastest_form(system: System) -> str:
+    """The form that `simulate` takes when none is named.
+
+    Maggi's equations have fewer unknowns, no multipliers and no velocities to project: they are the choice where the
+    constraints are affine and independent, with a choice of independent velocities that cannot degenerate. Elsewhere a motion
+    would have to change that choice on its way, and the form that the system was stated in is faster (benchmarks/forms.py).
+    """
+    stated = default_form(system)
+    count, n = len(system.bilateral), len(system.coordinates)
+    if stated != "lagrange" or not count or system.unilateral or count > n or math.comb(n, count) > MOST_CHOICES:
+        return stated
+    try:
+        if len(steady_columns(system)) < count:
+            return stated
+        split = choose_split(system)
+    except FormError:
+        return stated
+    reduction = Reduction(system, GraphAlgebra(), split)
+    nonlinear = reduction.algebra.without(reduction.frame, reduction.independent) is None
+    return stated if len(split.rows) < count or not split.is_steady or nonlinear else "maggi"
 
 
 def applicability(system: System) -> dict[str, FormError | None]:

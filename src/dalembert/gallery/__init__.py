@@ -28,6 +28,7 @@ _NAMES = (
     "linked-particles",
     "linked-particles-zero-distance",
     "bar-pendulum",
+    "lc-circuit",
     "appell",
     "appell-vakonomic",
     "nonholonomic-particle-vakonomic",

@@ -128,7 +128,7 @@ class Driver:
         n = len(equations.system.coordinates)
         if equations.rechoose is not None:
             self._choose_chart(t, found.state[: 2 * n])
-            return Start(self._chart_state(found.state[: 2 * n]), found.report)
+            return Start(self._chart_state(t, found.state[: 2 * n]), found.report)
         return Start(state_with_velocities(self.kernel, t, found.state[:n], found.state[n : 2 * n], p), found.report)
 
     # -- choices of independent velocities -----------------------------------------------------------------------
@@ -144,11 +144,11 @@ class Driver:
             better = current.rechoose(values)
         except FormError:
             better = current
-        changed = better.state != current.state
+        changed = better is not current
         if changed:
             self.modes[self.mode] = better
         self.kernel = self.kernel_for(self.mode)
-        self.threshold = self._next_threshold(t, self._chart_state(full), changed)
+        self.threshold = self._next_threshold(t, self._chart_state(t, full), changed)
         return changed
 
     def _next_threshold(self, t: float, y: Any, changed: bool) -> float | None:
@@ -157,10 +157,14 @@ class Driver:
         ceiling = quality / 2 if changed or self.threshold is None else min(quality, self.threshold) / 2
         return next((value for value in THRESHOLDS if value < ceiling), None)
 
-    def _chart_state(self, full: Any) -> Any:
+    def _chart_state(self, t: float, full: Any) -> Any:
         """The state of the current mode at (q, q_dot)."""
-        names = [symbol.name for symbol in self.letters]
-        return np.array([full[names.index(symbol.name)] for symbol in self.equations_for(self.mode).state])
+        table = dict(zip(self.letters, full, strict=True))
+        equations = self.equations_for(self.mode)
+        if all(symbol in table for symbol in equations.state):
+            return np.array([table[symbol] for symbol in equations.state])
+        n = len(equations.system.coordinates)
+        return state_with_velocities(self.kernel, t, full[:n], full[n:], self.task.parameters)
 
     def _number(self, expression: Any, t: float, y: Any) -> Any:
         function = ca.Function("number", self.kernel._inputs(), [expression])
@@ -180,9 +184,8 @@ class Driver:
             )
         self._close_segment()
         if changed:
-            chosen = ", ".join(s.name for s in self.kernel.equations.state[len(self.kernel.equations.system.coordinates) :])
-            self.switches.append((t, f"independent velocities {chosen}"))
-        self._begin(t, self._chart_state(full), abs(step))
+            self.switches.append((t, f"independent velocities {', '.join(self.kernel.equations.chart)}"))
+        self._begin(t, self._chart_state(t, full), abs(step))
         return None
 
     # -- the loop ------------------------------------------------------------------------------------------------

@@ -56,6 +56,17 @@ def shown_states(book: Any, times: Any, states: Any) -> Any:
     return np.hstack([states[:, :n], book.kernel.velocities(times, states, book.parameters)])
 
 
+def own_states(book: Any, times: Any, states: Any) -> Any:
+    """The way back: states (nt, n_shown) that a motion shows in the letters of the form, (nt, n)."""
+    from .start import states_with_velocities
+
+    equations = book.kernel.equations
+    if equations.rechoose is None:
+        return states
+    n = len(equations.system.coordinates)
+    return states_with_velocities(book.kernel, times, states[:, :n], states[:, n:], book.parameters)
+
+
 @dataclass(frozen=True)
 class Reaction:
     """The reaction of one constraint.
@@ -170,6 +181,7 @@ class Motion:
         system, observed = self.system, self._observed
         table: dict[str, Any] = {"t": self.t}
         table |= {symbol.name: self.y[k] for k, symbol in enumerate(self.state)}
+        table |= self._own_letters
         for key, letters in (("velocities", system.velocities), ("momenta", system.momenta)):
             for k, letter in enumerate(letters):
                 table.setdefault(letter.name, observed[key][k])
@@ -244,15 +256,12 @@ class Motion:
     def _observed(self) -> dict[str, Any]:
         """Everything observed, (k, nt) by key; what a mode does not have is zero there."""
         parts: dict[str, Any] = {}
-        count, names = len(self.t), [symbol.name for symbol in self.state]
+        count = len(self.t)
         for number, segment in enumerate(self.segments):
             where = np.flatnonzero(self.owner == number)
             kernel = segment.book.kernel
             inputs = np.zeros((len(where), len(kernel.free_inputs)))
-            rows = [names.index(symbol.name) for symbol in kernel.equations.state]
-            values, _ = segment.book.observe(
-                np.ascontiguousarray(self.t[where]), np.ascontiguousarray(self.y[rows][:, where].T), inputs
-            )
+            values, _ = segment.book.observe(np.ascontiguousarray(self.t[where]), self._states[number], inputs)
             table = {key: values[:, place].T for key, place in kernel.observed.items() if key != "multipliers"}
             multipliers = values[:, kernel.observed["multipliers"]].T
             table |= {f"multiplier {n}": multipliers[k : k + 1] for k, n in enumerate(kernel.multiplier_names)}
@@ -263,6 +272,29 @@ class Motion:
             for key, block in table.items():
                 parts.setdefault(key, np.zeros((block.shape[0], count)))[:, where] = block
         return parts
+
+    @cached_property
+    def _states(self) -> list[Any]:
+        """For each segment its part of the motion in the letters of the form, (points, n)."""
+        found = []
+        for number, segment in enumerate(self.segments):
+            where = np.flatnonzero(self.owner == number)
+            found.append(np.ascontiguousarray(own_states(segment.book, self.t[where], self.y[:, where].T)))
+        return found
+
+    @cached_property
+    def _own_letters(self) -> dict[str, Any]:
+        """Letters of the form that are no part of the shown state, such as quasi-velocities; nan where a segment has others."""
+        found: dict[str, Any] = {}
+        if self.equations.rechoose is None:
+            return found
+        shown = {symbol.name for symbol in self.state}
+        for number, (segment, states) in enumerate(zip(self.segments, self._states, strict=True)):
+            where = np.flatnonzero(self.owner == number)
+            for k, symbol in enumerate(segment.book.kernel.equations.state):
+                if symbol.name not in shown:
+                    found.setdefault(symbol.name, np.full(len(self.t), np.nan))[where] = states[:, k]
+        return found
 
     # -- elsewhere -----------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "save", "scenario_of", "to_dataframe", "to_xarray"]
 
 #: The group for ourselves, and the version of what it holds.
-GROUP, FORMAT = "dalembert", 1
+GROUP, FORMAT = "dalembert", 2
 #: HDF5 keeps no attribute beyond 64 kB.
 LONGEST_ATTRIBUTE = 30_000
 
@@ -242,6 +242,7 @@ def _private(motion: Motion) -> Any:
         "message": motion.message,
         "modes": [list(segment.mode) for segment in motion.segments],
         "letters": [[symbol.name for symbol in segment.book.kernel.equations.state] for segment in motion.segments],
+        "charts": [list(segment.book.kernel.equations.chart) for segment in motion.segments],
         "steps": [len(segment.step_t) for segment in motion.segments],
         "impacts": [[float(time), name] for time, name in motion.impacts],
         "switches": [[float(time), sentence] for time, sentence in motion.switches],
@@ -257,12 +258,18 @@ def _private(motion: Motion) -> Any:
         {
             "record": ((), np.array(json.dumps(record), dtype=object)),
             "step_t": ("step", np.concatenate([s.step_t for s in motion.segments])),
-            "step_y": (("step", "letter"), np.concatenate([s.full_y for s in motion.segments])),
+            "step_y": (("step", "letter_of_form"), _padded([s.step_y for s in motion.segments])),
             "owner": ("point", np.asarray(motion.owner, dtype=np.int64)),
             "passage_t": ("passage", np.concatenate([np.zeros(0), *motion.t_events])),
             "passage_y": (("passage", "letter"), np.concatenate([np.zeros((0, size)), *motion.y_events])),
         }
     )
+
+
+def _padded(blocks: list[Any]) -> Any:
+    """States of all segments below each other, (steps, most letters), with nan where a form has fewer letters."""
+    width = max(block.shape[1] for block in blocks)
+    return np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1])), constant_values=np.nan) for b in blocks])
 
 
 def load(path: Any) -> Motion:

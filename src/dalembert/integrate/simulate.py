@@ -13,7 +13,7 @@ import numpy as np
 from ..compiled.kernel import parameter_values
 from ..errors import FormError, ModelError, StartError, nearest
 from ..formulations.equations import Equations
-from ..formulations.registry import derive
+from ..formulations.registry import default_form, derive, fastest_form
 from ..model.scenario import Scenario
 from ..model.system import System
 from .driver import Driver
@@ -82,7 +82,7 @@ def simulate(
         t1 may lie before t0.
     parameters : mapping of symbol or name to value
     form : str
-        The form of the equations; by default the one that fits how the system was stated.
+        The form of the equations; by default the fastest that applies, see `dalembert.formulations.registry.fastest_form`.
     method : str
         "dop853".
     rtol, atol : float
@@ -119,7 +119,9 @@ def simulate(
     scenario = model if isinstance(model, Scenario) else None
     stated = dict(scenario.simulate) if scenario else {}
     system = scenario.system if scenario else model
-    equations = _equations(system, form or stated.get("form"), inputs)
+    # A vector of tolerances speaks of the letters of the form that the system was stated in.
+    free_choice = np.ndim(stated.get("atol") if atol is None else atol) == 0
+    equations = _equations(system, form or stated.get("form"), inputs, free_choice)
     _check_contacts(equations)
     chosen_span = _read_span(span if span is not None else stated.get("span"))
     values = dict(scenario.parameters) if scenario else {}
@@ -161,7 +163,7 @@ def simulate(
     return motion
 
 
-def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None) -> Equations:
+def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, free_choice: bool) -> Equations:
     if not isinstance(model, (System, Equations)):
         raise ModelError(
             "simulate needs a System, an Equations record or a Scenario",
@@ -176,7 +178,9 @@ def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None) -
         return model
     if symbolic:
         system = system.driven(symbolic)
-    return derive(system, form or (model.form if isinstance(model, Equations) else None))
+    if isinstance(model, Equations):
+        return derive(system, form or model.form)
+    return derive(system, form or (fastest_form(system) if free_choice else default_form(system)))
 
 
 def _check_contacts(equations: Equations) -> None:

@@ -251,25 +251,42 @@ class _Starter:
 
 def state_with_velocities(kernel: Any, time: float, q: Any, velocities: Any, p: Any) -> Any:
     """The state of a form at given coordinates and velocities that obey the constraints, (n_state,)."""
-    state = kernel.equations.state
-    n_q = len(kernel.equations.system.coordinates)
-    y = np.zeros(len(state))
-    y[:n_q] = q
+    states: Any = states_with_velocities(kernel, np.array([time]), np.array([q]), np.array([velocities]), p)[0]
+    return states
+
+
+def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities: Any, p: Any) -> Any:
+    """The states of a form at given times, coordinates (nt, n) and velocities (nt, n), (nt, n_state)."""
+    system, state = kernel.equations.system, kernel.equations.state
+    n_q = len(system.coordinates)
     level = list(range(n_q, len(state)))
-    known = dict(zip(kernel.equations.system.velocities, velocities, strict=True))
+    places = {symbol: k for k, symbol in enumerate(system.velocities)}
+    states = np.zeros((len(times), len(state)))
+    states[:, :n_q] = coordinates
     for k in level:
-        y[k] = known.get(state[k], 0.0)
-    conditions = kernel.lower(kernel.equations.system.velocities) - ca.DM(velocities)
-    letters = kernel.algebra.vector([state[k] for k in level])
-    function = ca.Function("match", kernel._inputs(), [conditions, ca.jacobian(conditions, letters)])
+        if state[k] in places:
+            states[:, k] = velocities[:, places[state[k]]]
+    if all(state[k] in places for k in level):
+        return states
     u = np.zeros(len(kernel.free_inputs))
-    for _ in range(50):
-        value, rows = (np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0)))
-        if np.max(np.abs(value)) <= 1e-14 * (1 + np.max(np.abs(velocities))):
-            break
-        # Normal equations through the Gauss problem: the velocities are in the range of the rows.
-        step = solve(rows.T @ rows, -rows.T @ value.ravel(), gauge=True).z
-        y[level] += step
-        if np.max(np.abs(step)) <= 1e-15 * (1 + np.max(np.abs(y))):
-            break
-    return y
+    if kernel.graph.own_letters is not None:
+        letters = kernel.algebra.vector(system.velocities)
+        function = ca.Function("letters", [*kernel._inputs(), letters], [kernel.graph.own_letters])
+        for y, time, target in zip(states, times, velocities, strict=True):
+            y[level] = np.asarray(function(time, y, p, u, np.zeros(0), target), dtype=float).ravel()
+        return states
+    wanted = ca.SX.sym("wanted", n_q)
+    conditions = kernel.lower(system.velocities) - wanted
+    letters = kernel.algebra.vector([state[k] for k in level])
+    function = ca.Function("match", [*kernel._inputs(), wanted], [conditions, ca.jacobian(conditions, letters)])
+    for y, time, target in zip(states, times, velocities, strict=True):
+        for _ in range(50):
+            value, rows = (np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0), target))
+            if np.max(np.abs(value)) <= 1e-14 * (1 + np.max(np.abs(target))):
+                break
+            # Normal equations through the Gauss problem: the velocities are in the range of the rows.
+            step = solve(rows.T @ rows, -rows.T @ value.ravel(), gauge=True).z
+            y[level] += step
+            if np.max(np.abs(step)) <= 1e-15 * (1 + np.max(np.abs(y))):
+                break
+    return states

@@ -25,7 +25,7 @@ from .stored_drawing import drawing_from
 __all__ = ["stored_motion"]
 
 #: The version of the record that we read.
-FORMAT = 1
+FORMAT = 2
 
 
 def stored_motion(public: Any, private: Any) -> Motion:
@@ -118,16 +118,16 @@ def _observed(public: Any, record: Any, system: System) -> dict[str, Any]:
 
 def _segments(equations: Equations, record: Any, private: Any) -> tuple[Segment, ...]:
     times, states = _array(private["step_t"]), _array(private["step_y"])
-    if states.shape != (len(times), len(record["state"])) or sum(record["steps"]) != len(times):
+    width = max(len(letters) for letters in record["letters"])
+    if states.shape != (len(times), width) or sum(record["steps"]) != len(times):
         raise FileError("The file holds steps that do not fit together")
     modes: dict[Any, Equations] = {}
     segments, first = [], 0
-    for names, letters, count in zip(record["modes"], record["letters"], record["steps"], strict=True):
+    parts = zip(record["modes"], record["letters"], record["charts"], record["steps"], strict=True)
+    for names, letters, chart, count in parts:
         here = slice(first, first + count)
-        begin = dict(zip(record["state"], states[first], strict=True)) | {"t": times[first]} | record["parameters"]
-        book = _LaterBook(equations, tuple(names), tuple(letters), begin, modes, record)
-        rows = [record["state"].index(letter) for letter in letters]
-        segments.append(Segment(book, tuple(names), times[here], np.ascontiguousarray(states[here][:, rows])))
+        book = _LaterBook(equations, tuple(names), tuple(letters), tuple(chart), modes, record)
+        segments.append(Segment(book, tuple(names), times[here], np.ascontiguousarray(states[here][:, : len(letters)])))
         first += count
     return tuple(segments)
 
@@ -143,11 +143,11 @@ class _LaterBook:
         whole: Equations,
         mode: tuple[str, ...],
         letters: tuple[str, ...],
-        begin: dict[str, float],
+        chart: tuple[str, ...],
         modes: dict[Any, Equations],
         record: Any,
     ) -> None:
-        self._whole, self._mode, self._letters, self._begin = whole, mode, letters, begin
+        self._whole, self._mode, self._letters, self._chart = whole, mode, letters, chart
         self._modes, self._record = modes, record
 
     def __getattr__(self, name: str) -> Any:
@@ -165,7 +165,7 @@ class _LaterBook:
         system = self._whole.system
         if any(value is None for value in system.inputs.values()):
             raise ModelError(self._record["model_note"].rstrip("."), remedy="simulate again for dense output")
-        key = (self._mode, self._letters)
+        key = (self._mode, self._letters, self._chart)
         if key not in self._modes:
             self._modes[key] = self._equations()
         kernel = kernel_of(self._modes[key], system.parameters)
@@ -175,12 +175,8 @@ class _LaterBook:
         """The equations of this mode in the letters that the segment was integrated in."""
         system, form = self._whole.system, self._whole.form
         found = derive(system.touching(self._mode), form) if system.unilateral else self._whole
-        if found.rechoose is not None and self._names(found) != self._letters:
-            found = found.rechoose(self._letters)
-        if self._names(found) != self._letters:
+        if found.rechoose is not None and found.chart != self._chart:
+            found = found.rechoose(self._chart)
+        if tuple(symbol.name for symbol in found.state) != self._letters:
             raise FileError("The letters of a saved motion cannot be found again", seen=", ".join(self._letters))
         return found
-
-    @staticmethod
-    def _names(equations: Equations) -> tuple[str, ...]:
-        return tuple(symbol.name for symbol in equations.state)

@@ -29,12 +29,17 @@ def conjugate_letters(algebra: Any, function: Any, letters: Any, values: Any) ->
         v(q, p, t) = M^-1 (p - m), or p(q, v, t).
     """
     second, first = algebra.hessian(function, letters)
-    if algebra.depends(second, letters):
+    plain = not algebra.depends(second, letters)
+    second = algebra.without(second, letters)
+    if second is None:
         raise FormError(
             "The Legendre transformation needs an energy that is quadratic in the velocities or momenta",
             remedy="use the form the system was stated in",
         )
-    rest = algebra.substitute(first, letters, algebra.zeros(letters.shape[0]))
+    if plain:
+        rest = algebra.substitute(first, letters, algebra.zeros(letters.shape[0]))
+    else:  # written with the letters, such as sqrt(x**2)**2, so that they cannot be put to zero
+        rest = algebra.without(first - second @ letters, letters)
     return algebra.solve(second, values - rest)
 
 

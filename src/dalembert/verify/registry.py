@@ -45,6 +45,32 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
         "document_g_steering",
         "document_g_gauss",
     ),
+    "M": (
+        "document_m_extremals",
+        "document_m_elimination",
+        "document_m_homomorphism",
+        "document_m_dirac",
+        "document_m_linked",
+        "document_m_bar",
+        "document_m_appendix",
+    ),
+    "R": (
+        "document_r_transitivity",
+        "document_r_quasi_coordinates",
+        "document_r_principles",
+        "document_r_quasi",
+        "document_r_quasi_voronets",
+        "document_r_canonical",
+        "document_r_comparison",
+        "document_r_examples",
+        "document_r_jacobi",
+    ),
+    "B": (
+        "document_b_constrained_lagrangian",
+        "document_b_invariant",
+        "document_b_invariant_constraints",
+        "document_b_invariant_existence",
+    ),
 }
 
 

@@ -1,0 +1,272 @@
+"""Symbolic questions answered within bounded work: are these equal, what is the primitive, what are the roots.
+
+Equality is decided at random points first, which can disprove it; where the points find no difference, a proof by expansion
+is tried if the expressions are small. A verdict says which of the two it rests on. Nothing here calls a general simplifier
+or a general equation solver, whose running time has no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+from sympy.integrals.manualintegrate import manualintegrate
+from sympy.simplify.fu import TR5, TR6
+
+from ..algebra.graph import GraphAlgebra
+from ..formulations.presentation import tidy
+
+__all__ = [
+    "PROVED",
+    "Points",
+    "Verdict",
+    "differs_nowhere",
+    "exact",
+    "expansion_size",
+    "factored",
+    "fresh",
+    "neat",
+    "primitive",
+    "shortest",
+]
+
+#: The most terms that the expansion of an expression may have, and its operations, in a proof.
+MOST_TERMS, MOST_OPERATIONS = 1500, 1500
+#: The same where an expression is only made shorter.
+NEAT_TERMS, NEAT_OPERATIONS = 200, 400
+#: The most operations and letters of an expression whose common factors are cancelled.
+CANCELLED_OPERATIONS, CANCELLED_LETTERS = 100, 6
+#: The most operations of an expression that is integrated.
+INTEGRATED_OPERATIONS = 80
+#: How a verdict was reached where it is a proof.
+PROVED = "symbolically"
+#: Two sides that differ by less than this, relative to their size, are equal at a point.
+ROUNDING = 1e-9
+#: Sizes below this part of the largest size at a point are measured against it.
+FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether something holds identically.
+
+    Attributes
+    ----------
+    holds : bool
+    by : str
+        "symbolically", or at how many random points.
+    worst : float
+        The largest relative difference at the points.
+    """
+
+    holds: bool
+    by: str
+    worst: float
+
+
+class Points:
+    """Random values of some letters: of their sign where they have one, and nearer to one where that is not enough.
+
+    Parameters
+    ----------
+    count : int
+        How many points with finite values are wanted.
+    """
+
+    def __init__(self, count: int = 6, seed: int = 11) -> None:
+        self.count, self.seed = count, seed
+
+    def values(self, expressions: Sequence[sympy.Expr]) -> Any:
+        """Finite values (points, k) of k expressions; fewer points, down to none, where they are rarely finite."""
+        algebra = GraphAlgebra()
+        column = algebra.vector(expressions)
+        return self.evaluated(algebra, column)[:, :, 0]
+
+    def evaluated(self, algebra: GraphAlgebra, block: Any) -> Any:
+        """Finite values (points, rows, columns) of a block of a graph at random values of all its letters."""
+        letters = sorted(algebra.letters, key=lambda letter: letter.name)
+        function = ca.Function("points", [algebra.vector(letters)], [ca.densify(block)])
+        random = np.random.default_rng(self.seed)
+        found: list[Any] = []
+        for attempt in range(12 * self.count):
+            point = [_draw(letter, random, attempt < 4 * self.count) for letter in letters]
+            value = np.asarray(function(point), dtype=float)
+            if np.all(np.isfinite(value)):
+                found.append(value)
+            if len(found) == self.count:
+                break
+        return np.array(found).reshape(len(found), *block.shape)
+
+
+def _draw(letter: sympy.Symbol, random: Any, anywhere: bool) -> float:
+    size = float(random.uniform(0.4, 1.6))
+    if letter.is_negative:
+        return -size
+    if letter.is_positive or letter.is_nonnegative:
+        return size
+    return float(random.uniform(-1.5, 1.5)) if anywhere else size
+
+
+def differs_nowhere(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]], points: Points | None = None) -> Verdict:
+    """Whether the two sides of every pair are the same function.
+
+    >>> x = sympy.Symbol("x", real=True)
+    >>> differs_nowhere([(sympy.sin(x) ** 2, 1 - sympy.cos(x) ** 2)]).by
+    'symbolically'
+    >>> differs_nowhere([(x, x + sympy.Rational(1, 10**6))]).holds
+    False
+    """
+    sides = [(left, right) for left, right in pairs if left != right]
+    if not sides:
+        return Verdict(True, PROVED, 0.0)
+    values = (points or Points()).values([side for pair in sides for side in pair])
+    by = f"at {len(values)} random points"
+    if not len(values):
+        proved = all(_is_zero(left - right) for left, right in sides)
+        return Verdict(proved, PROVED if proved else "no point with finite values", 0.0 if proved else float("nan"))
+    table = values.reshape(len(values), len(sides), 2)
+    size = np.abs(table).sum(axis=2)
+    size = size + FLOOR * size.max(axis=1, keepdims=True) + 1e-290
+    worst = float(np.max(np.abs(table[:, :, 0] - table[:, :, 1]) / size))
+    if worst > ROUNDING:
+        return Verdict(False, by, worst)
+    if all(_is_zero(left - right) for left, right in sides):
+        by = PROVED
+    return Verdict(True, by, worst)
+
+
+def expansion_size(expression: sympy.Basic) -> float:
+    """An upper bound of the number of terms that the expansion of an expression has, those of denominators counted each time.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> expansion_size((x + y) ** 3 * (x + 1))
+    16.0
+    """
+    match expression:
+        case sympy.Add():
+            return float(sum(expansion_size(part) for part in expression.args))
+        case sympy.Mul():
+            return float(np.prod([expansion_size(part) for part in expression.args]))
+        case sympy.Pow() if expression.exp.is_Integer:
+            return float(min(expansion_size(expression.base), 1e6)) ** min(abs(int(expression.exp)), 40)
+    return 1.0
+
+
+def _is_small(expression: sympy.Expr, operations: int = MOST_OPERATIONS, terms: int = MOST_TERMS) -> bool:
+    return bool(expression.count_ops() <= operations and expansion_size(expression) <= terms)
+
+
+def _is_zero(expression: sympy.Expr) -> bool:
+    """Whether an expression is shown to vanish by expansion, a common denominator, or Pythagoras."""
+    if not _is_small(expression):
+        return False
+    expanded = sympy.expand(expression.replace(sympy.sign, lambda x: x / sympy.Abs(x)))
+    if expanded == 0:
+        return True
+    if expanded.has(sympy.sin, sympy.cos, sympy.tan):
+        plain = sympy.expand(sympy.expand_trig(expanded.replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))))
+        if any(sympy.expand(rule(plain)) == 0 for rule in (TR5, TR6)):
+            return True
+    above = sympy.fraction(sympy.together(expanded, deep=True))[0]
+    if not _is_small(above):
+        return False
+    above = sympy.powsimp(sympy.expand(above))
+    return bool(above == 0 or (above.has(sympy.sin) and sympy.expand(TR5(above)) == 0))
+
+
+def neat(expression: sympy.Expr) -> sympy.Expr:
+    """A shorter form where its expansion is small; the expression itself where it is not."""
+    return tidy(expression) if _is_small(expression, NEAT_OPERATIONS, NEAT_TERMS) else expression
+
+
+def shortest(expression: sympy.Expr) -> sympy.Expr:
+    """The shortest of the neat form, one over a common denominator, and one with common factors cancelled."""
+    candidates = [neat(expression)]
+    if _is_small(candidates[0], NEAT_OPERATIONS, NEAT_TERMS):
+        candidates.append(sympy.factor_terms(sympy.together(candidates[0])))
+        if _is_cheap_fraction(expression):
+            cancelled = sympy.cancel(candidates[-1])
+            candidates += [cancelled, sympy.factor_terms(cancelled)]
+    return min(candidates, key=lambda candidate: candidate.count_ops())
+
+
+def factored(expression: sympy.Expr) -> sympy.Expr:
+    """A product of polynomials over another where the expression is a small quotient of polynomials; else `shortest`.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> factored(x + x / y**2)
+    x*(y**2 + 1)/y**2
+    """
+    return sympy.factor(expression) if _is_cheap_fraction(expression) else sympy.factor_terms(shortest(expression))
+
+
+def _is_cheap_fraction(expression: sympy.Expr) -> bool:
+    few = len(expression.free_symbols) <= CANCELLED_LETTERS and expression.count_ops() <= CANCELLED_OPERATIONS
+    return bool(few and expression.is_rational_function() and expansion_size(expression) <= NEAT_TERMS)
+
+
+def primitive(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+    """A function whose derivative by the letter is the expression, term by term; None where the rules find none.
+
+    >>> x, a = sympy.symbols("x a", positive=True)
+    >>> primitive(a * x + 1 / x, x)
+    a*x**2/2 + log(x)
+    """
+    if not expression.has(letter):
+        return expression * letter
+    if expression.count_ops() > MOST_OPERATIONS:
+        return None
+    whole = _primitive_of_term(expression, letter) if not expression.is_Add else None
+    if whole is not None:
+        return whole
+    expanded = sympy.expand(expression) if _is_small(expression) else expression
+    total: sympy.Expr = sympy.S.Zero
+    for term in sympy.Add.make_args(expanded):
+        part = _primitive_of_term(term, letter)
+        if part is None:
+            return None
+        total += part
+    return total
+
+
+def _primitive_of_term(term: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+    constant, varying = term.as_independent(letter, as_Add=False)
+    if not varying.has(letter):
+        return term * letter
+    if varying.count_ops() > INTEGRATED_OPERATIONS:
+        return None
+    found = manualintegrate(varying, letter)
+    if found.has(sympy.Integral):
+        return None
+    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda node: node.args[0].expr)
+    found = found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
+    if not differs_nowhere([(sympy.diff(found, letter), varying)]).holds:
+        return None
+    return constant * found
+
+
+def exact(expression: sympy.Expr) -> sympy.Expr:
+    """The same expression with decimal numbers as fractions, so that differences of equals are zero.
+
+    >>> x = sympy.Symbol("x")
+    >>> exact(0.1 * x)
+    x/10
+    """
+    floats = expression.atoms(sympy.Float)
+    return expression.xreplace({number: sympy.Rational(repr(float(number))) for number in floats}) if floats else expression
+
+
+def fresh(name: str, taken: set[str]) -> str:
+    """The name, or the name with underscores behind it where it is taken; and taken from now on.
+
+    >>> fresh("E", {"E"})
+    'E_'
+    """
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

@@ -1,0 +1,229 @@
+r"""The Poincare-Chetaev equations on the frame of a Lie group.
+
+Vector fields e_a(q), n of them, independent, with [e_b, e_a] = c_ba^c e_c, and q_dot = w_a e_a. With L*(q, w, t),
+
+    d/dt dL*/dw_a = c_ba^c w_b dL*/dw_c + e_a(L*) + e_a . Q + mu . (f_v e_a)
+
+(Poincare 1901; Chetaev's extension, Rumyantsev ref. 9, 10). The c are constant where the e_a are the left-invariant fields of a
+group. The frame is the caller's, or is found: the body frame of SE(2) for a pair of coordinates and a heading under which the
+kinetic energy is invariant, beside the coordinate fields of the others. Constraints keep their multipliers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ..algebra.graph import GraphAlgebra
+from ..errors import FormError
+from ..model.symbols import Parameter, as_expression
+from ..model.system import System
+from . import lagrange
+from .blocks import Blocks
+from .equations import Equations
+from .speeds import OnSpeeds, speed_equations
+
+__all__ = ["GroupFrame", "derive", "found_frame", "hypotheses", "structure_constants"]
+
+CITATION = "Poincare-Chetaev equations on a group frame (Poincare 1901; Rumyantsev refs. 9, 10)"
+
+ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
+
+
+@dataclass(frozen=True)
+class GroupFrame:
+    """Vector fields by the name of their speed; each a tuple of components by coordinate, (n,)."""
+
+    fields: Mapping[str, tuple[sympy.Expr, ...]]
+    group: str = "given"
+
+    @property
+    def speeds(self) -> tuple[Parameter, ...]:
+        """The letters w_a."""
+        return tuple(Parameter(name) for name in self.fields)
+
+    @property
+    def matrix(self) -> sympy.Matrix:
+        """The fields as columns, (n x n)."""
+        return sympy.Matrix([list(field) for field in self.fields.values()]).T
+
+
+def hypotheses(system: System) -> None:
+    """Raise FormError where the form does not apply."""
+    lagrange.hypotheses(system)
+    if found_frame(system) is None:
+        raise FormError(
+            "No group frame was found: no pair of coordinates with a heading leaves the kinetic energy invariant",
+            seen=", ".join(q.name for q in system.coordinates),
+            remedy='pass frame={speed: {coordinate: component}}, or use the form "lagrange"',
+        )
+
+
+def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None) -> Equations:
+    """Rates of the speeds along a group frame.
+
+    Parameters
+    ----------
+    frame : mapping of speed name to a mapping of coordinate to component
+        n independent vector fields; components that are left out are zero. Found where it is not given.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos, sin
+    >>> x, y, theta = da.coordinates("x y theta")
+    >>> m, J, a = da.parameters("m J a", positive=True)
+    >>> kinetic = m/2*((x.dot - a*theta.dot*sin(theta))**2 + (y.dot + a*theta.dot*cos(theta))**2) + J/2*theta.dot**2
+    >>> print(derive(da.System([x, y, theta], kinetic=kinetic)).state)
+    (x, y, theta, w_x, w_y, w_theta)
+    """
+    if frame is None:
+        hypotheses(system)
+        chosen = found_frame(system)
+        assert chosen is not None
+    else:
+        lagrange.hypotheses(system)
+        chosen = _given_frame(system, frame)
+    constants = structure_constants(system, chosen)
+    return speed_equations(
+        system,
+        "poincare-chetaev",
+        CITATION,
+        chosen.speeds,
+        lambda algebra: derive_with(system, algebra, chosen, constants),
+        has_gauge=False,
+    )
+
+
+def _given_frame(system: System, frame: Mapping[str, Mapping[Any, Any]]) -> GroupFrame:
+    """The caller's frame, with its components checked."""
+    fields = {}
+    for name, components in frame.items():
+        table = {str(getattr(key, "name", key)): as_expression(value) for key, value in components.items()}
+        strange = [key for key in table if key not in {q.name for q in system.coordinates}]
+        letters = {s for value in table.values() for s in value.free_symbols} - set(system.coordinates)
+        moving = [s.name for s in letters if not isinstance(s, Parameter)]
+        if strange or moving or not str(name).isidentifier():
+            raise FormError(
+                f"The vector field `{name}` of the frame cannot be used",
+                seen=", ".join([*strange, *moving]) or str(name),
+                remedy="give components by coordinate, written in coordinates and parameters",
+            )
+        fields[str(name)] = tuple(table.get(q.name, ZERO) for q in system.coordinates)
+    found = GroupFrame(fields)
+    n = len(system.coordinates)
+    rank = GraphAlgebra()
+    matrix = rank.columns([rank.vector(field) for field in fields.values()]) if fields else rank.zeros(n, 0)
+    count = rank.generic_rank(matrix) if fields else 0
+    if len(fields) != n or count < n:
+        raise FormError(
+            "A group frame needs as many independent vector fields as coordinates",
+            seen=f"{len(fields)} fields of rank {count} for {n} coordinates",
+            remedy="add the missing ones",
+        )
+    return found
+
+
+def found_frame(system: System) -> GroupFrame | None:
+    """The body frame of SE(2) where the kinetic energy has that symmetry, else None."""
+    if "_group_frame" not in system.__dict__:
+        object.__setattr__(system, "_group_frame", _search(system))
+    frame: GroupFrame | None = system.__dict__["_group_frame"]
+    return frame
+
+
+def _search(system: System) -> GroupFrame | None:
+    algebra = GraphAlgebra()
+    q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
+    try:
+        lagrangian, _ = lagrange.lagrangian_and_momenta(system, algebra)
+    except FormError:
+        return None
+    mass, _ = algebra.hessian(lagrangian, v)
+    kinetic = algebra.inner(v, mass @ v) / 2
+    symbols = system.coordinates
+    for (i, j), heading in itertools.product(itertools.permutations(range(len(symbols)), 2), range(len(symbols))):
+        if heading in (i, j) or i > j:
+            continue
+        for sign in (1, -1):
+            turn = {i: -sign * symbols[j], j: sign * symbols[i], heading: ONE}
+            generators = [{i: ONE}, {j: ONE}, turn]
+            if all(_is_invariant(algebra, kinetic, q, v, symbols, generator) for generator in generators):
+                return _body_frame(system, i, j, heading, sign)
+    return None
+
+
+def _is_invariant(algebra: GraphAlgebra, kinetic: Any, q: Any, v: Any, symbols: Any, generator: dict[int, sympy.Expr]) -> bool:
+    """Whether the kinetic energy is unchanged along a vector field on the coordinates and its lift to the velocities."""
+    field = algebra.vector([generator.get(k, ZERO) for k in range(len(symbols))])
+    lifted = algebra.along(field, q, v)
+    change = algebra.along(kinetic, q, field) + algebra.along(kinetic, v, lifted)
+    return algebra.vanishes(change)
+
+
+def _body_frame(system: System, i: int, j: int, heading: int, sign: int) -> GroupFrame:
+    symbols = system.coordinates
+    n = len(symbols)
+    angle = sign * symbols[heading]
+    fields: dict[str, tuple[sympy.Expr, ...]] = {}
+    for k, q in enumerate(symbols):
+        components = [ZERO] * n
+        if k == i:
+            components[i], components[j] = sympy.cos(angle), sympy.sin(angle)
+        elif k == j:
+            components[i], components[j] = -sympy.sin(angle), sympy.cos(angle)
+        else:
+            components[k] = ONE
+        fields[f"w_{q.name}"] = tuple(components)
+    return GroupFrame(fields, f"SE(2) on ({symbols[i].name}, {symbols[j].name}, {symbols[heading].name})")
+
+
+def structure_constants(system: System, frame: GroupFrame) -> Any | None:
+    """c with [e_b, e_a] = c[b, a, :] . e, (n, n, n), where they are constant; None where they depend on the coordinates."""
+    algebra = GraphAlgebra()
+    q = algebra.vector(system.coordinates)
+    columns = [algebra.vector(field) for field in frame.fields.values()]
+    matrix, n = algebra.columns(columns), len(columns)
+    brackets = [
+        algebra.along(columns[a], q, columns[b]) - algebra.along(columns[b], q, columns[a]) for b in range(n) for a in range(n)
+    ]
+    table = algebra.solve_square(matrix, algebra.columns(brackets))
+    function = ca.Function("structure", list(algebra.letters.values()), [ca.densify(table)])
+    random = np.random.default_rng(5)
+    values = [np.asarray(function(*random.uniform(0.3, 1.1, len(algebra.letters))), dtype=float) for _ in range(3)]
+    if not all(np.allclose(value, values[0], rtol=1e-10, atol=1e-12) for value in values[1:]):
+        return None
+    constants = values[0].T.reshape(n, n, n)
+    whole = np.round(constants)
+    return np.where(np.abs(constants - whole) < 1e-12, whole, constants)
+
+
+def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any | None) -> Blocks:
+    """The blocks in one algebra."""
+    columns = [algebra.vector(field) for field in frame.fields.values()]
+    speeds = algebra.vector(frame.speeds)
+    on = OnSpeeds(system, algebra, frame.speeds, algebra.columns(columns) @ speeds)
+    lagrangian, momenta_at_velocity = lagrange.lagrangian_and_momenta(system, algebra)
+    on_frame = on.here(lagrangian)
+    slope = algebra.gradient(on_frame, speeds)
+    residual = on.rate(slope) - on.frame.T @ algebra.gradient(on_frame, on.q) - on.applied
+    if constants is None:
+        momenta = on.here(momenta_at_velocity)
+        brackets = [(algebra.along(e, on.q, on.velocities) - algebra.jacobian(on.velocities, on.q) @ e).T for e in columns]
+        return on.from_residual(residual - algebra.stack(brackets) @ momenta)
+    turning = algebra.zeros(len(columns))
+    for b in range(len(columns)):
+        weights = [[_number(constants[b, a, c]) for c in range(len(columns))] for a in range(len(columns))]
+        matrix = algebra.stack([algebra.vector(row).T for row in weights])
+        turning = turning + (matrix @ slope) @ algebra.part(speeds, [b], [0])
+    return on.from_residual(residual - turning)
+
+
+def _number(value: float) -> sympy.Expr:
+    return sympy.Integer(int(value)) if value == round(value) else sympy.Float(value)

@@ -1,0 +1,126 @@
+r"""A system on speeds: q_dot = E(q, t) u with the speeds u in the state, and the record around a residual in their rates.
+
+The implicit forms and the Poincare-Chetaev equations are written here. Constraints beside the speeds give the rows f_v E. The
+speeds need not be unique: E may lose rank, and then the velocities are determined, and u is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from ..model.symbols import Parameter, t
+from ..model.system import System
+from . import lagrange
+from .blocks import Blocks, Projection
+from .equations import Equations
+from .rows import row_names
+
+__all__ = ["OnSpeeds", "speed_equations", "speed_rates"]
+
+
+def speed_rates(speeds: tuple[sympy.Symbol, ...]) -> tuple[sympy.Symbol, ...]:
+    """Letters of the rates of speeds."""
+    return tuple(Parameter(f"{u.name}_dot") for u in speeds)
+
+
+class OnSpeeds:
+    """A system whose velocities are velocities(q, u, t), in one algebra.
+
+    Attributes
+    ----------
+    velocities : column (n x 1)
+        E(q, t) u, by coordinate.
+    frame : matrix (n x k)
+        E.
+    z : column of letters (k x 1)
+        u_dot.
+    """
+
+    def __init__(self, system: System, algebra: Any, speeds: tuple[sympy.Symbol, ...], velocities: Any) -> None:
+        self.system, self.algebra = system, algebra
+        self.q, self.v, self.time = (
+            algebra.vector(system.coordinates),
+            algebra.vector(system.velocities),
+            algebra.vector([t]),
+        )
+        self.u, self.z = algebra.vector(speeds), algebra.vector(speed_rates(speeds))
+        self.velocities = velocities
+        self.frame = algebra.jacobian(velocities, self.u)
+        self.full = lagrange.derive_with(system.replacing(constraints=system.bilateral), algebra)
+
+    def here(self, block: Any) -> Any:
+        """A block of q and v on the speeds."""
+        return self.algebra.substitute(block, self.v, self.velocities)
+
+    def rate(self, block: Any) -> Any:
+        """The time derivative of a column of (q, u, t) along the motion, affine in z."""
+        algebra = self.algebra
+        return (
+            algebra.along(block, self.q, self.velocities)
+            + algebra.along(block, self.u, self.z)
+            + algebra.jacobian(block, self.time)
+        )
+
+    @property
+    def applied(self) -> Any:
+        """The applied force on the speeds, E^T Q."""
+        momenta = self.full.momenta
+        return self.frame.T @ self.here(lagrange.applied_force(self.system, self.algebra, momenta))
+
+    def from_residual(self, residual: Any) -> Blocks:
+        """Blocks of residual(q, u, z, t) = E^T f_v^T mu with f_v (q_ddot) = b, for a residual that is affine in z."""
+        algebra, full, here = self.algebra, self.full, self.here
+        n, k = len(self.system.coordinates), self.u.shape[0]
+        mass, force, rows, right = here(full.metric), here(full.force), here(full.rows), here(full.right)
+        acceleration = self.rate(self.velocities)
+        drift = algebra.substitute(acceleration, self.z, algebra.zeros(k))
+        reactions = {name: here(reaction) for name, reaction in full.reactions.items()}
+        if self.system.image is not None:
+            held = mass @ acceleration - force
+            for other in reactions.values():
+                held = held - other
+            reactions = {self.system.image.name: held} | reactions
+        return Blocks(
+            metric=algebra.jacobian(residual, self.z),
+            force=-algebra.substitute(residual, self.z, algebra.zeros(k)),
+            rows=rows @ self.frame,
+            right=right - rows @ drift,
+            unknowns=self.z,
+            multipliers=full.multipliers,
+            rates=algebra.stack([self.velocities, self.z]),
+            velocities=self.velocities,
+            accelerations=acceleration,
+            momenta=here(full.momenta),
+            energy=here(full.energy),
+            reactions=reactions,
+            position=Projection(
+                here(full.position.residual),
+                here(full.position.rows) @ self.frame,
+                algebra.stack([self.frame, algebra.zeros(k, k)]),
+            ),
+            velocity=Projection(
+                here(full.velocity.residual),
+                rows @ self.frame,
+                algebra.stack([algebra.zeros(n, k), algebra.jacobian(self.u, self.u)]),
+            ),
+            residuals=(here(full.residuals[0]), here(full.residuals[1])),
+            outputs={name: here(value) for name, value in full.outputs.items()},
+        )
+
+
+def speed_equations(
+    system: System, form: str, citation: str, speeds: tuple[sympy.Symbol, ...], derivation: Any, *, has_gauge: bool
+) -> Equations:
+    """The record of a form whose state is (q, u) and whose unknowns are the rates of the speeds."""
+    return Equations(
+        system=system,
+        form=form,
+        citation=citation,
+        state=(*system.coordinates, *speeds),
+        unknowns=speed_rates(speeds),
+        row_names=row_names(system),
+        derivation=derivation,
+        has_gauge=has_gauge,
+    )

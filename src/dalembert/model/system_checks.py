@@ -1,0 +1,221 @@
+"""What a System must be like: each letter in its place, each name with one meaning; every fault is collected."""
+
+from __future__ import annotations
+
+import keyword
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from ..errors import DalembertError, ModelError
+from .constraints import (
+    Constraint,
+    HolonomicConstraint,
+    ImageConstraint,
+    MomentumConstraint,
+    UnilateralConstraint,
+    VelocityConstraint,
+)
+from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
+
+if TYPE_CHECKING:
+    from .system import System
+
+__all__ = ["check_bundle", "check_energies", "check_names", "check_roles"]
+
+
+def check_energies(lagrangian: Any, kinetic: Any, potential: Any, hamiltonian: Any, faults: list[DalembertError]) -> None:
+    given = [
+        name
+        for name, value in (("lagrangian", lagrangian), ("kinetic", kinetic), ("hamiltonian", hamiltonian))
+        if value is not None
+    ]
+    if len(given) != 1:
+        faults.append(
+            ModelError(
+                "A system needs exactly one of lagrangian, kinetic and hamiltonian",
+                seen=" and ".join(given) or "none of them",
+                remedy="state the energies once",
+            )
+        )
+    elif potential is not None and kinetic is None:
+        faults.append(ModelError(f"A potential goes with kinetic, not with {given[0]}", remedy=f"put it into {given[0]}"))
+
+
+#: Which kinds of letters each role may contain, besides parameters and time.
+_ALLOWED: dict[str, tuple[type, ...]] = {
+    "kinetic": (Coordinate, Velocity),
+    "potential": (Coordinate,),
+    "lagrangian": (Coordinate, Velocity),
+    "hamiltonian": (Coordinate, Momentum),
+    "holonomic": (Coordinate,),
+    "velocity": (Coordinate, Velocity),
+    "momentum": (Coordinate, Momentum),
+    "image": (Coordinate, Speed),
+    "force": (Coordinate, Velocity, Momentum, Input),
+    "state": (Coordinate, Velocity, Momentum),
+    "constant": (),
+}
+
+
+def check_roles(system: System, faults: list[DalembertError]) -> None:
+    """Each expression contains only letters that make sense in its place, and only the system's own."""
+    own: set[sympy.Symbol] = {*system.coordinates, *system.velocities, *system.momenta, *system.inputs}
+    if system.image is not None:
+        own |= set(system.image.speeds)
+    stated = [("lagrangian", "lagrangian", system.lagrangian), ("hamiltonian", "hamiltonian", system.hamiltonian)]
+    stated += [("velocity", f"fibre velocity `{symbol}`", value) for symbol, value in system.bundle.items()]
+    if system.kinetic is not None:
+        stated = [("kinetic", "kinetic", system.kinetic), ("potential", "potential", system.potential)]
+    stated += [("force", f"force on {q}", value) for q, value in system.forces.items()]
+    stated += [("force", "dissipation", system.dissipation)]
+    stated += [("state", f"input `{symbol}`", value) for symbol, value in system.inputs.items()]
+    stated += [("force", f"output `{key}`", value) for key, value in system.outputs.items()]
+    for constraint in system.constraints:
+        where = f"constraint `{constraint.name}`"
+        stated += [("force", f"work of {where}", value) for value in constraint.work.values()]
+        match constraint:
+            case ImageConstraint():
+                stated += [("image", where, value) for value in constraint.velocities.values()]
+            case UnilateralConstraint():
+                stated += [("holonomic", where, constraint.expression), ("constant", where, constraint.restitution)]
+            case VelocityConstraint():
+                stated.append(("velocity", where, constraint.expression))
+            case MomentumConstraint():
+                stated.append(("momentum", where, constraint.expression))
+            case _:
+                stated.append(("holonomic", where, constraint.expression))
+    for role, where, expression in stated:
+        if expression is None:
+            continue
+        letters = expression.free_symbols - set(expression.atoms(Parameter)) - {t}
+        wrong = sorted((s for s in letters if not isinstance(s, _ALLOWED[role])), key=str)
+        foreign = sorted((s for s in letters if isinstance(s, _ALLOWED[role]) and s not in own), key=str)
+        if wrong:
+            faults.append(
+                ModelError(
+                    f"The {where} contains {', '.join(map(str, wrong))}, which has no place there",
+                    remedy=_role_remedy(role),
+                )
+            )
+        if foreign:
+            faults.append(
+                ModelError(
+                    f"The {where} contains {', '.join(map(str, foreign))}, which the system does not have",
+                    seen=", ".join(q.name for q in system.coordinates),
+                    remedy="list its coordinate, speed or input in the system",
+                )
+            )
+    for constraint in (*system.bilateral, *system.unilateral):
+        _check_constraint_moves(constraint, faults)
+    if system.image is not None:
+        _check_image_is_linear(system.image, faults)
+
+
+def _role_remedy(role: str) -> str:
+    return {
+        "hamiltonian": "write it in coordinates, momenta (q.momentum), parameters and t",
+        "holonomic": "use velocity(...) for a constraint on velocities and momentum(...) for one on momenta",
+        "velocity": "write it in coordinates, velocities (q.dot), parameters and t",
+        "momentum": "write it in coordinates, momenta (q.momentum), parameters and t",
+        "image": "write it in coordinates, speeds, parameters and t",
+        "potential": "put terms with velocities into kinetic, or pass the whole lagrangian",
+        "constant": "use numbers and parameters only",
+    }.get(role, "write it in coordinates, velocities (q.dot), parameters and t")
+
+
+def _check_constraint_moves(constraint: Constraint, faults: list[DalembertError]) -> None:
+    """A constraint must restrict what it is about: g some coordinate, f some velocity, phi some momentum."""
+    kind, what = {
+        HolonomicConstraint: (Coordinate, "coordinate"),
+        UnilateralConstraint: (Coordinate, "coordinate"),
+        VelocityConstraint: (Velocity, "velocity"),
+        MomentumConstraint: (Momentum, "momentum"),
+    }[type(constraint)]
+    if constraint.expression.atoms(kind):
+        return
+    remedy = (
+        "use holonomic(...) for a constraint on positions"
+        if constraint.expression.atoms(Coordinate)
+        else "remove it, or write the condition it stands for"
+    )
+    faults.append(
+        ModelError(f"The constraint `{constraint.name}` contains no {what}", seen=f"{constraint.expression} = 0", remedy=remedy)
+    )
+
+
+def _check_image_is_linear(image: ImageConstraint, faults: list[DalembertError]) -> None:
+    for q, value in image.velocities.items():
+        linear = sum(sympy.diff(value, u) * u for u in image.speeds)
+        if any(sympy.diff(value, u).has(*image.speeds) for u in image.speeds) or sympy.expand(value - linear) != 0:
+            faults.append(
+                ModelError(
+                    f"The velocity of `{q}` in the image `{image.name}` must be linear in the speeds without a rest",
+                    seen=value,
+                    remedy="use velocity(...) for affine and nonlinear constraints",
+                )
+            )
+
+
+def check_bundle(bundle: Any, energies: list[sympy.Expr], faults: list[DalembertError]) -> None:
+    """A bundle gives its fibre velocities as v = sigma(q) q_dot, and the Lagrangian is written in them, not in q_dot."""
+    for symbol, value in bundle.items():
+        if not isinstance(symbol, Speed):
+            faults.append(
+                ModelError(
+                    "A fibre velocity must be made with speeds(...)", seen=repr(symbol), remedy='write v = da.speeds("v")'
+                )
+            )
+        velocities = sorted(value.atoms(Velocity), key=str)
+        linear = sum(sympy.diff(value, v) * v for v in velocities)
+        if any(sympy.diff(value, v).has(*velocities) for v in velocities) or sympy.expand(value - linear) != 0 or value.has(t):
+            faults.append(
+                ModelError(
+                    f"The fibre velocity `{symbol}` must be linear in the velocities, without a rest and without time",
+                    seen=value,
+                    remedy="write v = sigma(q) q_dot",
+                )
+            )
+    for energy in energies:
+        if bundle and energy.atoms(Velocity):
+            faults.append(
+                ModelError(
+                    "A Lagrangian on a bundle is written in its fibre velocities, not in the velocities",
+                    seen=", ".join(sorted(map(str, energy.atoms(Velocity)))),
+                    remedy="add a fibre velocity for each, or leave the bundle out",
+                )
+            )
+
+
+def check_names(system: System, faults: list[DalembertError]) -> None:
+    """No two letters of the system may share a name, derived names included."""
+    taken: dict[str, str] = {"t": "time"}
+
+    def take(name: str, owner: str) -> None:
+        if name in taken and taken[name] != owner:
+            faults.append(ModelError(f"The name `{name}` means both {taken[name]} and {owner}", remedy="rename one of them"))
+        taken.setdefault(name, owner)
+        if not (name.isidentifier() or keyword.iskeyword(name)):
+            faults.append(ModelError(f"`{name}` is not a name", remedy="use letters, digits and underscores"))
+
+    shown = (*system.coordinates, *system.inputs, *(system.image.speeds if system.image else ()))
+    if "energy" in {*(symbol.name for symbol in shown), *system.outputs}:
+        faults.append(ModelError("The name `energy` is kept for the energy of a motion", remedy="choose another name"))
+    for q in system.coordinates:
+        take(q.name, f"the coordinate {q}")
+        take(q.dot.name, f"the velocity of {q}")
+        take(q.ddot.name, f"the acceleration of {q}")
+        take(q.momentum.name, f"the momentum of {q}")
+    for symbol in system.parameters:
+        take(symbol.name, f"the parameter {symbol}")
+    for symbol in system.inputs:
+        take(symbol.name, f"the input {symbol}")
+    for symbol in (*(system.image.speeds if system.image is not None else ()), *system.bundle):
+        take(symbol.name, f"the speed {symbol}")
+    for name in system.outputs:
+        take(name, f"the output {name}")
+    names = [constraint.name for constraint in system.constraints]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        faults.append(ModelError(f"Two constraints are called `{name}`", remedy="name them apart"))
+    if sum(isinstance(c, ImageConstraint) for c in system.constraints) > 1:
+        faults.append(ModelError("A system takes one image constraint", remedy="combine them into one"))

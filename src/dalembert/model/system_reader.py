@@ -1,0 +1,121 @@
+"""What a user may write in a System, turned into expressions of our own symbols, with every fault collected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import sympy
+from sympy.core.function import AppliedUndef
+
+from ..errors import DalembertError, ModelError
+from .constraints import Constraint, HolonomicConstraint, ImageConstraint
+from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity, as_expression, t
+
+__all__ = ["Reader"]
+
+ZERO = sympy.Integer(0)
+
+
+class Reader:
+    """Turns what a user may write into expressions of our own symbols, collecting faults on the way.
+
+    SymPy's dynamic symbols q(t) and their derivatives become coordinates and velocities, other plain symbols become
+    parameters.
+    """
+
+    def __init__(self, coordinates: Sequence[Any], faults: list[DalembertError]) -> None:
+        self.faults = faults
+        self.translation: dict[Any, Any] = {}
+        found: list[Coordinate] = []
+        for item in coordinates:
+            if isinstance(item, Coordinate):
+                found.append(item)
+            elif isinstance(item, AppliedUndef) and len(item.args) == 1:
+                q, clock = Coordinate(item.func.__name__), item.args[0]
+                self.translation |= {
+                    sympy.Derivative(item, (clock, 2)): q.ddot,
+                    sympy.Derivative(item, clock): q.dot,
+                    item: q,
+                    clock: t,
+                }
+                found.append(q)
+            else:
+                faults.append(
+                    ModelError("A coordinate must be made with coordinates(...) or dynamicsymbols(...)", seen=repr(item))
+                )
+        repeated = sorted({q.name for q in found if found.count(q) > 1})
+        if repeated:
+            faults.append(ModelError(f"The coordinates {', '.join(repeated)} are listed twice", remedy="list each once"))
+        if not found and not faults:
+            faults.append(ModelError("A system needs at least one coordinate", remedy="pass coordinates=[...]"))
+        self.coordinates = tuple(dict.fromkeys(found))
+
+    def coordinate(self, key: Any, where: str) -> Coordinate | None:
+        key = self.translation.get(key, key)
+        for q in self.coordinates:
+            if key == q or (isinstance(key, str) and key == q.name):
+                return q
+        self.faults.append(
+            ModelError(
+                f"The {where} name `{key}`, which is not a coordinate",
+                seen=", ".join(q.name for q in self.coordinates),
+                remedy="use one of the system's coordinates",
+            )
+        )
+        return None
+
+    def expression(self, value: Any, where: str) -> sympy.Expr:
+        if isinstance(value, (int, float)):
+            value = as_expression(value)
+        if not isinstance(value, sympy.Expr):
+            self.faults.append(ModelError(f"The {where} must be an expression, not {type(value).__name__}", seen=value))
+            return ZERO
+        if self.translation:
+            value = value.doit().xreplace(self.translation)
+        if value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+            self.faults.append(ModelError(f"The {where} is not finite", seen=value))
+            return ZERO
+        strangers: dict[Any, Any] = {}
+        for symbol in value.atoms(sympy.Symbol):
+            if isinstance(symbol, (Coordinate, Velocity, Acceleration, Momentum, Parameter, Input, Speed)) or symbol == t:
+                continue
+            strangers[symbol] = t if symbol.name == "t" else Parameter(symbol.name, **symbol._assumptions_orig)
+        unknown = sorted(str(f) for f in value.atoms(AppliedUndef))
+        if unknown:
+            self.faults.append(ModelError(f"The {where} contains {', '.join(unknown)}", remedy="list it among the coordinates"))
+        return value.xreplace(strangers) if strangers else value
+
+    def constraint(self, constraint: Any, number: int) -> Constraint:
+        if not isinstance(constraint, Constraint):
+            self.faults.append(
+                ModelError(
+                    f"Constraint {number} is not a constraint",
+                    seen=repr(constraint),
+                    remedy="wrap it in holonomic(...), velocity(...), momentum(...), image(...) or unilateral(...)",
+                )
+            )
+            return HolonomicConstraint(ZERO, f"c{number}")
+        name = constraint.name or f"c{number}"
+        where = f"constraint `{name}`"
+        work = {}
+        for key, value in constraint.work.items():
+            q = self.coordinate(key, f"work of {where}")
+            if q is not None:
+                work[q] = self.expression(value, f"work of {where}")
+        changes: dict[str, Any] = {
+            "name": name,
+            "expression": self.expression(constraint.expression, where),
+            "work": MappingProxyType(work),
+        }
+        if isinstance(constraint, ImageConstraint):
+            table = {self.coordinate(key, where): self.expression(value, where) for key, value in constraint.velocities.items()}
+            missing = [q.name for q in self.coordinates if q not in table]
+            if missing:
+                self.faults.append(
+                    ModelError(f"The image `{name}` gives no velocity for {', '.join(missing)}", remedy="give one for each")
+                )
+            changes["velocities"] = MappingProxyType({q: table.get(q, ZERO) for q in self.coordinates})
+        return replace(constraint, **changes)

@@ -1,0 +1,221 @@
+"""What each form says of a system at random consistent states, without compiling anything: accelerations, reactions, power.
+
+The states are found here by Newton's method with NumPy, and the graph of each form is evaluated by CasADi; nothing of the
+integrator takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+import dalembert as da
+from dalembert.compiled.constrained_solve import solve
+from dalembert.compiled.kernel import Kernel
+from dalembert.errors import FormError, SingularError
+from dalembert.formulations.equations import Equations
+from dalembert.formulations.registry import forms
+from dalembert.formulations.vakonomic import costates
+from dalembert.integrate.start import state_with_velocities
+
+#: Forms of another principle than d'Alembert's.
+EXTREMAL = ("vakonomic", "pontryagin")
+#: Every form once, without its aliases.
+FORMS = tuple(form for form in forms() if form not in ("gauss", "udwadia-kalaba"))
+#: A state where the rows, of length one in the kinetic metric, are nearer to another rank than this is not generic.
+LEAST_ANGLE = 0.03
+#: A choice of independent velocities with a smaller determinant than this loses digits that no form can give back.
+LEAST_QUALITY = 1e-3
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A consistent state, and the condition of the Gauss problem there."""
+
+    time: float
+    q: Any
+    v: Any
+
+    def named(self, system: da.System) -> dict[str, float]:
+        letters = (*system.coordinates, *system.velocities)
+        return {"t": self.time} | {s.name: float(x) for s, x in zip(letters, (*self.q, *self.v), strict=True)}
+
+
+@dataclass
+class Comparison:
+    """Pairs of forms that were compared, and the worst relative difference of each."""
+
+    systems: int = 0
+    pairs: int = 0
+    worst: float = 0.0
+    where: str = ""
+    by_pair: dict[tuple[str, str], float] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    def add(self, pair: tuple[str, str], gap: float, where: str, limit: float) -> None:
+        self.pairs += 1
+        self.by_pair[pair] = max(gap, self.by_pair.get(pair, 0.0))
+        if not gap <= self.worst:
+            self.worst, self.where = gap, f"{' and '.join(pair)}: {where}"
+        if not gap <= limit:
+            self.faults.append(f"{' and '.join(pair)} differ by {gap:.1e}: {where}")
+
+
+# -- states --------------------------------------------------------------------------------------------------------------
+
+
+def instants(system: da.System, seed: int, count: int) -> list[Instant]:
+    """Random states that obey the constraints of a system without parameters, where their rows are well apart."""
+    kernel = Kernel(da.derive(system, "lagrange"), "numpy")
+    g, n = kernel.graph, len(system.coordinates)
+    q, v = kernel.algebra.vector(system.coordinates), kernel.algebra.vector(system.velocities)
+    functions = [
+        ca.Function("f", kernel._inputs(), [ca.densify(block) for block in (residual, ca.jacobian(residual, letters))])
+        for residual, letters in ((g.position.residual, q), (g.velocity.residual, v))
+    ]
+    blocks = ca.Function("blocks", kernel._inputs(), [ca.densify(g.metric), ca.densify(g.rows)])
+    random = np.random.default_rng(seed)
+    found: list[Instant] = []
+    for _ in range(60):
+        time, y = float(random.uniform(0, 2)), random.uniform(-0.9, 0.9, 2 * n)
+        if all(newton(f, time, y, range(k * n, (k + 1) * n)) for k, f in enumerate(functions)) and np.abs(y).max() < 4:
+            metric, rows = (np.asarray(b, dtype=float) for b in blocks(time, y, [], [], []))
+            if is_generic(metric, rows):
+                found.append(Instant(time, y[:n], y[n:]))
+        if len(found) == count:
+            return found
+    return found
+
+
+def newton(function: Any, time: float, y: Any, places: range) -> bool:
+    for _ in range(30):
+        value, rows = (np.asarray(block, dtype=float) for block in function(time, y, [], [], []))
+        if not value.size or np.abs(value).max() < 2e-15:
+            return True
+        step = np.linalg.lstsq(rows, -value.ravel(), rcond=1e-8)[0]
+        y[places] += step * min(1.0, 1.0 / (np.abs(step).max() + 1e-300))
+        if np.abs(step).max() < 1e-15:
+            return bool(np.abs(value).max() < 1e-13)
+    return bool(np.abs(value).max() < 1e-13)
+
+
+def is_generic(metric: Any, rows: Any) -> bool:
+    """Whether the mass matrix is regular and the rank of the rows is beyond doubt."""
+    if np.linalg.cond(metric) > 1e3:
+        return False
+    if not len(rows):
+        return True
+    scaled = np.linalg.solve(np.linalg.cholesky(metric), rows.T).T
+    sizes = np.linalg.svd(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), compute_uv=False)
+    return bool(np.all((sizes > LEAST_ANGLE) | (sizes < 1e-13)))
+
+
+# -- forms ---------------------------------------------------------------------------------------------------------------
+
+
+def evidence(equations: Equations, instant: Instant) -> dict[str, Any] | None:
+    """What a form says at a state of d'Alembert's kind: accelerations, total reaction and its power; None where it is silent."""
+    if equations.rechoose is not None:
+        try:
+            equations = equations.rechoose(instant.named(equations.system))
+        except FormError:
+            return None
+    kernel = kernel_of(equations)
+    y = state_with_velocities(kernel, instant.time, instant.q, instant.v, np.zeros(0))
+    return said(kernel, instant.time, y)
+
+
+def kernel_of(equations: Equations) -> Kernel:
+    """The kernel of a record, made once."""
+    kept = equations.__dict__.get("_interpreted")
+    if kept is None:
+        kept = Kernel(equations, "numpy")
+        object.__setattr__(equations, "_interpreted", kept)
+    return kept
+
+
+def said(kernel: Kernel, time: float, y: Any) -> dict[str, Any] | None:
+    """The quantities at a state in the letters of the form."""
+    functions = kernel.__dict__.get("_functions")
+    g = kernel.graph
+    if functions is None:
+        blocks = [g.metric, g.force, g.rows, g.right, g.chart_quality if g.chart_quality is not None else ca.SX(1)]
+        total = ca.SX(g.accelerations.numel(), 1)
+        for force in g.reactions.values():
+            total = total + force
+        observed = [g.accelerations, total, g.velocities, g.energy, g.momenta]
+        functions = kernel.__dict__["_functions"] = (
+            ca.Function("blocks", kernel._inputs(), [ca.densify(ca.SX(b)) for b in blocks]),
+            ca.Function("observed", kernel._inputs(kernel._unknown_letters), [ca.densify(ca.SX(b)) for b in observed]),
+        )
+    metric, force, rows, right, quality = (np.asarray(b, dtype=float) for b in functions[0](time, y, [], [], []))
+    if not abs(quality) > LEAST_QUALITY**2:
+        return None
+    try:
+        solution = solve(
+            metric, force.ravel(), rows, right.ravel(), definite=kernel.equations.is_definite, gauge=kernel.equations.has_gauge
+        )
+    except SingularError:
+        return None
+    w = np.concatenate([solution.z, solution.multipliers])
+    a, reaction, v, energy, p = (np.asarray(b, dtype=float).ravel() for b in functions[1](time, y, [], [], w))
+    found = {"accelerations": a, "energy": energy, "momenta": p}
+    if len(rows) or kernel.equations.system.constraints:
+        found |= {"reaction": reaction, "power": np.array([reaction @ v])}
+    return found
+
+
+def gap_of(first: dict[str, Any], second: dict[str, Any]) -> tuple[float, str]:
+    """The worst relative difference, and of what; the power is measured by the size of the reaction."""
+    worst, what = 0.0, "accelerations"
+    for key in first:
+        size = max(1.0, *(np.abs(x["reaction" if key == "power" else key]).max() for x in (first, second)))
+        gap = float(np.abs(first[key] - second[key]).max() / size)
+        if not gap <= worst:
+            worst, what = gap, key
+    return worst, what
+
+
+def derived(system: da.System, form: str) -> Equations | None:
+    """The record of a form, or None where a hypothesis fails."""
+    try:
+        return da.derive(system, form)
+    except FormError:
+        return None
+
+
+def compared(
+    comparison: Comparison, system: da.System, seed: int, label: str, limit: float, count: int = 2
+) -> Iterator[Instant]:
+    """Every form that applies against every other at consistent states, which are given back one by one."""
+    records = {form: record for form in FORMS if form not in EXTREMAL and (record := derived(system, form)) is not None}
+    comparison.systems += 1
+    for number, instant in enumerate(instants(system, seed, count)):
+        words = {form: evidence(record, instant) for form, record in records.items()}
+        known = {form: word for form, word in words.items() if word is not None}
+        for pair in combinations(known, 2):
+            gap, what = gap_of(known[pair[0]], known[pair[1]])
+            comparison.add(pair, gap, f"{what} of {label}, state {number + 1}", limit)
+        yield instant
+
+
+# -- the other principle ------------------------------------------------------------------------------------------------------
+
+
+def extremal_words(system: da.System, instant: Instant, chi: Any) -> dict[str, dict[str, Any] | None]:
+    """The vakonomic form with multipliers chi, and Pontryagin's with the costate xi = p + chi . f_v, at one state."""
+    vakonomic = kernel_of(da.derive(system, "vakonomic"))
+    y = np.concatenate([instant.q, instant.v, chi])
+    g, v = vakonomic.graph, vakonomic.algebra.vector(system.velocities)
+    augmented = g.momenta + ca.jacobian(g.velocity.residual, v).T @ vakonomic.algebra.vector(costates(system))
+    xi = np.asarray(ca.Function("xi", vakonomic._inputs(), [augmented])(instant.time, y, [], [], []), dtype=float).ravel()
+    words = {"vakonomic": said(vakonomic, instant.time, y)}
+    pontryagin = derived(system, "pontryagin")
+    if pontryagin is not None:
+        words["pontryagin"] = said(kernel_of(pontryagin), instant.time, np.concatenate([instant.q, xi]))
+    return words

@@ -1,0 +1,137 @@
+"""The rows of Moreau and van der Schaft, and of Bloch's sections 5.2 and 5.3: each holds, and each would notice an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dalembert.formulations import constrained_lagrangian
+from dalembert.geometry.dirac import DiracStructure
+from dalembert.verify import Row, document_b_constrained_lagrangian, document_m_extremals, document_m_homomorphism, rows
+from dalembert.verify.document_b_invariant_existence import local_equations
+from dalembert.verify.image_systems import SIZE, image_system, spots
+from dalembert.verify.numeric import Probe, distance
+from dalembert.verify.registry import SEPARATION, Claim, Corrected, registered
+from dalembert.verify.tangent import places, tangent_system
+
+SECTIONS = ("B-5.2", "B-5.3", "B-Definition-5.3", "B-Theorem-5.3")
+CLAIMS = {item.id: item for item in registered(("M", "B")) if item.id.startswith(("M-", *SECTIONS))}
+
+#: Where the print is wrong.
+ERRATA = {
+    "M-49", "B-5.2.20", "B-5.3.15", "B-Definition-5.3.1", "B-5.3.17", "B-5.3.18", "B-5.3.18-along-q", "B-5.3.26", "B-5.3.27",
+    "B-5.3.28", "B-5.3.32", "B-5.3.32-definite",
+}  # fmt: skip
+
+
+@cache
+def row_of(identifier: str) -> Row:
+    (row,) = rows([identifier])
+    return row
+
+
+@pytest.mark.parametrize("identifier", CLAIMS)
+def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifier: str) -> None:
+    row, tolerance = row_of(identifier), CLAIMS[identifier].tolerance
+    assert row.residual <= tolerance, row
+    if identifier in ERRATA:
+        assert row.verdict == "reproduced with correction"
+        assert row.printed_residual is not None and row.printed_residual > SEPARATION * tolerance
+    else:
+        assert row.verdict == "reproduced" and row.printed_residual is None
+
+
+def test_every_numbered_result_has_a_row() -> None:
+    expected = {f"M-{number}" for number in range(1, 55)} | {"M-Theorem-1", "M-Theorem-2", "M-Lemma-1"}
+    expected |= {f"M-Definition-{number}" for number in range(1, 5)}
+    expected |= {f"B-5.2.{number}" for number in range(17, 22)} | {f"B-5.3.{number}" for number in range(1, 33)}
+    expected |= {f"B-Definition-5.3.{number}" for number in range(1, 5)} | {f"B-Theorem-5.3.{number}" for number in (5, 6, 7)}
+    assert expected | ERRATA <= set(CLAIMS)
+
+
+# -- the rivals are two statements of one system -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["curved", "flat", "crowded"])
+def test_rows_and_image_are_one_constraint(kind: str) -> None:
+    for s in spots(kind):
+        frame, rows_of_kernel = s.twin.frame(s.x), s.twin.rows(s.x)
+        assert np.abs(rows_of_kernel @ frame).max() < 1e-14
+        assert np.linalg.matrix_rank(frame) + np.linalg.matrix_rank(rows_of_kernel) == SIZE
+
+
+@pytest.mark.parametrize("kind", ["linear", "affine", "nonlinear", "homogeneous", "bent", "flat"])
+def test_random_places_obey_their_conditions_and_move(kind: str) -> None:
+    for place in places(kind):
+        assert np.abs(tangent_system(kind).condition(place.q, place.v)).max() < 1e-14
+        assert np.abs(place.v).max() > 1e-2 and np.abs(place.reaction).max() > 1e-3
+
+
+# -- an error in the library would be seen -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh_reductions() -> Iterator[None]:
+    document_b_constrained_lagrangian._reduction.cache_clear()
+    yield
+    document_b_constrained_lagrangian._reduction.cache_clear()
+
+
+@pytest.mark.parametrize("identifier", ["B-5.2.17", "B-5.2.18", "B-5.2.19", "B-5.2.20"])
+def test_the_other_sign_of_the_curvature_is_not_reproduced(
+    identifier: str, monkeypatch: pytest.MonkeyPatch, fresh_reductions: None
+) -> None:
+    right = constrained_lagrangian.curvature
+    monkeypatch.setattr(constrained_lagrangian, "curvature", lambda reduction: [-bend for bend in right(reduction)])
+    assert CLAIMS[identifier].row().verdict == "not reproduced"
+
+
+def test_a_two_form_of_the_other_sign_is_not_reproduced(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = DiracStructure.induced
+    monkeypatch.setattr(DiracStructure, "induced", lambda omega, sigma: right(-np.asarray(omega), sigma))
+    assert CLAIMS["M-54"].row().verdict == "not reproduced"
+
+
+class _WrongSpeeds(Probe):
+    """The library's equations with one rate a little off."""
+
+    def __init__(self, probe: Probe) -> None:
+        self.__dict__ = dict(probe.__dict__)
+
+    def rates(self, time: float, state: Any) -> Any:
+        found = super().rates(time, state).copy()
+        found[-1] += 1e-6
+        return found
+
+
+@pytest.mark.parametrize("identifier", ["M-4", "M-9", "M-17", "M-25", "M-29"])
+def test_a_rate_that_is_slightly_off_is_not_reproduced(identifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = document_m_extremals.probe
+
+    def wrong(kind: str, form: str) -> Probe:
+        return _WrongSpeeds(right(kind, form))
+
+    for module in (document_m_extremals, document_m_homomorphism):
+        monkeypatch.setattr(module, "probe", wrong)
+    assert CLAIMS[identifier].row().verdict == "not reproduced"
+
+
+def test_the_printed_form_of_a_correction_is_not_accepted_as_right() -> None:
+    """The reaction with the q-components of the forms, as 5.3.28 has it, judged like any other row."""
+    outcome = local_equations()
+    assert isinstance(outcome, Corrected)
+    row = Claim("X-1", "theta for P^*theta", "library multipliers", 1e-10, lambda: outcome.printed).row()
+    assert row.verdict == "not reproduced"
+
+
+def test_extremals_and_dalembert_differ_where_theory_says_so() -> None:
+    for kind, same in (("flat", True), ("curved", False)):
+        ends = [
+            motion(kind).y[:SIZE, -1]
+            for motion in (document_m_extremals.extremal_motion, document_m_extremals.dalembert_motion)
+        ]
+        assert (distance(ends[0], ends[1]) < 1e-8) is same, image_system(kind).system.name
