@@ -36,8 +36,12 @@ def every_form() -> tuple[tuple[str, str], ...]:
 
 
 def gallery_forms() -> tuple[tuple[str, str], ...]:
-    """The same with the basic forms alone."""
-    return tuple(pair for pair in every_form() if pair[1] in BASIC_FORMS)
+    """The same with the basic forms alone; without an image the implicit form is one on independent velocities."""
+    return tuple(
+        (name, form)
+        for name, form in every_form()
+        if form in BASIC_FORMS and (form != "implicit-lagrangian" or da.gallery.load(name).system.image is not None)
+    )
 
 
 def parameter_numbers(name: str, system: da.System) -> dict[str, float]:

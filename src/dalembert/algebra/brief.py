@@ -11,7 +11,7 @@ and what multiplies dw is brought to zero by r = M w where that is so: the deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -23,10 +23,10 @@ from .circle import TooMuchWork, Work
 from .quotients import Alphabet, Turn, eliminated, lowest_terms
 from .tree import TreeAlgebra
 
-__all__ = ["BriefAlgebra", "NamedInverse", "helpful_turns"]
+__all__ = ["BriefAlgebra", "Later", "NamedInverse", "helpful_turns", "now"]
 
 #: The work that a derivation may take, and after which an inverse gets a name.
-EFFORT, INVERSE_EFFORT = 3_000_000, 60_000
+EFFORT, INVERSE_EFFORT = 1_000_000, 60_000
 #: Expressions with fewer operations are not worth a look.
 SHORT = 12
 #: An inverse with more operations gets a name.
@@ -96,6 +96,77 @@ class NamedInverse:
     solutions: list[tuple[Any, Any]]
 
 
+class Later:
+    """A matrix or scalar that is computed when someone reads it: a derivation states more than its equations need."""
+
+    _op_priority = 1000.0  # SymPy's matrices then leave the operation to this class
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make, self._value = make, None
+
+    @property
+    def value(self) -> Any:
+        """The SymPy matrix or expression."""
+        if self._value is None:
+            self._value = self._make()
+        return self._value
+
+    def __add__(self, other: Any) -> Later:
+        return Later(lambda: self.value + now(other))
+
+    def __radd__(self, other: Any) -> Later:
+        return Later(lambda: now(other) + self.value)
+
+    def __sub__(self, other: Any) -> Later:
+        return Later(lambda: self.value - now(other))
+
+    def __rsub__(self, other: Any) -> Later:
+        return Later(lambda: now(other) - self.value)
+
+    def __neg__(self) -> Later:
+        return Later(lambda: -self.value)
+
+    def __mul__(self, other: Any) -> Later:
+        return Later(lambda: self.value * now(other))
+
+    def __rmul__(self, other: Any) -> Later:
+        return Later(lambda: now(other) * self.value)
+
+    def __truediv__(self, other: Any) -> Later:
+        return Later(lambda: self.value / now(other))
+
+    def __pow__(self, power: Any) -> Later:
+        return Later(lambda: self.value**power)
+
+    def __matmul__(self, other: Any) -> Later:
+        return Later(lambda: self.value @ now(other))
+
+    def __rmatmul__(self, other: Any) -> Later:
+        return Later(lambda: now(other) @ self.value)
+
+    def __getitem__(self, place: Any) -> Later:
+        return Later(lambda: self.value[place])
+
+    @property
+    def T(self) -> Later:
+        return Later(lambda: self.value.T)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.value.shape  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value)
+
+
+def now(item: Any) -> Any:
+    """The value of what may have been put off."""
+    return item.value if isinstance(item, Later) else item
+
+
 class BriefAlgebra:
     """Expressions as SymPy matrices in lowest terms.
 
@@ -114,7 +185,14 @@ class BriefAlgebra:
         self._homes: dict[sympy.Symbol, tuple[NamedInverse, Any]] = {}
 
     def _lowest(self, expression: sympy.Expr) -> sympy.Expr:
-        return lowest_terms(expression, self.work, self._turns)
+        try:
+            return lowest_terms(expression, self.work, self._turns)
+        except TooMuchWork:
+            raise ModelError(
+                "These equations are too large to be written out",
+                seen=f"a part of them with {expression.count_ops()} operations",
+                remedy='ask for a form that inverts nothing, such as "lagrange", or for the format c',
+            ) from None
 
     def _kept(self, expression: sympy.Expr) -> sympy.Expr:
         return self._lowest(expression) if expression.count_ops() > SHORT else expression
@@ -122,57 +200,70 @@ class BriefAlgebra:
     # -- as in plain trees -------------------------------------------------------------------------------------------
 
     def scalar(self, expression: sympy.Expr) -> Any:
-        return expression
+        return Later(lambda: expression)
 
     def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
-        return self._plain.vector(expressions)
+        entries = list(expressions)
+        return Later(lambda: self._plain.vector(now(entry) for entry in entries))
 
     def zeros(self, rows: int, columns: int = 1) -> Any:
-        return self._plain.zeros(rows, columns)
+        return Later(lambda: self._plain.zeros(rows, columns))
 
     def stack(self, blocks: Sequence[Any]) -> Any:
-        return self._plain.stack(blocks)
+        return Later(lambda: self._plain.stack([now(block) for block in blocks]))
 
     def columns(self, blocks: Sequence[Any]) -> Any:
-        return self._plain.columns(blocks)
+        return Later(lambda: self._plain.columns([now(block) for block in blocks]))
 
     def inner(self, left: Any, right: Any) -> Any:
-        return self._plain.inner(left, right)
+        return Later(lambda: self._plain.inner(now(left), now(right)))
 
     def root(self, scalar: Any) -> Any:
-        return self._plain.root(_each(scalar, self._lowest))
+        return Later(lambda: self._plain.root(_each(now(scalar), self._lowest)))
 
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
-        return self._plain.part(matrix, rows, columns)
+        return Later(lambda: self._plain.part(now(matrix), rows, columns))
 
     def determinant(self, matrix: Any) -> Any:
-        return self._plain.determinant(matrix)
+        return Later(lambda: self._plain.determinant(now(matrix)))
 
     # -- derivatives -------------------------------------------------------------------------------------------------
 
     def gradient(self, scalar: Any, letters: Any) -> Any:
-        entry = scalar[0] if isinstance(scalar, sympy.MatrixBase) else scalar
-        return sympy.Matrix(len(letters), 1, [self._kept(self._derivative(entry, letter)) for letter in letters])
+        return self.jacobian(scalar, letters).T
 
     def hessian(self, scalar: Any, letters: Any) -> tuple[Any, Any]:
         first = self.gradient(scalar, letters)
         return self.jacobian(first, letters), first
 
     def jacobian(self, vector: Any, letters: Any) -> Any:
-        return sympy.Matrix(len(vector), len(letters), lambda i, j: self._kept(self._derivative(vector[i], letters[j])))
+        def made() -> Any:
+            entries, variables = _entries(vector), list(now(letters))
+            return sympy.Matrix(
+                len(entries), len(variables), lambda i, j: self._kept(self._derivative(entries[i], variables[j]))
+            )
+
+        return Later(made)
 
     def along(self, vector: Any, letters: Any, direction: Any) -> Any:
-        pairs = [(letter, rate) for letter, rate in zip(letters, direction, strict=True) if rate != 0]
-        entries = [sympy.Add(*(self._derivative(entry, letter) * rate for letter, rate in pairs)) for entry in vector]
-        return sympy.Matrix(len(entries), 1, [self._kept(entry) for entry in entries])
+        def made() -> Any:
+            pairs = [(letter, rate) for letter, rate in zip(now(letters), now(direction), strict=True) if rate != 0]
+            found = [
+                self._kept(sympy.Add(*(self._derivative(entry, letter) * rate for letter, rate in pairs)))
+                for entry in _entries(vector)
+            ]
+            return sympy.Matrix(len(found), 1, found)
+
+        return Later(made)
 
     def _derivative(self, expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr:
         found = sympy.diff(expression, letter)
-        named = [s for s in self._homes if s in expression.free_symbols]
-        for symbol in named:
-            slope = self._at_solutions(sympy.diff(expression, symbol))
-            if slope != 0:
-                found += slope * self._rate(symbol, letter)
+        if self._homes:
+            present = expression.free_symbols
+            for symbol in [symbol for symbol in self._homes if symbol in present]:
+                slope = self._at_solutions(sympy.diff(expression, symbol))
+                if slope != 0:
+                    found += slope * self._rate(symbol, letter)
         return found
 
     def _rate(self, symbol: sympy.Symbol, letter: sympy.Symbol) -> sympy.Expr:
@@ -196,9 +287,8 @@ class BriefAlgebra:
             for solution, right in home.solutions:
                 if not expression.has(*solution):
                     continue
-                known = home.matrix @ solution
                 exchange = {}
-                for entry, value in zip(right, known, strict=True):
+                for entry, value in zip(right, home.matrix @ solution, strict=True):
                     letter = next((s for s in sympy.Add.make_args(entry) if s.is_Symbol and s not in self._homes), None)
                     if letter is not None:
                         exchange[letter] = value - (entry - letter)
@@ -209,7 +299,19 @@ class BriefAlgebra:
     # -- solving -----------------------------------------------------------------------------------------------------
 
     def solve(self, matrix: Any, right: Any) -> Any:
-        matrix = _each(matrix, self._lowest)
+        return Later(lambda: self._solved(_each(now(matrix), self._lowest), now(right)))
+
+    def solve_square(self, matrix: Any, right: Any) -> Any:
+        def made() -> Any:
+            table, column = _each(now(matrix), self._lowest), now(right)
+            try:
+                return eliminated(table, column, Work(INVERSE_EFFORT, self.work), self._turns)
+            except TooMuchWork:
+                return self._plain.solve_square(table, column)
+
+        return Later(made)
+
+    def _solved(self, matrix: Any, right: Any) -> Any:
         try:
             inverse = eliminated(matrix, sympy.eye(matrix.rows), Work(INVERSE_EFFORT, self.work), self._turns)
             if sum(entry.count_ops() for entry in inverse) <= WRITTEN_INVERSE:
@@ -217,50 +319,42 @@ class BriefAlgebra:
         except TooMuchWork:
             pass
         if not self._may_name:
-            size = sum(entry.count_ops() for entry in matrix)
+            operations = sum(entry.count_ops() for entry in matrix)
             raise ModelError(
                 "These equations are too large to be written out without names for their parts",
-                seen=f"a matrix of {matrix.rows} x {matrix.cols} with {size} operations to invert",
+                seen=f"a matrix of {matrix.rows} x {matrix.cols} with {operations} operations to invert",
                 remedy='let parts have names (compact=True), ask for a form that inverts nothing, such as "lagrange", '
                 "or for the format c",
             )
         return self._named_solution(matrix, _each(right, self._lowest))
 
     def _named_solution(self, matrix: Any, right: Any) -> Any:
-        home = next((known for known in self.inverses if known.matrix == matrix), None)
-        n = matrix.rows
-        if home is None:
-            count = len(self.inverses)
-            letters = sympy.Matrix(n, n, lambda i, j: sympy.Dummy(f"K{count}_{min(i, j)}_{max(i, j)}", real=True))
-            for i in range(n):
-                for j in range(i):
-                    letters[i, j] = letters[j, i]
-            home = NamedInverse(letters, matrix, [])
-            self.inverses.append(home)
-            for i in range(n):
-                for j in range(i, n):
-                    self._homes[letters[i, j]] = (home, (i, j))
+        home = next((known for known in self.inverses if known.matrix == matrix), None) or self._named_inverse(matrix)
         if right.cols > 1:
             return home.letters @ right
         for solution, known in home.solutions:
             if known == right:
                 return solution
-        place = len(home.solutions)
-        solution = sympy.Matrix(n, 1, lambda i, _: sympy.Dummy(f"w{len(self._homes)}_{i}", real=True))
+        n, place = matrix.rows, len(home.solutions)
+        solution = sympy.Matrix(n, 1, lambda i, _: sympy.Dummy(f"w_{i + 1}", real=True))
         home.solutions.append((solution, right))
-        for i in range(n):
-            self._homes[solution[i]] = (home, place * n + i)
+        self._homes |= {solution[i]: (home, place * n + i) for i in range(n)}
         return solution
 
-    def solve_square(self, matrix: Any, right: Any) -> Any:
-        try:
-            return eliminated(_each(matrix, self._lowest), right, Work(INVERSE_EFFORT, self.work), self._turns)
-        except TooMuchWork:
-            return self._plain.solve_square(matrix, right)
+    def _named_inverse(self, matrix: Any) -> NamedInverse:
+        n = matrix.rows
+        upper = {(i, j): sympy.Dummy(f"K_{i + 1}{j + 1}", real=True) for i in range(n) for j in range(i, n)}
+        home = NamedInverse(sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)]), matrix, [])
+        self.inverses.append(home)
+        self._homes |= {letter: (home, place) for place, letter in upper.items()}
+        return home
 
     # -- substitution ------------------------------------------------------------------------------------------------
 
     def substitute(self, block: Any, letters: Any, values: Any) -> Any:
+        return Later(lambda: self._substituted(now(block), now(letters), now(values)))
+
+    def _substituted(self, block: Any, letters: Any, values: Any) -> Any:
         exchange = {letter: value for letter, value in zip(letters, values, strict=True) if letter != value}
         if not exchange:
             return block
@@ -273,24 +367,28 @@ class BriefAlgebra:
         present = block.free_symbols
         for home in list(self.inverses):
             touched = home.matrix.has(*exchange)
+            matrix = home.matrix.xreplace(exchange)
             if touched and any(letter in present for letter in home.letters):
-                new = self.solve(home.matrix.xreplace(exchange), sympy.eye(home.matrix.rows))
-                found |= dict(zip(home.letters, new, strict=True))
+                found |= dict(zip(home.letters, self._solved(matrix, sympy.eye(matrix.rows)), strict=True))
             for solution, right in list(home.solutions):
                 if (touched or right.has(*exchange)) and any(letter in present for letter in solution):
-                    new = self.solve(home.matrix.xreplace(exchange), right.xreplace(exchange))
-                    found |= dict(zip(solution, new, strict=True))
+                    found |= dict(zip(solution, self._solved(matrix, right.xreplace(exchange)), strict=True))
         return found
 
     def without(self, block: Any, letters: Any) -> Any | None:
         if not self.depends(block, letters):
             return block
-        plain = _each(block, self._lowest)
-        return None if self.depends(plain, letters) else plain
+        plain = _each(now(block), self._lowest)
+        return None if self.depends(plain, letters) else Later(lambda: plain)
 
     def depends(self, block: Any, letters: Any) -> bool:
-        return self._plain.depends(block, letters)
+        return self._plain.depends(now(block), now(letters))
 
 
-def _each(block: Any, change: Any) -> Any:
+def _each(block: Any, change: Callable[[sympy.Expr], sympy.Expr]) -> Any:
     return block.applyfunc(change) if isinstance(block, sympy.MatrixBase) else change(block)
+
+
+def _entries(block: Any) -> list[sympy.Expr]:
+    value = now(block)
+    return list(value) if isinstance(value, sympy.MatrixBase) else [value]

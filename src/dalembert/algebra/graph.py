@@ -217,7 +217,7 @@ class GraphAlgebra:
         function = ca.Function("slope", list(self.letters.values()), [ca.densify(slope), ca.densify(block)])
         random = np.random.default_rng(11)
         for _ in range(4):
-            values = (np.asarray(v, dtype=float) for v in function(*random.uniform(0.3, 1.1, len(self.letters))))
+            values = (np.asarray(v, dtype=float) for v in function.call(list(random.uniform(0.3, 1.1, len(self.letters)))))
             change, size = (float(np.max(np.abs(value), initial=0.0)) for value in values)
             if not change <= 1e-11 * (1.0 + size):
                 return None
@@ -232,7 +232,7 @@ class GraphAlgebra:
         function = ca.Function("block", list(self.letters.values()), [ca.densify(block)])
         random = np.random.default_rng(13)
         for _ in range(tries):
-            value = np.asarray(function(*random.uniform(0.3, 1.1, len(self.letters))), dtype=float)
+            value = np.asarray(function.call(list(random.uniform(0.3, 1.1, len(self.letters))))[0], dtype=float)
             if not np.max(np.abs(value), initial=0.0) < 1e-10:
                 return False
         return True
@@ -244,7 +244,7 @@ class GraphAlgebra:
         random = np.random.default_rng(7)
         best = 0
         for _ in range(tries):
-            value = np.asarray(function(*random.uniform(0.3, 1.1, len(letters))), dtype=float)
+            value = np.asarray(function.call(list(random.uniform(0.3, 1.1, len(letters))))[0], dtype=float)
             if np.all(np.isfinite(value)):
                 best = max(best, numeric_rank(value))
         return best

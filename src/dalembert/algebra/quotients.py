@@ -24,6 +24,8 @@ __all__ = ["Alphabet", "Quotient", "Turn", "eliminated", "lowest_terms"]
 
 #: The work after which an expression stays as it is.
 EFFORT = 300_000
+#: What it costs to look at a node of a tree, and to write a term, in products of terms.
+NODE, TERM = 5, 20
 
 _CIRCULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 
@@ -85,7 +87,7 @@ class Alphabet:
         turns: Sequence[Turn] = (),
         inside: Callable[[sympy.Expr], sympy.Expr] = lambda expression: expression,
     ) -> None:
-        self._inside, self._turns = inside, tuple(turns)
+        self._inside, self._turns, self._work = inside, tuple(turns), work or Work(EFFORT)
         self._opaque: dict[sympy.Expr, tuple[sympy.Expr, int]] = {}
         self._arguments: dict[sympy.Expr, dict[sympy.Expr, Fraction]] = {}
         self._memory: dict[sympy.Expr, Quotient] = {}
@@ -101,7 +103,7 @@ class Alphabet:
         self.places = {letter: k for k, letter in enumerate(ordered)}
         self._pair_of = {base: k for k, base in enumerate(bases)}
         pairs = [SineCosine(len(ordered) + 2 * k, len(ordered) + 2 * k + 1) for k in range(len(bases))]
-        self.ring = CircleRing(len(self.generators), pairs, work or Work(EFFORT))
+        self.ring = CircleRing(len(self.generators), pairs, self._work)
 
     def with_difference(self, first: int, second: int, sign: int) -> Alphabet:
         """The same generators where the pair `first` belongs to the angle u_first - sign u_second; for writing only."""
@@ -121,6 +123,7 @@ class Alphabet:
             if node in seen or node.is_Rational:
                 continue
             seen.add(node)
+            self._work.spend(NODE)
             if node.is_Add or node.is_Mul or (node.is_Pow and node.exp.is_Integer):
                 pending += node.args[:1] if node.is_Pow else node.args
             elif isinstance(node, _CIRCULAR):
@@ -195,6 +198,7 @@ class Alphabet:
 
     def written(self, polynomial: Polynomial) -> sympy.Expr:
         """A polynomial as an expression, term by term."""
+        self._work.spend(TERM * len(polynomial))
         return sympy.Add(*(int(c) * self.monomial(m) for m, c in sorted(polynomial.items())))
 
     def monomial(self, exponents: Sequence[int]) -> sympy.Expr:
@@ -268,22 +272,22 @@ class Alphabet:
 
 
 def lowest_terms(expression: sympy.Expr, work: Work | None = None, turns: Sequence[Turn] = ()) -> sympy.Expr:
-    """The expression as one quotient in lowest terms, or as it is where that takes too much work.
+    """The expression as one quotient in lowest terms.
 
     >>> u = sympy.Symbol("u")
     >>> lowest_terms((1 - sympy.cos(u) ** 2) / (sympy.sin(u) + sympy.sin(u) ** 2) + sympy.sin(u) / (1 + sympy.sin(u)))
     2*sin(u)/(sin(u) + 1)
+
+    Raises
+    ------
+    TooMuchWork
+        Where the limit is reached.
     """
     if not expression.args:
         return expression
     part = Work(EFFORT, work)
-    try:
-        alphabet = Alphabet([expression], part, turns, lambda inner: lowest_terms(inner, part, turns))
-        return alphabet.expression(alphabet.read(expression))
-    except TooMuchWork:
-        if work is not None and work.left < 0:
-            raise
-        return expression
+    alphabet = Alphabet([expression], part, turns, lambda inner: lowest_terms(inner, part, turns))
+    return alphabet.expression(alphabet.read(expression))
 
 
 def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequence[Turn] = ()) -> Any:

@@ -105,10 +105,10 @@ class HamiltonJacobi:
         return rates | {pi: neat(-sympy.diff(self.hamiltonian, q)) for q, pi in self.momenta.items()}
 
     def latex(self) -> str:
-        """(5.8) in LaTeX."""
+        """(5.8) in LaTeX, with subscripts for derivatives."""
         names = latex_names([self.hamiltonian, *self.system.coordinates])
-        names |= {pi: rf"\frac{{\partial S}}{{\partial {names[q]}}}" for q, pi in self.momenta.items()}
-        return rf"\frac{{\partial S}}{{\partial t}} + {sympy.latex(self.hamiltonian, symbol_names=names)} = 0"
+        names |= {pi: f"S_{{{names[q]}}}" for q, pi in self.momenta.items()}
+        return f"S_t + {sympy.latex(self.hamiltonian, symbol_names=names)} = 0"
 
     # -- motions -------------------------------------------------------------------------------------------------
 
@@ -221,7 +221,8 @@ class HamiltonJacobi:
         }
 
     def _sections(self) -> list[Section]:
-        equation = f"dS/dt + {self.hamiltonian.xreplace(self._slopes)} = 0"
+        slopes = {pi: sympy.Symbol(f"S_{q}", real=True) for q, pi in self.momenta.items()}
+        equation = f"S_t + {self.hamiltonian.xreplace(slopes)} = 0"
         sections: list[Section] = [
             ("Momenta", [(str(pi), str(value)) for pi, value in self.definitions.items()]),
             ("Hamiltonian", [("H_1", str(self.hamiltonian)), *(("where", str(relation)) for relation in self.branch)]),
@@ -235,10 +236,6 @@ class HamiltonJacobi:
         motion = self.integral.motion
         by_jacobi = [] if motion is None else [(str(q), str(value)) for q, value in motion.items()]
         return [*sections, ("Complete integral", lines), ("Motion", by_jacobi)]
-
-    @property
-    def _slopes(self) -> dict[sympy.Symbol, sympy.Symbol]:
-        return {pi: sympy.Symbol(f"dS/d{q}", real=True) for q, pi in self.momenta.items()}
 
 
 def hamilton_jacobi(

@@ -33,14 +33,18 @@ __all__ = ["JacobiMotion", "jacobi_motion"]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 #: A quadrature is refined until halving it changes it by less than this, relatively.
 QUADRATURE = 3e-12
+#: Halving gains nothing where what it changes does not fall below this part: that is rounding.
+GAIN = 0.1
 #: Newton's method has converged where the phases change by less than this, relatively.
 CONVERGED = 1e-14
+#: Newton's method has reached the rounding of the integrands where steps below this no longer become shorter.
+NOISE = 1e-7
 #: The longest step of a phase between two turns, in radians.
 LONGEST = 1.0
 #: Nearer to a turn than this part of its distance to the start, R is taken from its slope.
 NEAR = 1e-5
-#: How far turns are looked for, and by how much each step of the search is longer than the one before.
-FIRST, FARTHEST, GROWTH = 1e-3, 1e7, 1.06
+#: From how near to how far turns are looked for, and by how much each step of the search is longer than the one before.
+FIRST, FARTHEST, GROWTH = 1e-9, 1e7, 1.06
 
 
 @dataclass(frozen=True)
@@ -156,23 +160,15 @@ class _Curve:
     ) -> None:
         self.function, self.constants, self.n = function, constants, len(constants)
         self.name, self.place = slope.variable.name, place
-        self.sign, self.side = 1.0, 1.0
+        self.sign, self.side, self.kind = 1.0, 1.0, "smooth"
         self.turns: tuple[float, ...] = ()
         self.first_phase = place
-        if slope.radicand is None:
-            self.kind = "smooth"
+        if slope.radicand is None or momentum is None:
             return
-        offset = 0.0 if momentum is None else momentum - float(self._values(place)[0][0])
+        offset = momentum - float(self._values(place)[0][0])
         self.sign = 1.0 if offset >= 0 else -1.0
-        self._find_turns()
+        self.turns, self.side = self._find_turns(offset)
         self.kind = ("rooted", "one", "two")[len(self.turns)]
-        gap = offset**2 + abs(float(self._values(place)[1][0]))
-        if abs(offset**2 - float(self._values(place)[1][0])) > 1e-7 * gap + 1e-14:
-            raise RunError(
-                f"The start lies on another branch of the momentum of `{self.name}` than that of the complete integral",
-                seen=f"squared momentum {offset**2:.6g}, {float(self._values(place)[1][0]):.6g} by the integral",
-                remedy="start with other velocities or multipliers, or simulate it",
-            )
         if self.kind == "one":
             self.first_phase = self.sign * np.sqrt(max((place - self.turns[0]) * self.side, 0.0))
         elif self.kind == "two":
@@ -256,18 +252,15 @@ class _Curve:
                 return by_shift * 2 * self.side * phases + self.side * by_radicand / rho
             return by_shift * self._middle[1] * np.sin(phases) + by_radicand / (2 * rho)
 
-    def integral(self, first: float, last: float, depth: int = 6) -> Any:
-        """The integral of the integrand between two phases, (n,), halved until it no longer changes."""
+    def integral(self, first: float, last: float, before: float = np.inf) -> Any:
+        """The integral of the integrand between two phases, (n,), halved until it is exact or no longer gains by it."""
         whole = self._panel(first, last)
         middle = (first + last) / 2
         halves = self._panel(first, middle) + self._panel(middle, last)
-        if (
-            depth == 0
-            or not np.all(np.isfinite(halves))
-            or np.all(np.abs(whole - halves) <= QUADRATURE * self._scale(first, last))
-        ):
+        gap = float(np.max(np.abs(whole - halves)))
+        if not gap > QUADRATURE * self._scale(first, last) or gap > GAIN * before:
             return halves
-        return self.integral(first, middle, depth - 1) + self.integral(middle, last, depth - 1)
+        return self.integral(first, middle, gap) + self.integral(middle, last, gap)
 
     def _panel(self, first: float, last: float) -> Any:
         half = (last - first) / 2
@@ -278,34 +271,39 @@ class _Curve:
 
     # -- turns ---------------------------------------------------------------------------------------------------
 
-    def _find_turns(self) -> None:
-        """Where R vanishes on either side of the start."""
-        _, radicand, slope, bend, _, _ = (float(part[0]) if part.ndim == 1 else 0.0 for part in self._values(self.place))
+    def _find_turns(self, offset: float) -> tuple[tuple[float, ...], float]:
+        """Where R vanishes on either side of the start, and on which side of a single turn the motion is."""
+        table = self._values(self.place)
+        radicand, slope, bend = (float(part[0]) for part in table[1:4])
         size = abs(self.place) + abs(slope / bend if bend else 0.0) + 1e-12
         at_turn = abs(radicand) <= 1e-10 * abs(slope) * size
-        if at_turn and abs(slope) <= 1e-10 * (abs(bend) * size + abs(slope)):
+        if abs(radicand) <= 1e-10 * abs(bend) * size**2 and abs(slope) <= 1e-8 * abs(bend) * size:
             raise RunError(
                 f"`{self.name}` starts on an equilibrium of its own, where Jacobi's equations do not determine the motion",
                 seen=f"{self.name} = {self.place:.6g}, radicand {radicand:.2g} with slope {slope:.2g}",
                 remedy="start beside it, or simulate it",
+            )
+        if not abs(offset**2 - radicand) <= 1e-8 * (offset**2 + abs(radicand) + abs(slope) * size):
+            raise RunError(
+                f"The start lies on another branch of the momentum of `{self.name}` than that of the complete integral",
+                seen=f"squared momentum {offset**2:.6g}, {radicand:.6g} by the integral",
+                remedy="start with other velocities or multipliers, or simulate it",
             )
         found = {}
         for side in (-1.0, 1.0):
             if at_turn and slope * side < 0:
                 found[side] = self.place - radicand / slope
             else:
-                turn = self._search(side, at_turn)
+                turn = self._search(side, at_turn, size if size > 1e-9 else 1.0)
                 if turn is not None:
                     found[side] = turn
-        self.turns = tuple(found[side] for side in (-1.0, 1.0) if side in found)
-        if len(found) == 1:
-            self.side = -next(iter(found))
+        turns = tuple(float(found[side]) for side in (-1.0, 1.0) if side in found)
+        return turns, -next(iter(found)) if len(found) == 1 else 1.0
 
-    def _search(self, side: float, skip_first: bool) -> float | None:
+    def _search(self, side: float, skip_first: bool, unit: float) -> float | None:
         """The nearest zero of R on one side, by longer and longer steps; zeros between steps show in the slope."""
         from scipy.optimize import brentq
 
-        unit = max(abs(self.place), 1.0)
         count = int(np.log(FARTHEST / FIRST) / np.log(GROWTH))
         steps = FIRST * (GROWTH ** np.arange(count) - 1) / (GROWTH - 1) * unit
         steps = steps[1:] if skip_first else steps
@@ -378,7 +376,7 @@ def _newton(
         if max(turned, default=0.0) > LONGEST:
             return None
         previous, change = change, float(np.max(np.abs(step) / (np.abs(phases) + np.abs(phases - before) + 1e-300)))
-        if change < CONVERGED or (change < 1e-11 and change >= 0.5 * previous):
+        if change < CONVERGED or (change < NOISE and change >= 0.5 * previous):
             left = elapsed + sum(curve.integral(a, b) for curve, a, b in zip(curves, before, phases, strict=True))
             return phases, left
         slopes = np.column_stack([curve.integrand(phase)[:, 0] for curve, phase in zip(curves, phases, strict=True)])

@@ -15,8 +15,9 @@ import numpy as np
 import sympy
 
 from ..compiled.book import Book
-from ..compiled.constrained_solve import REGULAR, solve
+from ..compiled.constrained_solve import solve
 from ..compiled.kernel import Kernel, parameter_values
+from ..compiled.verdicts import REGULAR
 from ..errors import ModelError, RunError, StartError
 from ..integrate.start import LIMIT, consistent_start
 

@@ -317,7 +317,7 @@ def _explicit_motion(integral: CompleteIntegral) -> Mapping[sympy.Symbol, sympy.
 def _inverted(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr, lapse: sympy.Expr) -> sympy.Expr | None:
     """x with int dx / (2 sqrt(a x^2 + b x + c)) = lapse, through turning points as well."""
     if a == 0:
-        return (b**2 * lapse**2 - c) / b if b != 0 else 2 * sympy.sqrt(c) * lapse
+        return b * lapse**2 - shortest(c / b) if b != 0 else 2 * sympy.sqrt(c) * lapse
     discriminant = neat(b**2 - 4 * a * c)
     if a.is_negative:
         return (-sympy.sqrt(discriminant) * sympy.sin(2 * sympy.sqrt(-a) * lapse) - b) / (2 * a)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled.book import Book
-from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
 from ..compiled.kernel import Kernel
+from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from ..errors import DalembertError, FormError
 from ..formulations.equations import Equations
 from ..integrate.driver import kernel_of

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import native
-from .constrained_solve import CONTRADICTORY, SINGULAR, order_size, work_size
+from .gauss_problem import order_size, work_size
 from .loops import functions
+from .verdicts import CONTRADICTORY, SINGULAR
 
 __all__ = ["Book"]
 

@@ -5,21 +5,16 @@ tables, and the division of integers; bounds of a loop must not change inside it
 
 >>> from dalembert.compiled.language import Reals, native
 >>> @native
-... def total(n: int, values: Reals) -> float:
-...     result = 0.0
-...     for k in range(n):
-...         result += values[k]
-...     return result
->>> print(c_functions([total]))
-static double total(long n, double *values)
+... def scale(n: int, factor: float, x: Reals) -> None:
+...     for i in range(n):
+...         x[i] *= factor
+>>> print(c_functions([scale]))
+static void scale(long n, double factor, double *x)
 {
-    long k;
-    double result;
-    result = 0.0;
-    for (k = 0; k < n; k += 1) {
-        result += values[k];
+    long i;
+    for (i = 0; i < n; i += 1) {
+        x[i] *= factor;
     }
-    return result;
 }
 """
 
@@ -30,12 +25,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .language import parsed, resolved, signature_of
+from .language import ELEMENT, parsed, resolved, signature_of
 
 __all__ = ["c_functions", "c_number"]
 
 _C = {"i64": "long", "double": "double", "i1": "int", "reals": "double *", "integers": "long *", "void": "void"}
-_ELEMENT = {"reals": "double", "integers": "i64"}
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -203,7 +197,7 @@ class _Writer:
                 return self._constant(node)
             case ast.Subscript(value=value, slice=index):
                 text, kind = self._expression(value)
-                return f"{text}[{self._expression(index)[0]}]", _ELEMENT[kind]
+                return f"{text}[{self._expression(index)[0]}]", ELEMENT[kind]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 text, kind = self._operand(operand)
                 return f"-{text}", kind
@@ -240,7 +234,7 @@ class _Writer:
             return f"{first} / {second}", "double"
         if type(op) not in _OPERATORS:
             raise TypeError(f"{self.signature.name}: {type(op).__name__} is not translated to C")
-        result = kind if kind in _ELEMENT else "double" if "double" in (kind, other) else "i64"
+        result = kind if kind in ELEMENT else "double" if "double" in (kind, other) else "i64"
         return f"{first} {_OPERATORS[type(op)]} {second}", result
 
     def _constant(self, node: ast.expr) -> tuple[str, str]:

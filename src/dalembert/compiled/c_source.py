@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .c_language import c_functions, c_number
-from .constrained_solve import gauss_solve, order_size, work_size
+from .gauss_problem import gauss_solve, order_size, work_size
 from .native import is_finite
 from .program import INPUTS, Instruction, Program
 from .unrolled import HEALTHY

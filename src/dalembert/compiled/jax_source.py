@@ -11,9 +11,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .constrained_solve import CONTRADICTION_TOLERANCE, RANK_TOLERANCE
+from .factorisations import RANK_TOLERANCE
 from .program import INPUTS, Instruction, Program
 from .unrolled import HEALTHY
+from .verdicts import CONTRADICTION_TOLERANCE
 
 __all__ = ["jax_source"]
 

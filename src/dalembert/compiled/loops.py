@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from . import constrained_solve, native
-from .language import NativeModule
+from . import factorisations, native
+from .gauss_problem import gauss_solve
+from .native_module import NativeModule
 
 __all__ = ["functions"]
 
@@ -16,10 +17,10 @@ __all__ = ["functions"]
 def functions() -> dict[str, Any]:
     """The functions by name; about a second to compile, then found in the cache."""
     entries: list[Callable[..., Any]] = [
-        constrained_solve.gauss_solve,
-        constrained_solve.scaled_columns,
-        constrained_solve.pivoted_qr,
-        constrained_solve.reflect,
+        gauss_solve,
+        factorisations.scaled_columns,
+        factorisations.pivoted_qr,
+        factorisations.reflect,
         native.evaluate,
         native.project,
         native.observe_points,

@@ -6,9 +6,10 @@ holds addresses and sizes under fixed places. They are compiled once for all mod
 
 from __future__ import annotations
 
-from .constrained_solve import REGULAR, SINGULAR, gauss_solve
+from .gauss_problem import gauss_solve
 from .language import Integers, Reals, call_program, integers_at, native, reals_at
 from .unrolled import HEALTHY
+from .verdicts import REGULAR, SINGULAR
 
 __all__ = ["MISSING", "STUCK", "correction", "evaluate", "is_finite", "observe_points", "project", "repeat_rates"]
 

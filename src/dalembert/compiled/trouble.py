@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ContradictionError, RunError, SingularError
 from ..model.hazards import hazards
-from .constrained_solve import CONTRADICTORY
+from .verdicts import CONTRADICTORY
 
 __all__ = ["explain", "vanishing"]
 

@@ -63,9 +63,9 @@ class Equations:
 
     def __post_init__(self) -> None:
         """The letters of a form must not be letters of the model with another meaning."""
-        system = self.system
-        own = {*system.parameters, *system.inputs}
-        taken = [letter.name for letter in (*self.state, *self.unknowns) if letter.name in {symbol.name for symbol in own}]
+        own = {symbol.name for symbol in (*self.system.parameters, *self.system.inputs)}
+        needed = [*(letter.name for letter in (*self.state, *self.unknowns)), *(f"mu_{name}" for name in self.row_names)]
+        taken = [name for name in needed if name in own]
         if taken:
             raise FormError(
                 f'The form "{self.form}" needs the letter `{taken[0]}` for itself',

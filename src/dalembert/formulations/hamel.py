@@ -20,13 +20,15 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
-from ..model.symbols import Coordinate, Parameter, Velocity, as_expression
+from ..model.symbols import Coordinate, Parameter, Speed, Velocity, as_expression
 from ..model.system import System
 from .blocks import Blocks
 from .equations import Equations
 from .independent import Letters, Reduction, Split, choose_split, reduced_equations, velocity_letters
+from .lagrange import lagrangian_and_momenta
+from .rows import velocity_level
 
-__all__ = ["KINDS", "QuasiVelocities", "derive", "hypotheses", "transitivity", "transitivity_of_inverse"]
+__all__ = ["KINDS", "QuasiVelocities", "derive", "hypotheses", "second_kind", "transitivity", "transitivity_of_inverse"]
 
 CITATION = "Hamel's equations in nonlinear quasi-velocities (Rumyantsev eqs. 3.2, 3.3, 1.21)"
 #: With the symbols W of the quasi-velocities, or with the symbols T of their inverse.
@@ -43,7 +45,12 @@ def hypotheses(system: System) -> None:
         )
 
 
-def derive(system: System, quasi_velocities: Mapping[str, Any] | None = None, kind: str = "first") -> Equations:
+def derive(
+    system: System,
+    quasi_velocities: Mapping[str, Any] | None = None,
+    kind: str = "first",
+    velocities: Mapping[Any, Any] | None = None,
+) -> Equations:
     """Rates of the free quasi-velocities.
 
     Parameters
@@ -53,6 +60,9 @@ def derive(system: System, quasi_velocities: Mapping[str, Any] | None = None, ki
         velocities themselves by default. There are as many as degrees of freedom; they become letters of the state.
     kind : "first" or "second"
         With W (Rumyantsev 3.2) or with T (3.3).
+    velocities : mapping of coordinate to expression of q, t and speeds
+        The inverse v = F(q, eta, t) on the constraints in place of the quasi-velocities, for those that are nonlinear. The
+        speeds, made with `speeds`, are the quasi-velocities; the equations are of the second kind.
 
     Examples
     --------
@@ -65,6 +75,10 @@ def derive(system: System, quasi_velocities: Mapping[str, Any] | None = None, ki
     >>> print(derive(skate, quasi_velocities=speeds).state)
     (x, y, theta, forward, turn)
     """
+    if velocities is not None:
+        if quasi_velocities is not None:
+            raise FormError("Give quasi-velocities, or velocities in terms of them", seen="both", remedy="leave one out")
+        return _by_inverse(system, velocities)
     if quasi_velocities is None:
         hypotheses(system)
     if kind not in KINDS:
@@ -84,6 +98,50 @@ def derive(system: System, quasi_velocities: Mapping[str, Any] | None = None, ki
     )
 
 
+def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
+    """The second kind for a given inverse v = F(q, eta, t)."""
+    table = {str(getattr(key, "name", key)): as_expression(value) for key, value in velocities.items()}
+    missing = [q.name for q in system.coordinates if q.name not in table]
+    strange = [name for name in table if name not in {q.name for q in system.coordinates}]
+    speeds = tuple(sorted({s for value in table.values() for s in value.atoms(Speed)}, key=lambda s: s.name))
+    freedom = len(choose_split(system).independent)
+    if missing or strange or len(speeds) != freedom:
+        raise FormError(
+            "The velocities must be given for each coordinate, in as many speeds as degrees of freedom",
+            seen=f"{len(speeds)} speeds for {freedom} degrees of freedom, missing {', '.join(missing) or 'none'}",
+            remedy="write q_dot = F(q, eta, t) with speeds eta",
+        )
+    given = tuple(table[q.name] for q in system.coordinates)
+    _check_inverse(system, given, speeds)
+    letters = Letters(speeds, Letters.named(s.name for s in speeds).rates)
+
+    def derivation(reduction: Reduction) -> Blocks:
+        algebra = reduction.algebra
+        eta, rates, inverse = algebra.vector(speeds), algebra.vector(letters.rates), algebra.vector(given)
+        residual = second_kind(reduction, eta, rates, inverse)
+        independent = algebra.part(inverse, reduction.split.independent, [0])
+        return reduction.in_letters(residual, eta, rates, independent)
+
+    return reduced_equations(system, "hamel", CITATION, derivation, letters=lambda _system, _split: letters, variant=given)
+
+
+def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: tuple[sympy.Symbol, ...]) -> None:
+    """The velocities must obey the constraints for all speeds, and reach all directions that these allow."""
+    algebra = GraphAlgebra()
+    level = velocity_level(system, algebra, lagrangian_and_momenta(system, algebra)[1])
+    inverse = algebra.vector(velocities)
+    left = algebra.substitute(level.residual, algebra.vector(system.velocities), inverse)
+    if left.numel() and not algebra.vanishes(left):
+        raise FormError(
+            "The given velocities do not obey the constraints",
+            seen=", ".join(c.name for c in system.bilateral),
+            remedy="write them so that every constraint holds for all speeds",
+        )
+    rank = algebra.generic_rank(algebra.jacobian(inverse, algebra.vector(speeds)))
+    if rank < len(speeds):
+        raise FormError("The speeds do not determine each other's directions", seen=f"rank {rank} of {len(speeds)}")
+
+
 def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sympy.Expr]:
     """The caller's quasi-velocities by name, in the system's own letters."""
     found = {str(getattr(name, "name", name)): as_expression(value) for name, value in quasi_velocities.items()}
@@ -94,10 +152,12 @@ def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sy
             seen=f"{len(found)} given, {freedom} degrees of freedom",
             remedy="give the free ones; the constraints are the others",
         )
-    letters = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta)}
+    known = {s.name for s in (*system.coordinates, *system.velocities)}
+    taken = {"t", "energy", *system.outputs, *(s.name for s in (*system.momenta, *system.inputs)), *known}
+    taken |= {q.ddot.name for q in system.coordinates} | {f"{name}_dot" for name in found}
     for name, value in found.items():
-        strange = [s.name for s in value.free_symbols if isinstance(s, (Coordinate, Velocity)) and s.name not in letters]
-        if strange or name in letters or not name.isidentifier():
+        strange = [s.name for s in value.free_symbols if isinstance(s, (Coordinate, Velocity)) and s.name not in known]
+        if strange or name in taken or not name.isidentifier():
             raise FormError(
                 f"The quasi-velocity `{name}` cannot be used",
                 seen=str(value),
@@ -139,7 +199,7 @@ class QuasiVelocities:
         letters = velocity_letters(reduction.system, split) if stated is None else Letters.named(stated)
         self.free, self.rates = algebra.vector(letters.state), algebra.vector(letters.rates)
         names = [reduction.system.bilateral[k].name for k in split.rows]
-        self.bound = algebra.vector([Parameter(f"eta_{name}") for name in names])
+        self.bound = algebra.vector([Parameter(f"eta of {name}") for name in names])  # no letter of a model has such a name
         constraints = algebra.part(reduction.level.residual, split.rows, [0])
         given = reduction.independent if stated is None else algebra.vector(stated.values())
         self.definition = algebra.stack([given, constraints])
@@ -201,21 +261,41 @@ def transitivity_of_inverse(quasi: QuasiVelocities) -> Any:
     return algebra.columns(turns) - spread
 
 
+def second_kind(reduction: Reduction, eta: Any, rates: Any, velocities: Any) -> Any:
+    """The left side of (3.3) less the applied force, (k x 1), for v = F(q, eta, t) on the constraints."""
+    algebra = reduction.algebra
+
+    def at(block: Any) -> Any:
+        return algebra.substitute(block, reduction.v, velocities)
+
+    lagrangian, momenta = at(reduction.lagrangian), at(reduction.momenta_at_velocity)
+    frame = algebra.jacobian(velocities, eta)
+    places = range(frame.shape[0])
+    columns = [algebra.part(frame, places, [s]) for s in range(frame.shape[1])]
+    turns = algebra.stack([reduction.rate_of(column, eta, rates, velocities).T @ momenta for column in columns])
+    spread = algebra.jacobian(velocities, reduction.q) @ frame
+    return (
+        reduction.rate_of(algebra.gradient(lagrangian, eta), eta, rates, velocities)
+        - turns
+        + spread.T @ momenta
+        - frame.T @ (algebra.gradient(lagrangian, reduction.q) + at(reduction.applied_force))
+    )
+
+
 def derive_on(reduction: Reduction, kind: str = "first", stated: Mapping[str, sympy.Expr] | None = None) -> Blocks:
     """The blocks on a reduction."""
     algebra = reduction.algebra
     quasi = QuasiVelocities(reduction, stated)
+    stated_at_velocity = algebra.part(quasi.definition, range(quasi.free.shape[0]), [0])
+    if kind == "second":
+        residual = second_kind(reduction, quasi.free, quasi.rates, quasi.bound_to_zero(quasi.velocities))
+        return reduction.in_letters(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)
     lagrangian = quasi.at(reduction.lagrangian)
-    if kind == "first":
-        slope = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
-        turning = transitivity(quasi).T @ slope
-    else:
-        momenta = quasi.bound_to_zero(quasi.at(reduction.momenta_at_velocity))
-        turning = -(transitivity_of_inverse(quasi).T @ momenta)
+    slope = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
+    force = algebra.gradient(lagrangian, reduction.q) + quasi.at(reduction.applied_force)
     residual = (
         quasi.rate(algebra.gradient(lagrangian, quasi.free))
-        + turning
-        - quasi.frame.T @ quasi.bound_to_zero(algebra.gradient(lagrangian, reduction.q) + quasi.at(reduction.applied_force))
+        + transitivity(quasi).T @ slope
+        - quasi.frame.T @ quasi.bound_to_zero(force)
     )
-    stated_at_velocity = algebra.part(quasi.definition, range(quasi.free.shape[0]), [0])
     return reduction.in_letters(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)

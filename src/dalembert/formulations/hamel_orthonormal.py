@@ -17,6 +17,7 @@ from ..errors import FormError
 from ..model.system import System
 from .blocks import Blocks
 from .equations import Equations
+from .hamel import second_kind
 from .independent import Letters, Reduction, Split, choose_split, reduced_equations
 
 __all__ = ["derive", "hypotheses", "orthonormal_frame"]
@@ -28,6 +29,8 @@ def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
     reduction = Reduction(system, GraphAlgebra(), choose_split(system))
     algebra = reduction.algebra
+    if not reduction.split.independent:
+        raise FormError("There is no frame: the constraints leave no freedom", remedy='use the form "lagrange"')
     if algebra.without(reduction.frame, reduction.independent) is None:
         raise FormError(
             "An adapted frame needs constraints that are affine in the velocities",
@@ -87,21 +90,7 @@ def derive_on(reduction: Reduction) -> Blocks:
     turned = orthonormal_frame(reduction)
     independent = turned @ eta
     velocities = algebra.substitute(reduction.velocities, reduction.independent, independent)
-
-    def here(block: Any) -> Any:
-        return algebra.substitute(block, reduction.v, velocities)
-
-    def rate(block: Any) -> Any:
-        return reduction.rate_of(block, eta, rates, velocities)
-
-    lagrangian = here(reduction.lagrangian)
-    momenta = here(reduction.momenta_at_velocity)
-    frame = algebra.jacobian(velocities, eta)
-    spread = algebra.jacobian(velocities, reduction.q) @ frame
-    residual = rate(algebra.gradient(lagrangian, eta)) + spread.T @ momenta
-    residual = residual - frame.T @ (algebra.gradient(lagrangian, reduction.q) + here(reduction.applied_force))
-    turns = [rate(algebra.part(frame, range(frame.shape[0]), [s])).T @ momenta for s in range(eta.shape[0])]
-    residual = residual - algebra.stack(turns)
+    residual = second_kind(reduction, eta, rates, velocities)
     components = turned.T @ (_metric(reduction) @ reduction.independent)
     blocks = reduction.in_letters(residual, eta, rates, independent, components)
     identity = algebra.jacobian(eta, eta)

@@ -16,18 +16,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import sympy
 
-from ..algebra.graph import GraphAlgebra, numeric_rank
 from ..errors import FormError
-from ..model.constraints import MomentumConstraint
 from ..model.symbols import Parameter, t
 from ..model.system import System
 from . import lagrange
 from .blocks import Blocks, Projection
 from .equations import Equations
+from .generic_rows import constraint_rows, independent_rows
 from .rows import velocity_level
 
 __all__ = ["Letters", "Reduction", "Split", "choose_split", "reduced_equations", "velocity_letters"]
@@ -101,22 +99,15 @@ def _splits(system: System, near: Mapping[str, float] | None, general: Split | N
     if not system.bilateral:
         yield Split(tuple(range(n)), (), (), 1.0, is_steady=True)
         return
-    algebra, rows, function, landing = _velocity_rows(system)
-    v = algebra.vector(system.velocities)
-    samples = _sampled(algebra, function, near)
+    rows = constraint_rows(system)
+    algebra, v = rows.algebra, rows.algebra.vector(system.velocities)
+    samples, rank = rows.generic() if near is None else (rows.near(near), 0)
     if not samples:
         raise FormError("The constraints are not defined at generic states", remedy='use the form "lagrange"')
-    rank = max(numeric_rank(sample) for sample in samples[:4])
-    if near is None and len(system.bilateral) > 1:
-        # Some constraints follow from the others only where these hold.
-        landed = _sampled(algebra, function, None, partial(_landed, landing, 2 * n))
-        if landed and (lower := max(numeric_rank(sample) for sample in landed[:4])) < rank:
-            samples, rank = landed, lower
-    if general is not None:
-        if rank < len(general.rows):
-            return
-        rank = len(general.rows)
-    chosen = _independent_rows(samples[0], rank)
+    rank = rank if general is None else len(general.rows)
+    chosen = independent_rows(samples[0], rank)
+    if len(chosen) < rank:  # the constraints degenerate at this state
+        return
     candidates = itertools.islice(itertools.combinations(reversed(range(n)), rank), 5000)
     solved = np.array(samples)[:, chosen]
     rated = [(float(np.abs(np.linalg.det(solved[:, :, places])).min()), tuple(sorted(places))) for places in candidates]
@@ -128,79 +119,17 @@ def _splits(system: System, near: Mapping[str, float] | None, general: Split | N
     for quality, places in sorted(rated, key=lambda pair: -round(pair[0], 9)):
         if quality < LEAST_QUALITY:
             return
-        if not algebra.depends(algebra.part(rows, chosen, places), algebra.part(v, places, [0])):
+        if not algebra.depends(algebra.part(rows.matrix, chosen, places), algebra.part(v, places, [0])):
             independent = tuple(k for k in range(n) if k not in places)
             yield Split(independent, places, tuple(chosen), quality, steady.issuperset(places))
 
 
 def steady_columns(system: System) -> set[int]:
     """The places of the velocities whose coefficients in all constraints do not depend on the state."""
-    algebra, rows, _, _ = _velocity_rows(system)
+    algebra, rows = constraint_rows(system).algebra, constraint_rows(system).matrix
     moving = algebra.vector([*system.coordinates, *system.velocities, t])
     everyone = range(rows.shape[0])
     return {k for k in range(rows.shape[1]) if not algebra.depends(algebra.part(rows, everyone, [k]), moving)}
-
-
-def _velocity_rows(system: System) -> tuple[GraphAlgebra, Any, Any, Any]:
-    """The rows f_v of the constraints in a graph, and as a function of its letters; and what holds, with its slopes; made once.
-
-    The first letters of the graph are the coordinates and the velocities.
-    """
-    if "_velocity_rows" in system.__dict__:
-        return system.__dict__["_velocity_rows"]  # type: ignore[no-any-return]
-    algebra = GraphAlgebra()
-    state = algebra.vector([*system.coordinates, *system.velocities])
-    by_momenta = any(isinstance(c, MomentumConstraint) for c in system.bilateral)
-    momenta = lagrange.lagrangian_and_momenta(system, algebra)[1] if by_momenta else None
-    level = velocity_level(system, algebra, momenta)
-    rows = algebra.jacobian(level.residual, algebra.vector(system.velocities))
-    holding = algebra.stack([level.holonomic, level.residual])
-    letters = list(algebra.letters.values())
-    landing = ca.Function("landing", letters, [ca.densify(holding), ca.densify(algebra.jacobian(holding, state))])
-    made = (algebra, rows, ca.Function("rows", letters, [rows]), landing)
-    object.__setattr__(system, "_velocity_rows", made)
-    return made
-
-
-def _landed(landing: Any, size: int, point: Any) -> Any | None:
-    """A point moved to where the constraints hold, in its first entries; None where Newton's method does not get there."""
-    for _ in range(20):
-        value, slope = (np.asarray(block, dtype=float) for block in landing(*point))
-        worst = np.max(np.abs(value))
-        if worst < 1e-13 or not np.isfinite(worst) or not np.all(np.isfinite(slope)):
-            return point if worst < 1e-13 else None
-        normal = slope @ slope.T
-        normal += 1e-13 * np.trace(normal) * np.eye(len(normal))
-        point[:size] -= slope.T @ np.linalg.solve(normal, value.ravel())
-    return None
-
-
-def _sampled(
-    algebra: GraphAlgebra, function: Any, near: Mapping[str, float] | None, moved: Callable[[Any], Any | None] | None = None
-) -> list[Any]:
-    """The rows at several generic states, moved where that is asked for, or at the given one; each row of length one."""
-    random = np.random.default_rng(3)
-    samples = []
-    for _ in range(24 if near is None else 1):
-        point = random.uniform(0.2, 1.4, len(algebra.letters))
-        if near is not None:
-            point = np.array([near.get(symbol.name, 0.0) for symbol in algebra.letters])
-        if moved is not None and (point := moved(point)) is None:
-            continue
-        value = np.asarray(function(*point), dtype=float)
-        lengths = np.linalg.norm(value, axis=1, keepdims=True)
-        if np.all(np.isfinite(value)) and np.all(lengths > 0):
-            samples.append(value / lengths)
-    return samples
-
-
-def _independent_rows(sample: Any, rank: int) -> tuple[int, ...]:
-    """The first rows that span all of them."""
-    chosen: list[int] = []
-    for k in range(len(sample)):
-        if len(chosen) < rank and numeric_rank(sample[[*chosen, k]]) == len(chosen) + 1:
-            chosen.append(k)
-    return tuple(chosen)
 
 
 class Reduction:
@@ -275,7 +204,7 @@ class Reduction:
         force = -algebra.substitute(residual, self.z, algebra.zeros(len(self.split.independent)))
         return self.blocks(metric, force)
 
-    def in_letters(self, residual: Any, letters: Any, rates: Any, independent: Any, definition: Any) -> Blocks:
+    def in_letters(self, residual: Any, letters: Any, rates: Any, independent: Any, definition: Any = None) -> Blocks:
         """Blocks of equations residual(q, w, w_dot, t) = 0 in letters w that take the place of the independent velocities.
 
         Parameters
@@ -286,8 +215,8 @@ class Reduction:
             w and w_dot.
         independent : column (k x 1)
             v_I(q, w, t).
-        definition : column (k x 1)
-            w(q, v, t).
+        definition : column (k x 1) or None
+            w(q, v, t), where it is known.
         """
         algebra = self.algebra
         old = algebra.stack([self.independent, self.z])

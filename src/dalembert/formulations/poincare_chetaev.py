@@ -13,45 +13,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
-import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
-from ..model.symbols import Parameter, as_expression
 from ..model.system import System
 from . import lagrange
 from .blocks import Blocks
 from .equations import Equations
+from .group_frame import GroupFrame, given_frame, structure_constants
 from .speeds import OnSpeeds, speed_equations
 
-__all__ = ["GroupFrame", "derive", "found_frame", "hypotheses", "structure_constants"]
+__all__ = ["derive", "found_frame", "hypotheses"]
 
 CITATION = "Poincare-Chetaev equations on a group frame (Poincare 1901; Rumyantsev refs. 9, 10)"
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
-
-
-@dataclass(frozen=True)
-class GroupFrame:
-    """Vector fields by the name of their speed; each a tuple of components by coordinate, (n,)."""
-
-    fields: Mapping[str, tuple[sympy.Expr, ...]]
-    group: str = "given"
-
-    @property
-    def speeds(self) -> tuple[Parameter, ...]:
-        """The letters w_a."""
-        return tuple(Parameter(name) for name in self.fields)
-
-    @property
-    def matrix(self) -> sympy.Matrix:
-        """The fields as columns, (n x n)."""
-        return sympy.Matrix([list(field) for field in self.fields.values()]).T
 
 
 def hypotheses(system: System) -> None:
@@ -89,7 +68,13 @@ def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None)
         assert chosen is not None
     else:
         lagrange.hypotheses(system)
-        chosen = _given_frame(system, frame)
+        chosen = given_frame(system, frame)
+        if len(chosen.fields) < len(system.coordinates):
+            raise FormError(
+                "The Poincare-Chetaev equations need a frame on all coordinates",
+                seen=f"{len(chosen.fields)} fields for {len(system.coordinates)} coordinates",
+                remedy="add fields for the others, such as d/dq",
+            )
     constants = structure_constants(system, chosen)
     return speed_equations(
         system,
@@ -99,35 +84,6 @@ def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None)
         lambda algebra: derive_with(system, algebra, chosen, constants),
         has_gauge=False,
     )
-
-
-def _given_frame(system: System, frame: Mapping[str, Mapping[Any, Any]]) -> GroupFrame:
-    """The caller's frame, with its components checked."""
-    fields = {}
-    for name, components in frame.items():
-        table = {str(getattr(key, "name", key)): as_expression(value) for key, value in components.items()}
-        strange = [key for key in table if key not in {q.name for q in system.coordinates}]
-        letters = {s for value in table.values() for s in value.free_symbols} - set(system.coordinates)
-        moving = [s.name for s in letters if not isinstance(s, Parameter)]
-        if strange or moving or not str(name).isidentifier():
-            raise FormError(
-                f"The vector field `{name}` of the frame cannot be used",
-                seen=", ".join([*strange, *moving]) or str(name),
-                remedy="give components by coordinate, written in coordinates and parameters",
-            )
-        fields[str(name)] = tuple(table.get(q.name, ZERO) for q in system.coordinates)
-    found = GroupFrame(fields)
-    n = len(system.coordinates)
-    rank = GraphAlgebra()
-    matrix = rank.columns([rank.vector(field) for field in fields.values()]) if fields else rank.zeros(n, 0)
-    count = rank.generic_rank(matrix) if fields else 0
-    if len(fields) != n or count < n:
-        raise FormError(
-            "A group frame needs as many independent vector fields as coordinates",
-            seen=f"{len(fields)} fields of rank {count} for {n} coordinates",
-            remedy="add the missing ones",
-        )
-    return found
 
 
 def found_frame(system: System) -> GroupFrame | None:
@@ -182,26 +138,6 @@ def _body_frame(system: System, i: int, j: int, heading: int, sign: int) -> Grou
             components[k] = ONE
         fields[f"w_{q.name}"] = tuple(components)
     return GroupFrame(fields, f"SE(2) on ({symbols[i].name}, {symbols[j].name}, {symbols[heading].name})")
-
-
-def structure_constants(system: System, frame: GroupFrame) -> Any | None:
-    """c with [e_b, e_a] = c[b, a, :] . e, (n, n, n), where they are constant; None where they depend on the coordinates."""
-    algebra = GraphAlgebra()
-    q = algebra.vector(system.coordinates)
-    columns = [algebra.vector(field) for field in frame.fields.values()]
-    matrix, n = algebra.columns(columns), len(columns)
-    brackets = [
-        algebra.along(columns[a], q, columns[b]) - algebra.along(columns[b], q, columns[a]) for b in range(n) for a in range(n)
-    ]
-    table = algebra.solve_square(matrix, algebra.columns(brackets))
-    function = ca.Function("structure", list(algebra.letters.values()), [ca.densify(table)])
-    random = np.random.default_rng(5)
-    values = [np.asarray(function(*random.uniform(0.3, 1.1, len(algebra.letters))), dtype=float) for _ in range(3)]
-    if not all(np.allclose(value, values[0], rtol=1e-10, atol=1e-12) for value in values[1:]):
-        return None
-    constants = values[0].T.reshape(n, n, n)
-    whole = np.round(constants)
-    return np.where(np.abs(constants - whole) < 1e-12, whole, constants)
 
 
 def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any | None) -> Blocks:

@@ -43,6 +43,8 @@ def hypotheses(system: System) -> None:
         raise FormError("Extremals of a constrained problem need constraints", seen="none", remedy='use the form "lagrange"')
     on = _directions(system, GraphAlgebra())
     algebra = on.algebra
+    if not on.frame.shape[1]:
+        raise FormError("There is nothing to choose: the constraints leave no freedom", remedy='use the form "lagrange"')
     if algebra.without(on.frame, _speeds(on)) is None:
         raise FormError(
             "The maximum condition needs constraints that are affine in the velocities",
@@ -184,7 +186,10 @@ def derive_with(system: System, algebra: Any, by_multipliers: bool = False) -> B
 
 
 def is_involutive(system: System) -> bool:
-    """Whether the brackets of the fields E_a stay in their span at generic states (11)."""
+    """Whether the brackets of the fields E_a, and their changes in time, stay in their span at generic states (11).
+
+    A frame that turns with time is a frame on (q, t), beside d/dt, whose bracket with E_a is dE_a/dt.
+    """
     on = _directions(system, GraphAlgebra())
     algebra = on.algebra
     count = on.frame.shape[1]
@@ -194,8 +199,7 @@ def is_involutive(system: System) -> bool:
         for b in range(count)
         for a in range(b)
     ]
-    if not brackets:
-        return True
+    brackets += [algebra.jacobian(field, on.time) for field in fields]
     return bool(algebra.generic_rank(algebra.columns([*fields, *brackets])) == algebra.generic_rank(on.frame))
 
 
@@ -205,7 +209,7 @@ def _without_costate(system: System) -> Equations:
     if not is_involutive(system):
         raise FormError(
             "The costate cannot be eliminated: the directions that the constraints allow are not in involution (M 11)",
-            seen="a bracket that leaves their span",
+            seen="a bracket, or a change in time, that leaves their span",
             remedy="the extremals are vakonomic, another motion than d'Alembert's: keep the costate, or use the form "
             "\"implicit-lagrangian\" for d'Alembert's motion",
         )

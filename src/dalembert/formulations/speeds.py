@@ -78,9 +78,7 @@ class OnSpeeds:
         drift = algebra.substitute(acceleration, self.z, algebra.zeros(k))
         reactions = {name: here(reaction) for name, reaction in full.reactions.items()}
         if self.system.image is not None:
-            held = mass @ acceleration - force
-            for other in reactions.values():
-                held = held - other
+            held = mass @ acceleration - force - rows.T @ full.multipliers
             reactions = {self.system.image.name: held} | reactions
         return Blocks(
             metric=algebra.jacobian(residual, self.z),

@@ -38,6 +38,7 @@ _NAMES = (
     "blow-up",
     "two-planar-bodies",
     "three-planar-bodies",
+    "planar-chain",
     "constrained-particle",
     "snakeboard",
     "snakeboard-gait",

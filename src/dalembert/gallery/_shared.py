@@ -1,4 +1,4 @@
-"""What several gallery systems share: the elastic pendulum, the frame of a tilted wheel, chains of planar bodies."""
+"""What several gallery systems share: the elastic pendulum, the frame of a tilted wheel, points and segments."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sympy import Expr, Matrix, cos, sin, sqrt
 
 from ..model.constraints import Constraint
 from ..model.drawing import Circle, Drawing, Link, Point, Shape, Spring, Trace
-from ..model.forces import Part, body, particle
+from ..model.forces import particle
 from ..model.symbols import Coordinate, coordinates, parameters
 from ..model.system import System
 
-__all__ = ["ElasticPendulum", "TiltedWheel", "planar_chain", "point_in_space", "segment_along"]
+__all__ = ["ElasticPendulum", "TiltedWheel", "point_in_space", "segment_along"]
 
 
 class ElasticPendulum:
@@ -109,61 +109,6 @@ class TiltedWheel:
             Link(tuple(center), tuple(center + spoke), color="accent"),
             Point(tuple(self.ground), size=5.0, color="ground"),
         )
-
-
-@dataclass(frozen=True)
-class _PlanarChain:
-    """Angles, kinetic energy and drawing of coupled planar bodies; see `planar_chain`."""
-
-    angles: tuple[Coordinate, ...]
-    energy: Part
-    drawing: Drawing
-
-
-def planar_chain(count: int) -> _PlanarChain:
-    """`count` planar rigid bodies, hinged in a row, seen from their common centre of mass (Bloch, section 3.13).
-
-    Body i has mass m_i, inertia I_i and the absolute angle theta_i; in its own axes the hinge to its neighbour j is at
-    d_ij from its centre of mass. With no linear momentum the kinetic energy is
-
-        T = sum_i (I_i theta_i_dot^2 + m_i |r_i_dot|^2) / 2
-        r_{i+1} - r_i = R_i d_{i,i+1} - R_{i+1} d_{i+1,i},      sum_i m_i r_i = 0,
-
-    and the momentum of theta_i is the mu_i of the source.
-
-    >>> planar_chain(2).angles
-    (theta1, theta2)
-    """
-    angles = tuple(Coordinate(f"theta{i}") for i in range(1, count + 1))
-    masses = parameters(f"m1:{count + 1}", positive=True)
-    inertias = parameters(f"I1:{count + 1}", positive=True)
-
-    def hinge(i: int, j: int) -> Matrix:
-        """The hinge of body i with body j, from the centre of mass of body i, in space."""
-        along, across = parameters(f"d{i}{j}x d{i}{j}y")
-        c, s = cos(angles[i - 1]), sin(angles[i - 1])
-        return Matrix([c * along - s * across, s * along + c * across])
-
-    offsets = [Matrix([0, 0])]
-    for i in range(1, count):
-        offsets.append(offsets[-1] + hinge(i, i + 1) - hinge(i + 1, i))
-    total = sum(masses)
-    center = sum((m * r for m, r in zip(masses, offsets, strict=True)), Matrix([0, 0])) / total
-    places = [r - center for r in offsets]
-    energy = Part()
-    for m, inertia, r, angle in zip(masses, inertias, places, angles, strict=True):
-        energy = energy + body(m, inertia, list(r), angle=angle)
-
-    shapes: list[Shape] = [Trace(tuple(places[0])), Trace(tuple(places[-1]))]
-    for i, r in enumerate(places, start=1):
-        before = hinge(i, i - 1) if i > 1 else -hinge(i, i + 1)
-        after = hinge(i, i + 1) if i < count else -hinge(i, i - 1)
-        shapes.append(Link(tuple(r + before), tuple(r), width=5.0))
-        shapes.append(Link(tuple(r), tuple(r + after), width=5.0))
-    shapes += [Point(tuple(places[i - 1] + hinge(i, i + 1)), size=6.0, color="ground") for i in range(1, count)]
-    shapes += [Point(tuple(r)) for r in places]
-    shapes.append(Point((0, 0), size=4.0, color="accent"))
-    return _PlanarChain(angles, energy, Drawing(shapes=tuple(shapes)))
 
 
 def point_in_space(mass: Any, names: str) -> tuple[tuple[Coordinate, ...], Expr]:

@@ -5,23 +5,15 @@ The momenta of the three angles are the mu_i of the source; their sum is conserv
 
 from __future__ import annotations
 
+from ..model.planar_bodies import planar_chain
 from ..model.scenario import Scenario
-from ..model.system import System
-from ._shared import planar_chain
 
 
 def scenario() -> Scenario:
     """Three equal bodies that curl up."""
     chain = planar_chain(3)
-    theta1, theta2, theta3 = chain.angles
-    system = System(
-        coordinates=[theta1, theta2, theta3],
-        parts=[chain.energy],
-        outputs={"theta_21": theta2 - theta1, "theta_32": theta3 - theta2},
-        name="Three planar bodies",
-    )
     return Scenario(
-        system,
+        chain.system("Three planar bodies"),
         parameters={"m1": 1.0, "m2": 1.0, "m3": 1.0, "I1": 1.0, "I2": 1.0, "I3": 1.0}
         | {"d12x": 1.0, "d12y": 0.0, "d21x": -1.0, "d21y": 0.0}
         | {"d23x": 1.0, "d23y": 0.0, "d32x": -1.0, "d32y": 0.0},

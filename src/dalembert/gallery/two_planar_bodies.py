@@ -7,23 +7,15 @@ turns stably, folded (theta = pi) unstably, where d12 and d21 point in opposite 
 
 from __future__ import annotations
 
+from ..model.planar_bodies import planar_chain
 from ..model.scenario import Scenario
-from ..model.system import System
-from ._shared import planar_chain
 
 
 def scenario() -> Scenario:
     """Two equal bodies that fold and unfold."""
     chain = planar_chain(2)
-    theta1, theta2 = chain.angles
-    system = System(
-        coordinates=[theta1, theta2],
-        parts=[chain.energy],
-        outputs={"theta_21": theta2 - theta1},
-        name="Two planar bodies",
-    )
     return Scenario(
-        system,
+        chain.system("Two planar bodies"),
         parameters={"m1": 1.0, "m2": 1.0, "I1": 1.0, "I2": 1.0} | {"d12x": 1.0, "d12y": 0.0, "d21x": -1.0, "d21y": 0.0},
         start={"theta1": 0.0, "theta2": 0.5, "p_theta1": 1.0, "p_theta2": 0.2},
         simulate={"span": (0.0, 20.0), "rtol": 1e-10},

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from math import nextafter
 
-from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
 from ..compiled.native import FIRST_FREE, MISSING, STATE, STUCK, call_events, evaluate, project
+from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, step
 
 __all__ = ["advance", "commit", "finish_step", "short_step"]

@@ -14,10 +14,10 @@ import sympy
 
 from ..compiled import native
 from ..compiled.book import Book
-from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
 from ..compiled.kernel import Kernel, compile_equations
 from ..compiled.program import Program, straight_line
 from ..compiled.trouble import explain
+from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from ..errors import FormError, ModelError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive

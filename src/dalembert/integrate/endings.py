@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.constrained_solve import CONTRADICTORY, SINGULAR
 from ..compiled.native import STUCK
 from ..compiled.trouble import explain, vanishing
+from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from . import advance as loop
 from .outcome import Outcome
 

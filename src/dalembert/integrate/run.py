@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.book import Book
-from ..compiled.language import NativeModule
+from ..compiled.native_module import NativeModule
 from . import advance as loop
 from .steppers import dop853
 

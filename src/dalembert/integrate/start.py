@@ -15,8 +15,9 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ..compiled.constrained_solve import REGULAR, SINGULAR, solve
+from ..compiled.constrained_solve import solve
 from ..compiled.trouble import explain
+from ..compiled.verdicts import REGULAR, SINGULAR
 from ..errors import ContradictionError, DalembertError, RunError, StartError, nearest, raise_collected
 from ..model.constraints import HolonomicConstraint
 
@@ -279,14 +280,27 @@ def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities
     conditions = kernel.lower(system.velocities) - wanted
     letters = kernel.algebra.vector([state[k] for k in level])
     function = ca.Function("match", [*kernel._inputs(), wanted], [conditions, ca.jacobian(conditions, letters)])
+    guesses = [np.full(len(level), guess) for guess in (0.0, 0.7, -0.4)]
     for y, time, target in zip(states, times, velocities, strict=True):
-        for _ in range(50):
-            value, rows = (np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0), target))
-            if np.max(np.abs(value)) <= 1e-14 * (1 + np.max(np.abs(target))):
-                break
-            # Normal equations through the Gauss problem: the velocities are in the range of the rows.
-            step = solve(rows.T @ rows, -rows.T @ value.ravel(), gauge=True).z
-            y[level] += step
-            if np.max(np.abs(step)) <= 1e-15 * (1 + np.max(np.abs(y))):
+        for guess in guesses:
+            y[level] = np.where([state[k] in places for k in level], y[level], guess)
+            if _matched(function, time, y, p, u, target, level):
+                guesses[0] = y[level].copy()
                 break
     return states
+
+
+def _matched(function: Any, time: float, y: Any, p: Any, u: Any, target: Any, level: list[int]) -> bool:
+    """Newton's method for letters that give the wanted velocities; whether it converged."""
+    for _ in range(50):
+        value, rows = (np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0), target))
+        if np.max(np.abs(value)) <= 1e-14 * (1 + np.max(np.abs(target))):
+            return True
+        if not np.all(np.isfinite(rows)):
+            return False
+        # Normal equations through the Gauss problem: the velocities are in the range of the rows.
+        step = solve(rows.T @ rows, -rows.T @ value.ravel(), gauge=True).z
+        y[level] += step
+        if np.max(np.abs(step)) <= 1e-15 * (1 + np.max(np.abs(y))):
+            break
+    return bool(np.max(np.abs(value)) <= 1e-9 * (1 + np.max(np.abs(target))))

@@ -14,8 +14,9 @@ import pytest
 import dalembert as da
 from dalembert.compiled.c_language import c_functions
 from dalembert.compiled.c_source import c_source
-from dalembert.compiled.constrained_solve import gauss_solve
-from dalembert.compiled.language import Integers, NativeModule, Reals, native
+from dalembert.compiled.gauss_problem import gauss_solve
+from dalembert.compiled.language import Integers, Reals, native
+from dalembert.compiled.native_module import NativeModule
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler on this machine")

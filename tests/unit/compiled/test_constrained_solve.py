@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.compiled.constrained_solve import RANK_TOLERANCE, solve
+from dalembert.compiled.constrained_solve import solve
+from dalembert.compiled.factorisations import RANK_TOLERANCE
 from dalembert.errors import ContradictionError, SingularError
 
 SEEDS = st.integers(0, 10_000)

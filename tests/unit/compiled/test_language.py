@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.compiled import constrained_solve as gauss
-from dalembert.compiled.language import Integers, NativeModule, Reals, native
+from dalembert.compiled.language import Integers, Reals, native
+from dalembert.compiled.native_module import NativeModule
 
 INTEGERS = st.integers(-60, 60)
 NUMBERS = st.floats(-100, 100, allow_subnormal=False)

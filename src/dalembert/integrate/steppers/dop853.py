@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ...compiled.constrained_solve import SINGULAR
 from ...compiled.language import Integers, Reals, native
 from ...compiled.native import MISSING, STATE, evaluate
+from ...compiled.verdicts import SINGULAR
 from .dop853_coefficients import E3, E5, A, C, D
 
 __all__ = ["EXPONENT", "ORDER", "dense_coefficients", "error_norm", "interpolate", "step"]

@@ -1,0 +1,81 @@
+"""What is left of a system when a symmetry group is divided out: shape coordinates, momenta, and names to report.
+
+It stands in a motion where a `System` stands, and answers the same questions; it has no energies of its own and no constraints,
+because these are in the equations already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy
+
+from ..errors import ModelError
+from .constraints import Constraint, UnilateralConstraint
+from .symbols import Coordinate, Input, Momentum, Parameter, Velocity
+from .system import System
+
+__all__ = ["ReducedSystem"]
+
+
+@dataclass(frozen=True)
+class ReducedSystem:
+    """A system on D/G.
+
+    Attributes
+    ----------
+    original : System
+    coordinates : tuple of Coordinate
+        The shape coordinates.
+    outputs : mapping of name to letter
+        Body velocities and what else the equations report.
+    """
+
+    original: System
+    coordinates: tuple[Coordinate, ...]
+    outputs: Mapping[str, sympy.Expr]
+
+    momenta: tuple[Momentum, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    bilateral: tuple[Constraint, ...] = ()
+    unilateral: tuple[UnilateralConstraint, ...] = ()
+    image: None = None
+    hamiltonian: None = None
+    kinetic: None = None
+    potential: None = None
+    is_hamiltonian: bool = False
+
+    @cached_property
+    def velocities(self) -> tuple[Velocity, ...]:
+        """The shape velocities."""
+        return tuple(q.dot for q in self.coordinates)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of the original."""
+        return self.original.parameters
+
+    @property
+    def inputs(self) -> Mapping[Input, sympy.Expr | None]:
+        """Those of the original."""
+        return self.original.inputs
+
+    @property
+    def name(self) -> str:
+        """The name of the original."""
+        return f"{self.original.name}, reduced"
+
+    def touching(self, names: Sequence[str]) -> ReducedSystem:
+        """The same: there are no contacts."""
+        return self
+
+    def driven(self, inputs: Mapping[Any, Any]) -> ReducedSystem:
+        """Inputs are imposed before the reduction."""
+        raise ModelError(
+            "The inputs of a reduced system are those of the system it came from",
+            seen=", ".join(str(key) for key in inputs),
+            remedy="reduce system.driven({...})",
+        )

@@ -1,0 +1,165 @@
+"""Reduced equations against those of the whole system, and their tensors against what theory says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from sympy import cos, sin, tan
+
+import dalembert as da
+from dalembert.algebra.graph import GraphAlgebra
+from dalembert.errors import FormError
+from dalembert.formulations.reduction import Reduced, bundle_of
+
+
+def letters(system: da.System) -> dict[str, Any]:
+    return {s.name: s for s in (*system.coordinates, *system.parameters)}
+
+
+def se2(system: da.System, heading: str = "theta") -> dict[str, dict[Any, Any]]:
+    """The body frame of the plane."""
+    q = letters(system)
+    x, y, angle = q["x"], q["y"], q[heading]
+    return {"xi_x": {x: cos(angle), y: sin(angle)}, "xi_y": {x: -sin(angle), y: cos(angle)}, "xi_turn": {angle: 1}}
+
+
+def shifts(system: da.System, *names: str) -> dict[str, dict[Any, Any]]:
+    return {f"xi_{name}": {letters(system)[name]: 1} for name in names}
+
+
+def unicycle_group(system: da.System) -> dict[str, dict[Any, Any]]:
+    return se2(system, "phi") | shifts(system, "psi")
+
+
+GROUPS = {
+    "snakeboard": se2,
+    "bicycle": se2,
+    "chaplygin-sleigh": se2,
+    "unicycle-rider": unicycle_group,
+    "constrained-particle": lambda system: shifts(system, "x", "z"),
+    "rolling-disk": unicycle_group,
+    "ball-on-rotating-plate": lambda system: shifts(system, "turn_x", "turn_y", "turn_z"),
+}
+
+
+@pytest.mark.parametrize("name", list(GROUPS))
+@pytest.mark.parametrize("seed", range(3))
+def test_reconstructed_motions_are_those_of_the_whole_system(name: str, seed: int) -> None:
+    scenario = da.gallery.load(name)
+    system, group = scenario.system, GROUPS[name](scenario.system)
+    random = np.random.default_rng(seed)
+    rough = {key: value + 0.2 * random.uniform(-1, 1) for key, value in scenario.start.items() if "chi" not in key}
+    start = da.simulate(system, rough, (0, 0), parameters=scenario.parameters, form="lagrange").start
+    at = [0.0, 0.3, 0.6]
+    options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12, "at": at}
+    whole = da.simulate(system, start, (0, 0.6), form="lagrange", **options)
+    rebuilt = da.simulate(da.reduce(system, group, reconstruct=True), start, (0, 0.6), **options)
+    for quantity in (*system.coordinates, *system.velocities):
+        assert np.allclose(rebuilt[quantity], whole[quantity], rtol=1e-9, atol=1e-9), quantity
+    assert np.allclose(rebuilt.total_reaction, whole.total_reaction, atol=1e-7 * (1 + np.abs(whole.total_reaction).max()))
+    assert rebuilt.worst_residual["velocity"] < 1e-11
+
+
+@pytest.mark.parametrize("name", list(GROUPS))
+def test_the_reduced_motion_does_without_the_group(name: str) -> None:
+    scenario = da.gallery.load(name)
+    system, group = scenario.system, GROUPS[name](scenario.system)
+    equations = da.reduce(system, group)
+    moved = {q.name for k, q in enumerate(system.coordinates) if k in bundle_of(system, group).group}
+    assert not moved & {symbol.name for symbol in equations.state}
+    options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12, "at": [0.0, 0.25, 0.5]}
+    start = {key: value for key, value in scenario.start.items() if "chi" not in key}
+    rebuilt = da.simulate(da.reduce(system, group, reconstruct=True), start, (0, 0.5), **options)
+    first = {symbol.name: rebuilt[symbol.name][0] for symbol in equations.state}
+    motion = da.simulate(equations, first, (0, 0.5), **options)
+    for symbol in equations.state:
+        assert np.allclose(motion[symbol.name], rebuilt[symbol.name], rtol=1e-10, atol=1e-10), symbol
+    assert np.allclose(motion.energy, rebuilt.energy, rtol=1e-10)
+
+
+def snakeboard_values(**numbers: float) -> tuple[np.ndarray, np.ndarray]:
+    """A and Gamma of the snakeboard with the section of the literature."""
+    system = da.gallery.load("snakeboard").system
+    q = letters(system)
+    section = [[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]]
+    algebra = GraphAlgebra()
+    reduced = Reduced(bundle_of(system, se2(system), section=section), algebra)
+    function = ca.Function("tensors", list(algebra.letters.values()), [reduced.connection, reduced.momentum_lift])
+    first, second = function.call([numbers.get(symbol.name, 0.37) for symbol in algebra.letters])
+    return np.array(first), np.array(second)
+
+
+@pytest.mark.parametrize("phi", [0.5, -0.3, 0.0, 1.2])
+def test_the_connection_of_the_snakeboard(phi: float) -> None:
+    """Bloch 5.9.65: A_psi = (-J0 sin(2 phi)/(2 m r), 0, J0 sin(phi)^2/(m r^2)), A_phi = 0, and Gamma."""
+    m, r, inertia = 1.3, 0.8, 0.25
+    connection, lift = snakeboard_values(m=m, r=r, J0=inertia, J1=0.1, phi=phi)
+    expected = [-inertia * np.sin(2 * phi) / (2 * m * r), 0, inertia * np.sin(phi) ** 2 / (m * r**2)]
+    assert np.allclose(connection[:, 0], expected, atol=1e-13) and np.allclose(connection[:, 1], 0, atol=1e-13)
+    assert np.allclose(lift[:, 0], [-1 / (2 * m * r), 0, np.tan(phi) / (2 * m * r**2)], atol=1e-13)
+
+
+def test_the_momentum_equation_of_the_snakeboard() -> None:
+    """p_dot = 2 J0 cos(phi)^2 phi_dot psi_dot - tan(phi) phi_dot p, for the section of the literature."""
+    system = da.gallery.load("snakeboard").system
+    q = letters(system)
+    section = [[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]]
+    equations = da.reduce(system, se2(system), section=section)
+    p, phi, psi = equations.state[-1], q["phi"], q["psi"]
+    numbers = {"m": 1.3, "r": 0.8, "J0": 0.25, "J1": 0.1}
+    state = {"psi": 0.1, "phi": 0.4, "psi_dot": 0.3, "phi_dot": -0.6, p.name: 0.7}
+    rates = equations.function()(0.0, [state[s.name] for s in equations.state], numbers)
+    formula = 2 * q["J0"] * cos(phi) ** 2 * phi.dot * psi.dot - tan(phi) * phi.dot * p
+    value = formula.subs({symbol: (state | numbers)[symbol.name] for symbol in formula.free_symbols})
+    assert rates[-1] == pytest.approx(float(value), abs=1e-14)
+
+
+def test_a_free_body_obeys_eulers_equations() -> None:
+    """Q = G = SO(3) in Euler angles: Lie-Poisson, M_dot = M x Omega."""
+    a, b, c = da.coordinates("a b c")  # R = Rz(a) Rx(b) Rz(c)
+    inertia = da.parameters("I1 I2 I3", positive=True)
+    omega = (
+        a.dot * sin(b) * sin(c) + b.dot * cos(c),
+        a.dot * sin(b) * cos(c) - b.dot * sin(c),
+        a.dot * cos(b) + c.dot,
+    )
+    body = da.System([a, b, c], kinetic=sum(j * w**2 for j, w in zip(inertia, omega, strict=True)) / 2)
+    fields = {
+        "w1": {a: sin(c) / sin(b), b: cos(c), c: -sin(c) * cos(b) / sin(b)},
+        "w2": {a: cos(c) / sin(b), b: -sin(c), c: -cos(c) * cos(b) / sin(b)},
+        "w3": {c: 1},
+    }
+    equations = da.reduce(body, fields, identity={b: 1.0})
+    spin, values = np.array([0.3, -0.5, 0.9]), np.array([1.1, 1.7, 2.3])
+    momentum = values * spin
+    rates = equations.function()(0.0, momentum, dict(zip(("I1", "I2", "I3"), values, strict=True)))
+    assert np.allclose(rates, np.cross(momentum, spin), atol=1e-13)
+
+
+def test_what_is_not_invariant_is_refused() -> None:
+    sleigh = da.gallery.load("chaplygin-sleigh").system
+    x, y, theta = sleigh.coordinates
+    m = sleigh.parameters[-1]
+    pulled = da.System(sleigh.coordinates, kinetic=sleigh.kinetic, potential=m * x, constraints=sleigh.constraints)
+    with pytest.raises(FormError, match="Lagrangian is not invariant"):
+        da.reduce(pulled, se2(sleigh))
+    pushed = sleigh.replacing(forces={x: 1})
+    with pytest.raises(FormError, match="forces are not invariant"):
+        da.reduce(pushed, se2(sleigh))
+    with pytest.raises(FormError, match="constraints are not invariant"):
+        da.reduce(da.System([x, y, theta], kinetic=sleigh.kinetic, constraints=[da.velocity(x.dot)]), se2(sleigh))
+    clamped = da.velocity(theta.dot, name="clamped")
+    free = da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2, constraints=[clamped])
+    with pytest.raises(FormError, match="bind the shape"):
+        da.reduce(free, shifts(free, "x", "y"))
+    with pytest.raises(FormError, match="close"):
+        da.reduce(sleigh, {"a": {x: 1, y: theta}, "b": {y: 1 + x**2}, "c": {theta: 1}})
+
+
+def test_a_section_must_fit() -> None:
+    system = da.gallery.load("snakeboard").system
+    with pytest.raises(FormError, match="section"):
+        da.reduce(system, se2(system), section=[[1, 0, 0]])
