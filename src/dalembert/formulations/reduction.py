@@ -38,7 +38,7 @@ from .equations import Equations
 from .group_frame import GroupFrame, given_frame, structure_constants
 from .rows import velocity_level
 
-__all__ = ["Bundle", "Reduced", "bundle_of", "reduce"]
+__all__ = ["Bundle", "Reduced", "bundle_of", "equations_on", "reduce"]
 
 CITATION = "Lagrange-d'Alembert-Poincare equations (Bloch et al. sections 5.8, 5.9)"
 
@@ -125,11 +125,16 @@ def reduce(
     >>> print(reduce(sleigh, se2).state)
     (p_1, p_2)
     """
-    bundle = bundle_of(system, group, section=section, identity=identity)
+    return equations_on(bundle_of(system, group, section=section, identity=identity), reconstruct)
+
+
+def equations_on(bundle: Bundle, reconstruct: bool) -> Equations:
+    """The record of a bundle: without the group, or with it."""
+    system = bundle.system
     shape = tuple(system.coordinates[k] for k in bundle.shape)
     momentum_rates = tuple(Parameter(f"{p.name}_dot") for p in bundle.momenta)
     outputs = {speed.name: speed for speed in bundle.speeds}
-    model: Any = system if reconstruct else ReducedSystem(system, shape, outputs)
+    model: Any = system if reconstruct else ReducedSystem(system, shape, outputs, bundle)
     places = system.coordinates if reconstruct else shape
     return Equations(
         system=model,

@@ -7,7 +7,7 @@ because these are in the equations already.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -32,11 +32,14 @@ class ReducedSystem:
         The shape coordinates.
     outputs : mapping of name to letter
         Body velocities and what else the equations report.
+    bundle : object
+        Where the reduction keeps what it needs to find the group again.
     """
 
     original: System
     coordinates: tuple[Coordinate, ...]
     outputs: Mapping[str, sympy.Expr]
+    bundle: Any = field(default=None, repr=False, compare=False)
 
     momenta: tuple[Momentum, ...] = ()
     constraints: tuple[Constraint, ...] = ()

@@ -163,3 +163,84 @@ def test_a_section_must_fit() -> None:
     system = da.gallery.load("snakeboard").system
     with pytest.raises(FormError, match="section"):
         da.reduce(system, se2(system), section=[[1, 0, 0]])
+
+
+@pytest.mark.parametrize("name", ["snakeboard", "chaplygin-sleigh", "unicycle-rider"])
+def test_a_reduced_motion_is_reconstructed(name: str) -> None:
+    scenario = da.gallery.load(name)
+    system, group = scenario.system, GROUPS[name](scenario.system)
+    options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12}
+    whole = da.simulate(system, scenario.start, (0, 0.5), form="lagrange", at=[0.0, 0.5], **options)
+    rebuilt = da.simulate(da.reduce(system, group, reconstruct=True), scenario.start, (0, 0.0), **options)
+    equations = da.reduce(system, group)
+    reduced = da.simulate(equations, {s.name: rebuilt[s.name][0] for s in equations.state}, (0, 0.5), at=[0.0, 0.5], **options)
+    back = da.reconstruct(
+        reduced, {q: whole[q][0] for k, q in enumerate(system.coordinates) if k in bundle_of(system, group).group}
+    )
+    for quantity in (*system.coordinates, *system.velocities):
+        assert np.allclose(back[quantity], whole[quantity], atol=1e-9), quantity
+
+
+def test_only_reduced_motions_are_reconstructed() -> None:
+    sleigh = da.gallery.load("chaplygin-sleigh")
+    motion = da.simulate(sleigh, span=(0, 0.1))
+    with pytest.raises(da.errors.ModelError, match="reduced"):
+        da.reconstruct(motion)
+
+
+# -- gaits -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_driving_gait_of_the_snakeboard() -> None:
+    """Against reference numbers (x, y, theta, p) that were computed elsewhere to fifteen digits."""
+    system = da.gallery.load("snakeboard").system
+    q = letters(system)
+    section = [[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]]
+    shape = {"psi": 0.7 * sin(da.t), "phi": 0.3 * sin(da.t)}
+    equations = da.follow_shape(system, se2(system), shape, section=section)
+    numbers = {"m": 6.0, "r": 0.2, "J0": 0.016, "J1": 0.0013}
+    motion = da.simulate(equations, {}, (0, 4 * np.pi), parameters=numbers, at=[2.0, 2 * np.pi, 4 * np.pi], rtol=1e-12)
+    expected = [
+        [-0.0021105739346281857, -3.1436819602930165e-06, 0.003056036322184502, 0.005183558539914014],
+        [-0.026713096520720205, 5.468878658987502e-05, -0.012916805278823315, 0.020874887200953755],
+        [-0.10684564121696223, 0.00010936525944997925, -0.02583361055764663, 0.041749774401907525],
+    ]
+    assert np.allclose(motion.y.T, expected, rtol=0, atol=1e-12)
+    assert np.allclose(motion["psi"], 0.7 * np.sin(motion.t))
+
+
+def test_the_geometric_phase_does_not_depend_on_the_pace() -> None:
+    system = da.gallery.load("snakeboard").system
+    numbers = {"m": 6.0, "r": 0.2, "J0": 0.016, "J1": 0.0013}
+    ends = []
+    for pace in (da.t, da.t + sin(da.t) / 2, 3 * da.t):
+        shape = {"psi": 0.7 * sin(pace), "phi": 0.3 * cos(pace)}
+        equations = da.follow_shape(system, se2(system), shape, momentum=False)
+        last = 2 * np.pi / 3 if pace == 3 * da.t else 2 * np.pi
+        ends.append(da.simulate(equations, {}, (0, last), parameters=numbers, rtol=1e-12).y[:, -1])
+    assert np.allclose(ends[1], ends[0], atol=1e-11) and np.allclose(ends[2], ends[0], atol=1e-11)
+    assert np.abs(ends[0]).max() > 1e-3
+
+
+def test_a_gait_drives_the_whole_system_as_its_reduction() -> None:
+    """The same shape imposed on all coordinates as constraints: the group moves alike."""
+    scenario = da.gallery.load("snakeboard")
+    system = scenario.system
+    q = letters(system)
+    shape = {q["psi"]: 0.7 * sin(da.t), q["phi"]: 0.3 * cos(da.t)}
+    gait = da.simulate(
+        da.follow_shape(system, se2(system), shape), {}, (0, 3), parameters=scenario.parameters, rtol=1e-12, at=[0.0, 3.0]
+    )
+    servo = [da.holonomic(c - path, name=f"motor_{c.name}") for c, path in shape.items()]
+    held = system.replacing(constraints=[*system.constraints, *servo], outputs={})
+    start = {"psi": 0.0, "phi": 0.3, "psi_dot": 0.7, "phi_dot": 0.0}
+    start |= {name: float(gait[name][0]) for name in ("x", "y", "theta", "x_dot", "y_dot", "theta_dot")}
+    whole = da.simulate(held, start, (0, 3), parameters=scenario.parameters, rtol=1e-12, form="lagrange", at=[0.0, 3.0])
+    for name in ("x", "y", "theta", "x_dot", "y_dot", "theta_dot"):
+        assert gait[name][-1] == pytest.approx(whole[name][-1], abs=1e-9), name
+
+
+def test_a_gait_names_what_it_lacks() -> None:
+    system = da.gallery.load("snakeboard").system
+    with pytest.raises(FormError, match="missing phi"):
+        da.follow_shape(system, se2(system), {"psi": da.t})
