@@ -15,6 +15,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.model.drawing import Drawing, Link, Point, Trace
+from dalembert.pictures.style import LIGHT, Picture
 from dalembert.pictures.writers import film_palette
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
@@ -52,6 +53,31 @@ def still(name: str, picture: Any, dpi: float = 110.0) -> None:
     image.save(FOLDER / name, optimize=True)
 
 
+def snakeboard_gaits() -> None:
+    """The paths of three gaits with the board after each stroke: ahead, on the spot, aside."""
+    system = da.gallery.load("snakeboard").system
+    x, y, theta, psi, phi = system.coordinates
+    group = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
+    light = {"m": 6.0, "r": 0.2, "J0": 0.016, "J1": 0.0013}
+    times = np.linspace(0, 6 * np.pi, 1201)
+    picture = Picture(LIGHT, figsize=(8.4, 2.8), layout="constrained")
+    panels = picture.subplots(1, 3)
+    for panel, (name, (i, j)) in zip(panels, {"drive": (1, 1), "rotate": (2, 1), "park": (3, 2)}.items(), strict=True):
+        stroke = da.follow_shape(system, group, {psi: sin(i * da.t), phi: 0.6 * sin(j * da.t)})
+        motion = da.simulate(stroke, {}, (0, 6 * np.pi), parameters=light, at=times)
+        size = 0.12 * max(np.ptp(motion["x"]), np.ptp(motion["y"]))
+        for number, place in enumerate(range(0, 1201, 400)):
+            ahead = size * np.array([np.cos(motion["theta"][place]), np.sin(motion["theta"][place])])
+            here = np.array([motion["x"][place], motion["y"][place]])
+            color = LIGHT.blend("body", 0.4 + 0.2 * number)
+            panel.plot(*np.transpose([here - ahead, here + ahead]), color=color, linewidth=4, solid_capstyle="round")
+        panel.plot(motion["x"], motion["y"], color=LIGHT.color("accent"), linewidth=1.0)
+        panel.set(title=f"{name} ({i}:{j})", xlabel="x", aspect="equal", adjustable="datalim")
+        panel.locator_params(nbins=5)
+    panels[0].set(ylabel="y")
+    still("snakeboard-gaits.png", picture)
+
+
 def sleigh() -> None:
     """The plot of the first model."""
     x, y, theta = da.coordinates("x y theta")
@@ -85,7 +111,7 @@ def pendulum() -> None:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for draw in (rolling_disk_film, sleigh, pendulum):
+    for draw in (rolling_disk_film, sleigh, pendulum, snakeboard_gaits):
         draw()
     for path in sorted(FOLDER.iterdir()):
         size = path.stat().st_size
