@@ -78,6 +78,36 @@ def snakeboard_gaits() -> None:
     still("snakeboard-gaits.png", picture)
 
 
+def planar_bodies() -> None:
+    """Two hinged bodies: orbits of the hinge with the one that leaves the folded state and comes back; and three bodies."""
+    picture = Picture(LIGHT, figsize=(8.4, 3.0), layout="constrained")
+    left, right = picture.subplots(1, 2, width_ratios=[1.35, 1])
+    pair = da.planar_chain(2, masses=[1, 1], inertias=[1, 1], hinges={(1, 2): (1, 0), (2, 1): (-1, 0)})
+    angle, momentum = np.meshgrid(np.linspace(-np.pi, np.pi, 241), np.linspace(-0.2, 2.2, 201))
+    coupling, total = 0.5 * np.cos(angle), 2.0
+    first, second = total - momentum, momentum
+    energy = (1.5 * (first**2 + second**2) - 2 * coupling * first * second) / (2 * (1.5**2 - coupling**2))
+    top = total**2 / 4
+    left.contour(angle, momentum, energy, levels=np.linspace(0.5, 2.0, 16), colors=[LIGHT.blend("body", 0.5)], linewidths=0.8)
+    left.contour(angle, momentum, energy, levels=[top], colors=[LIGHT.color("accent")], linewidths=1.8)
+    for found in da.relative_equilibria(pair, total=total).found:
+        filled = LIGHT.color("body") if found.stability == "stable" else "white"
+        for turn in (found.angles[0], -found.angles[0]):
+            left.plot(turn, found.momenta[1], "o", markersize=6, markerfacecolor=filled, markeredgecolor=LIGHT.color("body"))
+    left.set(title="two bodies", xlabel="angle of the hinge", ylabel="momentum of the second body")
+    middle = da.parameters("m", positive=True)
+    ends = {(1, 2): (1, 0), (2, 1): (-0.5, 0), (2, 3): (0.5, 0), (3, 2): (-1, 0)}
+    masses = np.linspace(0.1, 3.0, 30)
+    for mass in masses:
+        chain = da.planar_chain(3, masses=[1, middle, 1], inertias=[1, 1, 1], hinges=ends)
+        for found in da.relative_equilibria(chain, {middle: mass}).found:
+            color = LIGHT.color("accent" if found.stability == "stable" else "body")
+            for turn in {float(found.angles[0]), *([-np.pi] if abs(found.angles[0] - np.pi) < 1e-9 else [])}:
+                right.plot(mass, turn, ".", markersize=4, color=color)
+    right.set(title="three bodies", xlabel="mass of the middle body", ylabel="angle of the first hinge")
+    still("planar-bodies.png", picture)
+
+
 def sleigh() -> None:
     """The plot of the first model."""
     x, y, theta = da.coordinates("x y theta")
@@ -111,7 +141,7 @@ def pendulum() -> None:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for draw in (rolling_disk_film, sleigh, pendulum, snakeboard_gaits):
+    for draw in (rolling_disk_film, sleigh, pendulum, snakeboard_gaits, planar_bodies):
         draw()
     for path in sorted(FOLDER.iterdir()):
         size = path.stat().st_size

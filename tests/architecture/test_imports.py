@@ -41,10 +41,10 @@ DOORS = {
     ("formulations/equations.py", "compiled"),
     ("integrate/motion.py", "pictures"),
 }
-#: Decisions of rank outside `compiled/constrained_solve.py`, each with its reason.
+#: Decisions of rank outside `compiled/factorisations.py`, which `compiled/constrained_solve.py` opens to Python, with reasons.
 RANK_CALLS = {"pinv", "matrix_rank", "lstsq", "svd", "null_space", "orth"}
 RANK_ALLOWED = {
-    "compiled/constrained_solve.py": "the one place that decides rank",
+    "compiled/factorisations.py": "the one place that decides rank, with its thresholds",
     "algebra/graph.py": "the generic rank of a matrix of expressions, a hypothesis and never a solve",
     "model/from_sympy.py": "chooses independent rows among those of a SymPy method, before any system exists",
     "geometry/distributions.py": "the rank of a distribution is a question of geometry",
@@ -133,6 +133,16 @@ def test_rank_is_decided_in_one_place(file: str) -> None:
         return
     found = [f"{name} at line {call.lineno}" for name, call in calls_of(file) if name in RANK_CALLS]
     assert not found, f"{file}: {found}"
+
+
+def test_the_thresholds_of_rank_stand_beside_the_decision() -> None:
+    thresholds = {"RANK_TOLERANCE", "PIVOT_TOLERANCE", "DOUBTFUL_PIVOT"}
+    homes: dict[str, list[str]] = {name: [] for name in thresholds}
+    for file in FILES:
+        for node in ast.walk(tree_of(file)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in thresholds:
+                homes[node.id].append(file)
+    assert homes == {name: ["compiled/factorisations.py"] for name in thresholds}
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -8,19 +8,22 @@ from the mass matrices of random bundles, whose condition is up to 1e3, and stay
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy
-from agreement import Comparison, Instant, compared, evidence, extremal_words, gap_of
 
 import dalembert as da
+from agreement import Comparison, Instant, compared, evidence, extremal_words, gap_of
 from core_systems import random_system
 from dalembert.model.constraints import HolonomicConstraint
 
 LIMIT = 1e-9
 SYSTEMS = 500
+#: How many of them are looked at in every run of the tests: all kinds of constraints, on few coordinates.
+QUICK = 40
 
 #: Constraints by letter, see `random_system`; those at the end are implied by the others.
 KINDS = (
@@ -33,19 +36,19 @@ KINDS = (
 STATED = ("lagrangian", "kinetic", "hamiltonian", "bundle", "planar", "cyclic")
 
 
-def specimen(number: int) -> tuple[da.System, str, str, str]:
-    """A random system with its kinds of constraints, how it was stated, and its name."""
+def specimen(number: int, small: bool = False) -> tuple[da.System, str, str, str]:
+    """A random system with its kinds of constraints, how it was stated, and its name; with as few coordinates as may be."""
     kinds = KINDS[number % len(KINDS)]
     stated = STATED[(number + number // len(KINDS)) % len(STATED)]
     least = max(2, 3 if stated == "planar" else 2, 1 + sum(kind != "d" for kind in kinds))
-    n = least + (number // 7) % (6 - least) if least < 5 else 5
+    n = least if small or least >= 5 else least + (number // 7) % (6 - least)
     label = f"system {number}: {kinds} on {n} coordinates, {stated}"
     return random_system(1000 + number, n=n, kinds=kinds, stated=stated), kinds, stated, label
 
 
-def examine(number: int, comparison: Comparison, count: int = 1) -> Counter[str]:
+def examine(number: int, comparison: Comparison, count: int, small: bool = False) -> Counter[str]:
     """One system in all its forms, without the constraints that are implied, by speeds, and by the other principle."""
-    system, kinds, stated, label = specimen(number)
+    system, kinds, stated, label = specimen(number, small)
     seen = Counter({f"stated {stated}": 1, f"{len(kinds)} constraints": 1})
     seen.update({f"kind {kind}": 1 for kind in set(kinds)})
     for instant in compared(comparison, system, number, label, LIMIT, count):
@@ -82,8 +85,7 @@ def extremals(comparison: Comparison, system: da.System, instant: Instant, numbe
     words = {form: word for form, word in extremal_words(system, instant, chi).items() if word is not None}
     if all(isinstance(c, HolonomicConstraint) for c in system.bilateral):
         words["lagrange"] = evidence(da.derive(system, "lagrange"), instant) or {}
-    named = list(words)
-    for first, second in zip(named, named[1:], strict=False):
+    for first, second in pairwise(words):
         gap, what = gap_of(words[first], words[second])
         comparison.add((first, second), gap, f"{what} of {label}", LIMIT)
 
@@ -99,7 +101,8 @@ def by_speeds(system: da.System, seed: int) -> da.System:
     speeds = [da.Speed(f"w{k + 1}") for k in range(len(free) + int(random.integers(0, 2)))]
     turned = {
         v: sum(
-            (float(random.uniform(0.2, 0.9)) + sympy.sin(free[0].coordinate) / 5 + int(k == j)) * w for k, w in enumerate(speeds)
+            (float(random.uniform(0.2, 0.9)) + sympy.sin(free[0].coordinate) / 5 + int(k == j)) * w
+            for k, w in enumerate(speeds)
         )
         for j, v in enumerate(free)
     }
@@ -110,10 +113,12 @@ def by_speeds(system: da.System, seed: int) -> da.System:
 @pytest.mark.parametrize("batch", range(4))
 def test_forms_agree_on_random_systems(batch: int) -> None:
     comparison = Comparison()
-    for number in range(batch, 40, 4):
-        examine(11 * number, comparison)
+    few = [number for number in range(0, SYSTEMS, 7) if len(KINDS[number % len(KINDS)].rstrip("d")) <= 2]
+    for number in few[batch:QUICK:4]:
+        examine(number, comparison, 1, small=True)
     assert comparison.faults == []
     assert comparison.pairs > 200
+    assert sum(comparison.silent.values()) < 0.02 * sum(comparison.heard.values())
 
 
 @pytest.mark.long
@@ -124,6 +129,7 @@ def test_forms_agree_on_five_hundred_random_systems(batch: int) -> None:
         examine(number, comparison, 2)
     assert comparison.faults == []
     assert comparison.pairs > 1000
+    assert sum(comparison.silent.values()) < 0.02 * sum(comparison.heard.values())
 
 
 def test_the_comparison_sees_a_wrong_sign() -> None:

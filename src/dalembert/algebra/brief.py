@@ -1,12 +1,12 @@
-r"""The algebra of formulas for reading: trees whose intermediate results are kept in lowest terms, with names for large inverses.
+r"""The algebra of formulas for reading: trees whose intermediate results are kept in lowest terms, large inverses by name.
 
 A derivation on plain trees carries every detour along: the same pivot divided out and multiplied in again, sines and cosines
-whose squares add up to one. Here each intermediate result is brought to lowest terms, and the inverse K of a matrix M that is too
-large to be written out stays a matrix of letters. So does the solution w = K r of M w = r. They are differentiated by
+whose squares add up to one. Here each intermediate result is brought to lowest terms, and the inverse K of a matrix M that is
+too large to be written out stays a matrix of letters. So does the solution w = K r of M w = r. They are differentiated by
 
     dK = -K dM K,        dw = K (dr - dM w)
 
-and what multiplies dw is brought to zero by r = M w where that is so: the derivative of a Legendre transform then needs no inverse.
+and what multiplies dw is brought to zero by r = M w where that is so: the derivative of a Legendre transform needs no inverse.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
-from .circle import TooMuchWork, Work
+from .circle import TooMuchWorkError, Work
 from .quotients import Alphabet, Turn, eliminated, lowest_terms
 from .tree import TreeAlgebra
 
 __all__ = ["BriefAlgebra", "Later", "NamedInverse", "helpful_turns", "now"]
 
-#: The work that a derivation may take, and after which an inverse gets a name.
-EFFORT, INVERSE_EFFORT = 1_000_000, 60_000
+#: The work that a derivation and a part of it may take, and after which an inverse gets a name.
+EFFORT, PART_EFFORT, INVERSE_EFFORT = 400_000, 150_000, 40_000
 #: Expressions with fewer operations are not worth a look.
 SHORT = 12
-#: An inverse with more operations gets a name.
-WRITTEN_INVERSE = 400
+#: Where an inverse has more operations, solutions get names, and where it has more than the second number, the inverse does.
+SHORT_INVERSE, WRITTEN_INVERSE = 60, 150
+#: The longest inverse that is written out where there are no names.
+LONGEST_INVERSE = 1000
 #: The largest number of differences of angles that stand for angles.
 MOST_TURNS = 3
 
@@ -72,19 +74,19 @@ def _terms(expressions: Sequence[sympy.Expr], turns: Sequence[Turn]) -> int:
         try:
             quotient = alphabet.read(expression)
             total += len(quotient.above) + sum(len(factor) for factor, _ in quotient.below)
-        except TooMuchWork:
+        except TooMuchWorkError:
             total += INVERSE_EFFORT
     return total
 
 
 @dataclass(frozen=True)
 class NamedInverse:
-    """K = M^-1 by name, and the solutions w = K r that were asked for.
+    """K = M^-1, and names for the solutions w = K r that were asked for.
 
     Attributes
     ----------
-    letters : matrix (n x n) of symbols
-        K, symmetric.
+    letters : matrix (n x n)
+        K, symmetric: symbols where it `is_named`, written out otherwise.
     matrix : matrix (n x n)
         M.
     solutions : list of pairs of columns (n x 1)
@@ -94,6 +96,7 @@ class NamedInverse:
     letters: Any
     matrix: Any
     solutions: list[tuple[Any, Any]]
+    is_named: bool
 
 
 class Later:
@@ -167,6 +170,9 @@ def now(item: Any) -> Any:
     return item.value if isinstance(item, Later) else item
 
 
+_Pairs = tuple[tuple[sympy.Symbol, sympy.Expr], ...]
+
+
 class BriefAlgebra:
     """Expressions as SymPy matrices in lowest terms.
 
@@ -181,18 +187,24 @@ class BriefAlgebra:
     def __init__(self, named: bool = True, turns: Sequence[Turn] = ()) -> None:
         self._plain, self._may_name, self._turns, self.work = TreeAlgebra(), named, tuple(turns), Work(EFFORT)
         self.inverses: list[NamedInverse] = []
-        self._rates: dict[tuple[sympy.Symbol, sympy.Symbol], sympy.Expr] = {}
+        self.meanings: dict[sympy.Symbol, sympy.Expr] = {}
+        self._rates: dict[tuple[sympy.Symbol, _Pairs], sympy.Expr] = {}
+        self._pushes: dict[tuple[int, int, _Pairs], Any] = {}
         self._homes: dict[sympy.Symbol, tuple[NamedInverse, Any]] = {}
 
     def _lowest(self, expression: sympy.Expr) -> sympy.Expr:
         try:
-            return lowest_terms(expression, self.work, self._turns)
-        except TooMuchWork:
-            raise ModelError(
-                "These equations are too large to be written out",
-                seen=f"a part of them with {expression.count_ops()} operations",
-                remedy='ask for a form that inverts nothing, such as "lagrange", or for the format c',
-            ) from None
+            return lowest_terms(expression, Work(PART_EFFORT, self.work), self._turns)
+        except TooMuchWorkError:
+            raise self._refusal(expression) from None
+
+    def _refusal(self, expression: sympy.Expr) -> ModelError:
+        seen = f"more than {EFFORT} operations" if self.work.left < 0 else f"a part with {expression.count_ops()} operations"
+        return ModelError(
+            "These equations are too large to be written out",
+            seen=seen,
+            remedy='ask for a form that inverts nothing, such as "lagrange", or for the format c',
+        )
 
     def _kept(self, expression: sympy.Expr) -> sympy.Expr:
         return self._lowest(expression) if expression.count_ops() > SHORT else expression
@@ -239,47 +251,94 @@ class BriefAlgebra:
     def jacobian(self, vector: Any, letters: Any) -> Any:
         def made() -> Any:
             entries, variables = _entries(vector), list(now(letters))
-            return sympy.Matrix(
-                len(entries), len(variables), lambda i, j: self._kept(self._derivative(entries[i], variables[j]))
-            )
+            slopes = [self._slopes(entry, variables) for entry in entries]
+            return sympy.Matrix(len(entries), len(variables), [slope for row in slopes for slope in row])
 
         return Later(made)
 
     def along(self, vector: Any, letters: Any, direction: Any) -> Any:
         def made() -> Any:
-            pairs = [(letter, rate) for letter, rate in zip(now(letters), now(direction), strict=True) if rate != 0]
-            found = [
-                self._kept(sympy.Add(*(self._derivative(entry, letter) * rate for letter, rate in pairs)))
-                for entry in _entries(vector)
-            ]
-            return sympy.Matrix(len(found), 1, found)
+            pairs = tuple((letter, rate) for letter, rate in zip(now(letters), now(direction), strict=True) if rate != 0)
+            changes = [self._kept(self._change(entry, pairs)) for entry in _entries(vector)]
+            return sympy.Matrix(len(changes), 1, changes)
 
         return Later(made)
 
-    def _derivative(self, expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr:
-        found = sympy.diff(expression, letter)
-        if self._homes:
-            present = expression.free_symbols
-            for symbol in [symbol for symbol in self._homes if symbol in present]:
-                slope = self._at_solutions(sympy.diff(expression, symbol))
-                if slope != 0:
-                    found += slope * self._rate(symbol, letter)
+    def _slopes(self, expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
+        """The derivatives by some letters, in lowest terms."""
+        partial, steep = self._partial_slopes(expression, letters)
+        found = []
+        for letter in letters:
+            rates = [slope * self._rate(symbol, ((letter, sympy.S.One),)) for symbol, slope in steep.items()]
+            total = sympy.Add(partial.get(letter, sympy.S.Zero), *rates)
+            found.append(self._kept(total) if rates else total)
         return found
 
-    def _rate(self, symbol: sympy.Symbol, letter: sympy.Symbol) -> sympy.Expr:
-        """d symbol / d letter of a letter of K or w."""
-        if (symbol, letter) not in self._rates:
+    def _change(self, expression: sympy.Expr, pairs: _Pairs) -> sympy.Expr:
+        """The derivative along a direction, given by letters and their rates."""
+        partial, steep = self._partial_slopes(expression, [letter for letter, _ in pairs])
+        terms = [partial[letter] * rate for letter, rate in pairs if letter in partial]
+        return sympy.Add(*terms, *(slope * self._rate(symbol, pairs) for symbol, slope in steep.items()))
+
+    def _partial_slopes(
+        self, expression: sympy.Expr, letters: Sequence[sympy.Symbol]
+    ) -> tuple[dict[sympy.Symbol, sympy.Expr], dict[sympy.Symbol, sympy.Expr]]:
+        """The derivatives by letters and by names that occur, as if they were independent of each other."""
+        expression = self.spelt_out(expression)
+        present = expression.free_symbols
+        named = [symbol for symbol in self._homes if symbol in present]
+        wanted = [letter for letter in (*letters, *named) if letter in present]
+        found = dict(zip(wanted, self._derivatives(expression, wanted), strict=True)) if wanted else {}
+        steep = {symbol: slope for symbol in named if (slope := self._at_solutions(found.pop(symbol))) != 0}
+        return found, steep
+
+    def spelt_out(self, expression: sympy.Expr) -> sympy.Expr:
+        """The expression without the names of `meanings`."""
+        while self.meanings and any(symbol in self.meanings for symbol in expression.free_symbols):
+            expression = expression.xreplace(self.meanings)
+        return expression
+
+    def _derivatives(self, expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
+        try:
+            alphabet = Alphabet([expression], Work(INVERSE_EFFORT, self.work), self._turns, self._lowest)
+            if all(map(alphabet.is_smooth_in, letters)):
+                quotient = alphabet.read(expression)
+                return [alphabet.expression(alphabet.derivative(quotient, letter)) for letter in letters]
+        except TooMuchWorkError:
+            pass  # as a whole it is too large, its derivatives may not be
+        return [self._kept(sympy.diff(expression, letter)) for letter in letters]
+
+    def _rate(self, symbol: sympy.Symbol, pairs: _Pairs) -> sympy.Expr:
+        """The change of a letter of K or w along a direction."""
+        if (symbol, pairs) not in self._rates:
             home, place = self._homes[symbol]
-            matrix = home.matrix.applyfunc(lambda entry: self._derivative(entry, letter))
             if isinstance(place, tuple):
                 i, j = place
-                value = -(home.letters.row(i) @ matrix @ home.letters.col(j))[0]
+                value = -(home.letters.row(i) @ self._matrix_change(home, pairs) @ home.letters.col(j))[0]
             else:
-                solution, right = home.solutions[place // matrix.rows]
-                change = right.applyfunc(lambda entry: self._derivative(entry, letter)) - matrix @ solution
-                value = (home.letters.row(place % matrix.rows) @ change)[0]
-            self._rates[symbol, letter] = value
-        return self._rates[symbol, letter]
+                n = home.matrix.rows
+                value = (home.letters.row(place % n) @ self._push(home, place // n, pairs))[0]
+            self._rates[symbol, pairs] = value
+        return self._rates[symbol, pairs]
+
+    def _matrix_change(self, home: NamedInverse, pairs: _Pairs) -> Any:
+        return home.matrix.applyfunc(lambda entry: self._change(entry, pairs))
+
+    def _push(self, home: NamedInverse, place: int, pairs: _Pairs) -> Any:
+        """dr - dM w of a solution along a direction, with names for its entries where they are long."""
+        key = (id(home), place, pairs)
+        if key not in self._pushes:
+            solution, right = home.solutions[place]
+            change = right.applyfunc(lambda entry: self._change(entry, pairs)) - self._matrix_change(home, pairs) @ solution
+            self._pushes[key] = change.applyfunc(lambda entry: self._named_part(self._kept(entry)))
+        return self._pushes[key]
+
+    def _named_part(self, expression: sympy.Expr) -> sympy.Expr:
+        if expression.count_ops() <= SHORT:
+            return expression
+        name = sympy.Dummy("n", real=True)
+        self.meanings[name] = expression
+        return name
 
     def _at_solutions(self, expression: sympy.Expr) -> sympy.Expr:
         """Zero where the expression vanishes by M w = r, for r whose entries are letters up to known terms."""
@@ -292,8 +351,11 @@ class BriefAlgebra:
                     letter = next((s for s in sympy.Add.make_args(entry) if s.is_Symbol and s not in self._homes), None)
                     if letter is not None:
                         exchange[letter] = value - (entry - letter)
-                if self._lowest(expression.xreplace(exchange)) == 0:
-                    return sympy.S.Zero
+                try:
+                    if lowest_terms(expression.xreplace(exchange), Work(INVERSE_EFFORT, self.work), self._turns) == 0:
+                        return sympy.S.Zero
+                except TooMuchWorkError:
+                    continue
         return expression
 
     # -- solving -----------------------------------------------------------------------------------------------------
@@ -306,47 +368,66 @@ class BriefAlgebra:
             table, column = _each(now(matrix), self._lowest), now(right)
             try:
                 return eliminated(table, column, Work(INVERSE_EFFORT, self.work), self._turns)
-            except TooMuchWork:
+            except TooMuchWorkError:
                 return self._plain.solve_square(table, column)
 
         return Later(made)
 
     def _solved(self, matrix: Any, right: Any) -> Any:
+        """The solution, each set of unknowns that hang together by itself; with names unless the whole inverse is short."""
+        sets = [(places, matrix.extract(places, places).as_immutable()) for places in _components(matrix)]
+        known = {home.matrix: home for home in self.inverses}
+        inverses = {part: known[part].letters if part in known else self._inverse(part) for _, part in sets}
+        written = [entry for inverse in inverses.values() if inverse is not None for entry in inverse]
+        named = self._may_name and (None in inverses.values() or sum(e.count_ops() for e in written) > SHORT_INVERSE)
+        found = sympy.zeros(matrix.rows, right.cols)
+        for places, part in sets:
+            rows = right.extract(places, range(right.cols))
+            home = known.get(part) or (self._named_inverse(part, inverses[part]) if named else None)
+            if home is None:
+                values = _each(inverses[part] @ rows, self._lowest)
+            else:
+                values = home.letters @ rows if rows.cols > 1 else self._named_solution(home, _each(rows, self._lowest))
+            for row, place in enumerate(places):
+                found[place, :] = values.row(row)
+        return found
+
+    def _inverse(self, matrix: Any) -> Any | None:
+        """The inverse written out, or None where it is too long and may have a name."""
         try:
             inverse = eliminated(matrix, sympy.eye(matrix.rows), Work(INVERSE_EFFORT, self.work), self._turns)
-            if sum(entry.count_ops() for entry in inverse) <= WRITTEN_INVERSE:
-                return _each(inverse @ right, self._lowest)
-        except TooMuchWork:
+            if sum(entry.count_ops() for entry in inverse) <= (WRITTEN_INVERSE if self._may_name else LONGEST_INVERSE):
+                return inverse
+        except TooMuchWorkError:
             pass
-        if not self._may_name:
-            operations = sum(entry.count_ops() for entry in matrix)
-            raise ModelError(
-                "These equations are too large to be written out without names for their parts",
-                seen=f"a matrix of {matrix.rows} x {matrix.cols} with {operations} operations to invert",
-                remedy='let parts have names (compact=True), ask for a form that inverts nothing, such as "lagrange", '
-                "or for the format c",
-            )
-        return self._named_solution(matrix, _each(right, self._lowest))
+        if self._may_name:
+            return None
+        operations = sum(entry.count_ops() for entry in matrix)
+        raise ModelError(
+            "These equations are too large to be written out without names for their parts",
+            seen=f"a matrix of {matrix.rows} x {matrix.cols} with {operations} operations to invert",
+            remedy="let parts have names (compact=True)",
+        )
 
-    def _named_solution(self, matrix: Any, right: Any) -> Any:
-        home = next((known for known in self.inverses if known.matrix == matrix), None) or self._named_inverse(matrix)
-        if right.cols > 1:
-            return home.letters @ right
+    def _named_solution(self, home: NamedInverse, right: Any) -> Any:
         for solution, known in home.solutions:
             if known == right:
                 return solution
-        n, place = matrix.rows, len(home.solutions)
+        n, place = right.rows, len(home.solutions)
         solution = sympy.Matrix(n, 1, lambda i, _: sympy.Dummy(f"w_{i + 1}", real=True))
         home.solutions.append((solution, right))
         self._homes |= {solution[i]: (home, place * n + i) for i in range(n)}
         return solution
 
-    def _named_inverse(self, matrix: Any) -> NamedInverse:
-        n = matrix.rows
-        upper = {(i, j): sympy.Dummy(f"K_{i + 1}{j + 1}", real=True) for i in range(n) for j in range(i, n)}
-        home = NamedInverse(sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)]), matrix, [])
+    def _named_inverse(self, matrix: Any, inverse: Any | None) -> NamedInverse:
+        if inverse is not None:
+            home = NamedInverse(inverse, matrix, [], is_named=False)
+        else:
+            n = matrix.rows
+            upper = {(i, j): sympy.Dummy(f"K_{i + 1}{j + 1}", real=True) for i in range(n) for j in range(i, n)}
+            home = NamedInverse(sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)]), matrix, [], is_named=True)
+            self._homes |= {letter: (home, place) for place, letter in upper.items()}
         self.inverses.append(home)
-        self._homes |= {letter: (home, place) for place, letter in upper.items()}
         return home
 
     # -- substitution ------------------------------------------------------------------------------------------------
@@ -358,6 +439,8 @@ class BriefAlgebra:
         exchange = {letter: value for letter, value in zip(letters, values, strict=True) if letter != value}
         if not exchange:
             return block
+        if any(self.spelt_out(meaning).has(*exchange) for meaning in self.meanings.values()):
+            block = _each(block, self.spelt_out)
         exchange |= self._changed_names(block, exchange)
         return _each(block.xreplace(exchange), self._kept)
 
@@ -368,7 +451,7 @@ class BriefAlgebra:
         for home in list(self.inverses):
             touched = home.matrix.has(*exchange)
             matrix = home.matrix.xreplace(exchange)
-            if touched and any(letter in present for letter in home.letters):
+            if home.is_named and touched and any(letter in present for letter in home.letters):
                 found |= dict(zip(home.letters, self._solved(matrix, sympy.eye(matrix.rows)), strict=True))
             for solution, right in list(home.solutions):
                 if (touched or right.has(*exchange)) and any(letter in present for letter in solution):
@@ -383,6 +466,19 @@ class BriefAlgebra:
 
     def depends(self, block: Any, letters: Any) -> bool:
         return self._plain.depends(now(block), now(letters))
+
+
+def _components(matrix: Any) -> list[list[int]]:
+    """Sets of places that the entries of a symmetric matrix connect."""
+    pending, found = list(range(matrix.rows)), list[list[int]]()
+    while pending:
+        places = [pending.pop(0)]
+        for place in places:
+            joined = [k for k in pending if matrix[place, k] != 0 or matrix[k, place] != 0]
+            places += joined
+            pending = [k for k in pending if k not in joined]
+        found.append(sorted(places))
+    return found
 
 
 def _each(block: Any, change: Callable[[sympy.Expr], sympy.Expr]) -> Any:

@@ -2,8 +2,8 @@ r"""Polynomials in letters, sines and cosines, where the squares of sine and cos
 
     Z[x_1, ..., x_k, s_1, c_1, s_2, c_2, ...] / (s_1^2 + c_1^2 - 1, s_2^2 + c_2^2 - 1, ...)
 
-A polynomial is reduced when it holds at most the first power of each s_j; equal elements of this ring have equal reduced
-polynomials. The ring has no unique factors (s^2 = (1 - c)(1 + c)), so common factors are found by division. All work is counted, in
+and likewise for letters that are roots of polynomials, g^2 = P. A polynomial is reduced when it holds at most the first power of
+each s_j and of each root; equal elements of this ring have equal reduced polynomials. The ring has no unique factors (s^2 = (1 - c)(1 + c)), so common factors are found by division. Work is counted, in
 products of terms, and ends at a limit: no result depends on the speed of the machine.
 """
 
@@ -19,7 +19,7 @@ import sympy
 from sympy.polys.domains import ZZ
 from sympy.polys.rings import PolyRing
 
-__all__ = ["CircleRing", "Factors", "SineCosine", "TooMuchWork", "Work"]
+__all__ = ["CircleRing", "Factors", "SineCosine", "TooMuchWorkError", "Work"]
 
 #: Polynomials with more terms, or of a higher degree, are not searched for factors.
 SEARCHED_TERMS, SEARCHED_DEGREE = 24, 9
@@ -29,7 +29,7 @@ Polynomial = Any
 Factors = tuple[int, tuple[tuple[Polynomial, int], ...]]
 
 
-class TooMuchWork(Exception):
+class TooMuchWorkError(Exception):
     """The limit of work is reached; whoever asked keeps what there was."""
 
 
@@ -45,7 +45,7 @@ class Work:
         if self.whole is not None:
             self.whole.spend(amount)
         if self.left < 0:
-            raise TooMuchWork
+            raise TooMuchWorkError
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,13 @@ class CircleRing:
         self._ring: Any = PolyRing([sympy.Symbol(f"g{k}") for k in range(max(1, size))], ZZ, "lex")
         self.generators: tuple[Polynomial, ...] = tuple(self._ring.gens)
         self.one, self.zero = self._ring.one, self._ring.zero
+        self.roots: dict[int, Polynomial] = {}
         self._factors: dict[Polynomial, Factors] = {}
+        self._found: dict[Polynomial, list[tuple[Polynomial, int]]] = {}
+
+    def add_root(self, place: int, square: Polynomial) -> None:
+        """Let a generator be a root: its square is a reduced polynomial in the other generators."""
+        self.roots[place] = square
 
     def from_terms(self, terms: dict[tuple[int, ...], Any]) -> Polynomial:
         """The polynomial with these coefficients by exponents."""
@@ -96,13 +102,37 @@ class CircleRing:
         """Which pairs of sine and cosine occur."""
         return [k for k, pair in enumerate(self.pairs) if any(m[pair.sine] or m[pair.cosine] for m in polynomial)]
 
+    def slope(self, polynomial: Polynomial, place: int) -> Polynomial:
+        """The derivative by one generator."""
+        found = {}
+        for monomial, coefficient in polynomial.items():
+            if monomial[place]:
+                lower = tuple(p - 1 if k == place else p for k, p in enumerate(monomial))
+                found[lower] = coefficient * monomial[place]
+        self.work.spend(len(found))
+        return self.from_terms(found)
+
     # -- Pythagoras --------------------------------------------------------------------------------------------------
 
     def reduced(self, polynomial: Polynomial) -> Polynomial:
-        """With at most the first power of each sine."""
+        """With at most the first power of each sine and of each root."""
+        for place, square in self.roots.items():
+            if any(monomial[place] > 1 for monomial in polynomial):
+                polynomial = self._without_squares(polynomial, place, square)
         for pair in self.pairs:
             polynomial = self._exchanged(polynomial, pair.sine, pair.cosine)
         return polynomial
+
+    def _without_squares(self, polynomial: Polynomial, place: int, square: Polynomial) -> Polynomial:
+        parts: dict[int, dict[tuple[int, ...], Any]] = {}
+        for monomial, coefficient in polynomial.items():
+            half, rest = divmod(monomial[place], 2)
+            lower = tuple(rest if k == place else p for k, p in enumerate(monomial))
+            parts.setdefault(half, {})[lower] = coefficient
+        found = self.zero
+        for half, terms in parts.items():
+            found += self.product(self.from_terms(terms), self.power(square, half)) if half else self.from_terms(terms)
+        return found
 
     def _exchanged(self, polynomial: Polynomial, out: int, into: int) -> Polynomial:
         """With at most the first power of the generator `out`, whose square is 1 minus that of `into`."""
@@ -152,17 +182,17 @@ class CircleRing:
     def divided(self, polynomial: Polynomial, factor: Polynomial) -> Polynomial | None:
         """A reduced polynomial divided by a reduced factor, or None where there is a remainder.
 
-        N / f = N f' / (f f') with f' the product of the conjugates of f, s_j -> -s_j: f f' has no sines, and division in the
-        cosines decides.
+        N / f = N f' / (f f') with f' the product of the conjugates of f, s_j -> -s_j: f f' has no sines or roots, and division
+        in the other generators decides.
         """
         conjugate = self.one
-        for pair in self.pairs:
-            if any(monomial[pair.sine] for monomial in factor):
-                other = self.from_terms({m: -c if m[pair.sine] else c for m, c in factor.items()})
+        for place in (*self.roots, *(pair.sine for pair in self.pairs)):
+            if any(monomial[place] for monomial in factor):
+                other = self.from_terms({m: -c if m[place] else c for m, c in factor.items()})
                 conjugate, factor = self.product(conjugate, other), self.product(factor, other)
-        return self._exactly_divided(self.product(polynomial, conjugate), factor)
+        return self.divided_as_it_stands(self.product(polynomial, conjugate), factor)
 
-    def _exactly_divided(self, above: Polynomial, below: Polynomial) -> Polynomial | None:
+    def divided_as_it_stands(self, above: Polynomial, below: Polynomial) -> Polynomial | None:
         """Division of polynomials without Pythagoras."""
         lead = max(below)
         if len(below) == 1:
@@ -223,7 +253,7 @@ class CircleRing:
         found: list[tuple[Polynomial, int]] = []
         for factor, _ in self.split(min(self.from_terms(slope), self.from_terms(without), key=self.key))[1]:
             power = 0
-            while len(factor) > 1 and (rest := self._exactly_divided(polynomial, factor)) is not None:
+            while len(factor) > 1 and (rest := self.divided_as_it_stands(polynomial, factor)) is not None:
                 polynomial, power = rest, power + 1
             found += [(factor, power)] if power else []
         return [(polynomial, 1), *found]
@@ -232,11 +262,14 @@ class CircleRing:
         """SymPy's factors of a small polynomial, in the generators that it holds."""
         if len(polynomial) > SEARCHED_TERMS or max(map(sum, polynomial)) > SEARCHED_DEGREE:
             return [(polynomial, 1)]
+        if polynomial in self._found:
+            return self._found[polynomial]
         self.work.spend(20 * len(polynomial) ** 2)
         used = [k for k, degree in enumerate(degrees) if degree]
         small = PolyRing([sympy.Symbol(f"g{k}") for k in used], ZZ, "lex")
         _, factors = small.from_dict({tuple(m[k] for k in used): c for m, c in polynomial.items()}).factor_list()
-        return [(self._widened(factor, used), power) for factor, power in factors]
+        self._found[polynomial] = [(self._widened(factor, used), power) for factor, power in factors]
+        return self._found[polynomial]
 
     def _widened(self, polynomial: Polynomial, used: list[int]) -> Polynomial:
         def wide(monomial: tuple[int, ...]) -> Iterator[int]:

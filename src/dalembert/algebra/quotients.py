@@ -3,8 +3,8 @@ r"""Expressions read as quotients of polynomials in letters, sines and cosines, 
     N / (k D_1^e_1 D_2^e_2 ...),        N, D_i polynomials of a `CircleRing`
 
 Arguments of sines and cosines are taken apart into integer combinations of a few angles. Denominators are kept as products of
-small factors, so that common factors are found by division and no greatest common divisor is ever computed. Functions of another
-kind and roots are letters of their own.
+small factors, so that common factors are found by division and no greatest common divisor is ever computed. Functions of other
+kinds and roots are letters of their own.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 
 import sympy
 
-from .circle import CircleRing, Polynomial, SineCosine, TooMuchWork, Work
+from .circle import CircleRing, Polynomial, SineCosine, TooMuchWorkError, Work
 
 __all__ = ["Alphabet", "Quotient", "Turn", "eliminated", "lowest_terms"]
 
 #: The work after which an expression stays as it is.
-EFFORT = 300_000
+EFFORT = 150_000
 #: What it costs to look at a node of a tree, and to write a term, in products of terms.
-NODE, TERM = 5, 20
+NODE, TERM = 10, 50
 
 _CIRCULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 
@@ -66,7 +66,7 @@ class Alphabet:
     expressions : iterable
         Everything that will be read, or expressions with the same letters.
     work : Work
-        What may be done before `TooMuchWork` is raised.
+        What may be done before `TooMuchWorkError` is raised.
     turns : sequence of Turn
         Differences of angles that stand for one of them.
     inside : callable
@@ -104,6 +104,20 @@ class Alphabet:
         self._pair_of = {base: k for k, base in enumerate(bases)}
         pairs = [SineCosine(len(ordered) + 2 * k, len(ordered) + 2 * k + 1) for k in range(len(bases))]
         self.ring = CircleRing(len(self.generators), pairs, self._work)
+        for letter in ordered:
+            self._add_root(letter)
+
+    def _add_root(self, letter: sympy.Expr) -> None:
+        """Square roots and absolute values have squares, which are known where they are polynomials."""
+        if isinstance(letter, sympy.Abs):
+            square = letter.args[0] ** 2
+        elif letter.is_Pow and letter.exp == sympy.Rational(1, 2):
+            square = letter.base
+        else:
+            return
+        value = self.read(square)
+        if value.divisor == 1 and not value.below:
+            self.ring.add_root(self.places[letter], value.above)
 
     def with_difference(self, first: int, second: int, sign: int) -> Alphabet:
         """The same generators where the pair `first` belongs to the angle u_first - sign u_second; for writing only."""
@@ -128,8 +142,14 @@ class Alphabet:
                 pending += node.args[:1] if node.is_Pow else node.args
             elif isinstance(node, _CIRCULAR):
                 self._arguments[node.args[0]] = _combination(node.args[0], self._turns)
+                pending += [base for base in self._arguments[node.args[0]] if not base.is_Symbol and not base.is_Add]
+            elif isinstance(node, sympy.sign):
+                pending += [sympy.Abs(node.args[0]), node.args[0]]
             else:
-                letters.add(self._letter(node)[0])
+                letter = self._letter(node)[0]
+                letters.add(letter)
+                if isinstance(letter, sympy.Abs) or (letter.is_Pow and letter.exp == sympy.Rational(1, 2)):
+                    pending.append(letter.args[0])
 
     def _letter(self, node: sympy.Expr) -> tuple[sympy.Expr, int]:
         """What stands for an expression of another kind, and its power: sqrt(x)**3 is the third power of sqrt(x)."""
@@ -163,6 +183,8 @@ class Alphabet:
             return self.times([self.read(factor) for factor in node.args])
         if node.is_Pow and node.exp.is_Integer:
             return self.power(self.read(node.base), int(node.exp))
+        if isinstance(node, sympy.sign):
+            return self.times([self.read(sympy.Abs(node.args[0])), self.power(self.read(node.args[0]), -1)])
         if isinstance(node, _CIRCULAR):
             return self._circular(type(node), self._arguments[node.args[0]])
         letter, power = self._letter(node)
@@ -248,11 +270,37 @@ class Alphabet:
     def _inverse(self, quotient: Quotient) -> Quotient:
         content, factors = self.ring.factors(quotient.above)
         if not content:
-            raise TooMuchWork  # a division by zero is left as it stands
+            raise TooMuchWorkError  # a division by zero is left as it stands
         above = self.ring.one * quotient.divisor * (1 if content > 0 else -1)
         for factor, power in quotient.below:
             above = self.ring.product(above, self.ring.power(factor, power))
         return self.shortened(above, abs(content), dict(factors))
+
+    def derivative(self, quotient: Quotient, letter: sympy.Symbol) -> Quotient:
+        """The derivative by a letter of this alphabet on which only sines and cosines depend."""
+        terms = self._slopes(quotient.above, letter)
+        parts = [self.times([Quotient(self.ring.one, quotient.divisor, quotient.below), term]) for term in terms]
+        for k, (factor, power) in enumerate(quotient.below):
+            steeper = tuple((f, p + 1 if i == k else p) for i, (f, p) in enumerate(quotient.below))
+            rest = Quotient(-power * quotient.above, quotient.divisor, steeper)
+            parts += [self.times([rest, term]) for term in self._slopes(factor, letter)]
+        return self.total(parts)
+
+    def _slopes(self, polynomial: Polynomial, letter: sympy.Symbol) -> list[Quotient]:
+        ring = self.ring
+        found = [Quotient(ring.slope(polynomial, self.places[letter]))] if letter in self.places else []
+        for k in ring.pairs_in(polynomial):
+            rate = sympy.diff(self.angles[k], letter)
+            if rate != 0:
+                pair = ring.pairs[k]
+                s, c = ring.generators[pair.sine], ring.generators[pair.cosine]
+                turn = ring.product(ring.slope(polynomial, pair.sine), c) - ring.product(ring.slope(polynomial, pair.cosine), s)
+                found.append(self.times([Quotient(turn), self.read(rate)]))
+        return found
+
+    def is_smooth_in(self, letter: sympy.Symbol) -> bool:
+        """Whether `derivative` by the letter can be taken: no function of another kind depends on it."""
+        return all(node == letter or letter not in node.free_symbols for node in self.places)
 
     def shortened(self, above: Polynomial, divisor: int, powers: dict[Polynomial, int]) -> Quotient:
         """The quotient without the factors that numerator and denominator share."""
@@ -280,13 +328,13 @@ def lowest_terms(expression: sympy.Expr, work: Work | None = None, turns: Sequen
 
     Raises
     ------
-    TooMuchWork
+    TooMuchWorkError
         Where the limit is reached.
     """
     if not expression.args:
         return expression
-    part = Work(EFFORT, work)
-    alphabet = Alphabet([expression], part, turns, lambda inner: lowest_terms(inner, part, turns))
+    work = work or Work(EFFORT)
+    alphabet = Alphabet([expression], work, turns, lambda inner: lowest_terms(inner, work, turns))
     return alphabet.expression(alphabet.read(expression))
 
 
@@ -302,7 +350,7 @@ def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequenc
 
     Raises
     ------
-    TooMuchWork
+    TooMuchWorkError
         Where the limit is reached, or the matrix is singular.
     """
     n = matrix.rows
@@ -313,7 +361,7 @@ def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequenc
         free = [(i, j) for i in range(n) for j in range(n) if i not in columns and j not in columns.values()]
         candidates = [(i, j) for i, j in free if table[i][j].above]
         if not candidates:
-            raise TooMuchWork
+            raise TooMuchWorkError
         row, column = min(candidates, key=lambda place: (_length(table[place[0]][place[1]]), place))
         columns[row] = column
         inverse = alphabet.power(table[row][column], -1)

@@ -18,17 +18,19 @@ from math import gcd, isqrt, lcm
 
 import sympy
 
-from .circle import Polynomial, TooMuchWork, Work
+from .circle import Polynomial, TooMuchWorkError, Work
 from .quotients import Alphabet, Quotient
 
-__all__ = ["Writer", "size"]
+__all__ = ["LOOKS", "Writer", "size"]
 
+#: The number of terms that are looked at in the search.
+LOOKS = 6_000
 #: How many of the candidates at each level are followed, and in how short sums there are more of them.
 BRANCHES, MORE_BRANCHES, MORE_BRANCHES_TERMS = 2, 3, 8
 #: How much longer a sum grouped by velocities may be than one that is not, and the terms above which it always is.
-PATIENCE, UNGROUPED_TERMS = 1.5, 12
-#: Sums with more terms are not searched for squares.
-SQUARED_TERMS = 16
+PATIENCE, UNGROUPED_TERMS = 1.4, 24
+#: Sums with more terms are not searched for squares, or for shared sums.
+SQUARED_TERMS, SHARED_TERMS = 16, 24
 
 _Waves = dict[tuple[int, ...], tuple[Fraction, Fraction]]
 
@@ -80,7 +82,7 @@ class Writer:
     """
 
     def __init__(self, alphabet: Alphabet, heads: Iterable[sympy.Symbol] = (), work: Work | None = None) -> None:
-        self.alphabet, self.ring, self._work = alphabet, alphabet.ring, work or Work(20_000)
+        self.alphabet, self.ring, self._work = alphabet, alphabet.ring, work or Work(LOOKS)
         self._heads = {alphabet.places[head] for head in heads if head in alphabet.places}
         self._turning = {place for pair in self.ring.pairs for place in (pair.sine, pair.cosine)}
         self._memory: dict[tuple[Polynomial, int], sympy.Expr] = {}
@@ -100,9 +102,7 @@ class Writer:
             own = self.alphabet.shortened(coefficient, quotient.divisor, dict(quotient.below))
             parts.append(_times(self._fraction(own), self.alphabet.monomial(monomial)))
         (rest, _), *common = self._monomial_apart(quotient.above)
-        inner = [
-            _times(self.polynomial(c), self.alphabet.monomial(m)) for m, c in self._by_places(rest, self._heads)
-        ]
+        inner = [_times(self.polynomial(c), self.alphabet.monomial(m)) for m, c in self._by_places(rest, self._heads)]
         below = [(factor, -power) for factor, power in quotient.below]
         outer = self._product(Fraction(1, quotient.divisor), [*common, *below])
         grouped = min(sympy.Add(*parts), _times(sympy.Add(*inner), outer), key=size)
@@ -130,12 +130,16 @@ class Writer:
     def _product(self, coefficient: Fraction, factors: Sequence[tuple[Polynomial, int]]) -> sympy.Expr:
         """Powers of polynomials multiplied, with sines and cosines of the same angle put together."""
         powers: dict[int, int] = {}
-        parts: list[sympy.Expr] = []
+        sums: dict[Polynomial, int] = {}
         for factor, power in factors:
             if factor in self.ring.generators:
                 place = self.ring.generators.index(factor)
                 powers[place] = powers.get(place, 0) + power
-                continue
+            else:
+                sums[factor] = sums.get(factor, 0) + power
+        coefficient = self._with_roots_below(coefficient, powers, sums)
+        parts: list[sympy.Expr] = []
+        for factor, power in sums.items():
             written = self.polynomial(factor)
             if coefficient < 0 > power and power % 2 and written.is_Add and not _is_mostly_negative(-written):
                 written, coefficient = -written, -coefficient
@@ -149,6 +153,16 @@ class Writer:
                 number, turned = min(ways, key=lambda way: size(way[0] * sympy.Dummy()) + size(way[1]))
                 parts.append(turned)
         return _times(number, *parts)
+
+    def _with_roots_below(self, coefficient: Fraction, powers: dict[int, int], sums: dict[Polynomial, int]) -> Fraction:
+        """g / g^2 as 1 / g, for roots g."""
+        for place, square in self.ring.roots.items():
+            if powers.get(place) == 1:
+                content, factors = self.ring.factors(square)
+                factor, power = factors[0] if len(factors) == 1 else (square, 0)
+                if power == 1 and sums.get(factor, 0) < 0:
+                    coefficient, powers[place], sums[factor] = coefficient * content, -1, sums[factor] + 1
+        return coefficient
 
     # -- polynomials -------------------------------------------------------------------------------------------------
 
@@ -165,7 +179,7 @@ class Writer:
         try:
             self._work.spend(len(polynomial))
             found = [way for writer, same in self._ways(polynomial) for way in writer._sums(same, depth)]
-        except TooMuchWork:
+        except TooMuchWorkError:
             return self.alphabet.written(polynomial)
         return min(found, key=size)
 
@@ -187,10 +201,10 @@ class Writer:
                     found += [(self._turned_writer(first, second, sign), way) for way in ways]
         return sorted(found, key=lambda pair: ring.key(pair[1]))[:BRANCHES]
 
-    def _turned_writer(self, *turn: int) -> Writer:
+    def _turned_writer(self, first: int, second: int, sign: int) -> Writer:
+        turn = (first, second, sign)
         if turn not in self._turned:
-            first, second, sign = turn
-            self._turned[first, second, sign] = Writer(self.alphabet.with_difference(*turn), work=self._work)
+            self._turned[turn] = Writer(self.alphabet.with_difference(*turn), work=self._work)
         return self._turned[turn]
 
     def _sums(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
@@ -198,19 +212,21 @@ class Writer:
         if len(polynomial) == 1:
             yield self._single(polynomial)
             return
-        yield self.alphabet.written(polynomial)
         content, factors = self.ring.split(polynomial)
         is_product = len(factors) > 1 or factors[0][1] > 1 or abs(content) > 1
         if is_product:
             yield self._product(Fraction(content), factors)
         used = {k for monomial in polynomial for k, power in enumerate(monomial) if power}
         if used <= self._turning:
+            yield self.alphabet.written(polynomial)
             yield from self._wave_sums(polynomial)
         elif not is_product:
             if used & self._turning:
                 yield self._by_sums_of_sines(polynomial, depth)
             yield from self._by_common_letter(polynomial, depth)
+            yield from self._by_shared_sum(polynomial, depth)
             yield from self._with_a_square(polynomial, depth)
+        yield self.alphabet.written(polynomial)
 
     def _by_places(self, polynomial: Polynomial, places: set[int]) -> list[tuple[tuple[int, ...], Polynomial]]:
         """The polynomial as monomials in some generators, each with its coefficient."""
@@ -245,6 +261,28 @@ class Writer:
             rest = self.ring.from_terms({m: c for m, c in polynomial.items() if not m[k]})
             if rest:
                 yield self._product(Fraction(1), self._monomial_apart(shared)) + self.polynomial(rest, depth + 1)
+
+    def _by_shared_sum(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
+        """f Q + R with a sum f that the coefficients of several generators share."""
+        if not 4 <= len(polynomial) <= SHARED_TERMS:
+            return
+        owners: dict[Polynomial, list[int]] = {}
+        for k in range(len(self.ring.generators)):
+            shared = self.ring.from_terms({m: c for m, c in polynomial.items() if m[k]})
+            if len(shared) > 1:
+                for factor, _ in self.ring.split(shared)[1]:
+                    if len(factor) > 1:
+                        owners.setdefault(factor, []).append(k)
+        for factor, places in sorted(owners.items(), key=lambda pair: -len(pair[1]))[:BRANCHES]:
+            quotient, rest = self.ring.zero, polynomial
+            for k in places:
+                part = self.ring.from_terms({m: c for m, c in rest.items() if m[k]})
+                share = self.ring.divided_as_it_stands(part, factor) if part else None
+                if share is not None:
+                    quotient, rest = quotient + share, rest - part
+            if len(quotient) > 1:
+                written = self._product(Fraction(1), [(factor, 1), *self._monomial_apart(quotient)])
+                yield written + self.polynomial(rest, depth + 1) if rest else written
 
     def _with_a_square(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
         """(a + b)^2 + rest, the first that is found."""
@@ -294,7 +332,7 @@ class Writer:
             for multiples, (a, b) in waves.items():
                 old = total.get(multiples, (Fraction(0), Fraction(0)))
                 total[multiples] = (old[0] + a, old[1] + b)
-        return {multiples: pair for multiples, pair in sorted(total.items(), reverse=True) if pair != (0, 0)}
+        return {multiples: pair for multiples, pair in sorted(total.items(), reverse=True) if any(pair)}
 
 
 def _times_wave(waves: _Waves, place: int, is_sine: bool) -> _Waves:
@@ -345,7 +383,7 @@ def _times(*factors: sympy.Expr) -> sympy.Expr:
 
 
 def _is_mostly_negative(total: sympy.Expr) -> bool:
-    return 2 * sum(term.could_extract_minus_sign() for term in total.args) > len(total.args)
+    return bool(2 * sum(term.could_extract_minus_sign() for term in total.args) > len(total.args))
 
 
 def _content(polynomial: Polynomial) -> int:

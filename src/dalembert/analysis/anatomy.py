@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..compiled.constrained_solve import rank
-from ..compiled.kernel import Kernel
+from ..compiled.kernel import Kernel, kernel_of
 from ..errors import ModelError, StartError, nearest
 from ..formulations.registry import derive
-from ..integrate.driver import kernel_of
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System

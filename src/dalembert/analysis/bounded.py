@@ -1,4 +1,4 @@
-"""Symbolic questions answered within bounded work: are these equal, what is the primitive, what are the roots.
+"""Symbolic questions answered within bounded work: are these equal, and is there a shorter form.
 
 Equality is decided at random points first, which can disprove it; where the points find no difference, a proof by expansion
 is tried if the expressions are small. A verdict says which of the two it rests on. Nothing here calls a general simplifier
@@ -14,11 +14,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import sympy
-from sympy.integrals.manualintegrate import manualintegrate
 from sympy.simplify.fu import TR5, TR6
 
 from ..algebra.graph import GraphAlgebra
-from ..formulations.presentation import tidy
 
 __all__ = [
     "PROVED",
@@ -29,8 +27,8 @@ __all__ = [
     "expansion_size",
     "factored",
     "fresh",
+    "is_small",
     "neat",
-    "primitive",
     "shortest",
 ]
 
@@ -39,9 +37,7 @@ MOST_TERMS, MOST_OPERATIONS = 1500, 1500
 #: The same where an expression is only made shorter.
 NEAT_TERMS, NEAT_OPERATIONS = 200, 400
 #: The most operations and letters of an expression whose common factors are cancelled.
-CANCELLED_OPERATIONS, CANCELLED_LETTERS = 100, 6
-#: The most operations of an expression that is integrated.
-INTEGRATED_OPERATIONS = 80
+CANCELLED_OPERATIONS, CANCELLED_LETTERS = 100, 8
 #: How a verdict was reached where it is a proof.
 PROVED = "symbolically"
 #: Two sides that differ by less than this, relative to their size, are equal at a point.
@@ -156,13 +152,14 @@ def expansion_size(expression: sympy.Basic) -> float:
     return 1.0
 
 
-def _is_small(expression: sympy.Expr, operations: int = MOST_OPERATIONS, terms: int = MOST_TERMS) -> bool:
+def is_small(expression: sympy.Expr, operations: int = MOST_OPERATIONS, terms: int = MOST_TERMS) -> bool:
+    """Whether an expression can be expanded with little work."""
     return bool(expression.count_ops() <= operations and expansion_size(expression) <= terms)
 
 
 def _is_zero(expression: sympy.Expr) -> bool:
     """Whether an expression is shown to vanish by expansion, a common denominator, or Pythagoras."""
-    if not _is_small(expression):
+    if not is_small(expression):
         return False
     expanded = sympy.expand(expression.replace(sympy.sign, lambda x: x / sympy.Abs(x)))
     if expanded == 0:
@@ -172,26 +169,40 @@ def _is_zero(expression: sympy.Expr) -> bool:
         if any(sympy.expand(rule(plain)) == 0 for rule in (TR5, TR6)):
             return True
     above = sympy.fraction(sympy.together(expanded, deep=True))[0]
-    if not _is_small(above):
+    if not is_small(above):
         return False
     above = sympy.powsimp(sympy.expand(above))
     return bool(above == 0 or (above.has(sympy.sin) and sympy.expand(TR5(above)) == 0))
 
 
 def neat(expression: sympy.Expr) -> sympy.Expr:
-    """A shorter form where its expansion is small; the expression itself where it is not."""
-    return tidy(expression) if _is_small(expression, NEAT_OPERATIONS, NEAT_TERMS) else expression
+    """The expression expanded, by Pythagoras, or without common factors, whichever is shortest, where that is little work."""
+    if not is_small(expression, NEAT_OPERATIONS, NEAT_TERMS):
+        return expression
+    expanded = sympy.expand(expression)
+    if expanded.has(sympy.sin, sympy.cos):
+        turned = [sympy.expand(rule(expanded)) for rule in (TR5, TR6)]
+        expanded = min([expanded, *turned], key=lambda candidate: candidate.count_ops())
+    return min([expression, expanded, sympy.factor_terms(expanded)], key=lambda candidate: candidate.count_ops())
 
 
 def shortest(expression: sympy.Expr) -> sympy.Expr:
     """The shortest of the neat form, one over a common denominator, and one with common factors cancelled."""
     candidates = [neat(expression)]
-    if _is_small(candidates[0], NEAT_OPERATIONS, NEAT_TERMS):
+    if is_small(candidates[0], NEAT_OPERATIONS, NEAT_TERMS):
         candidates.append(sympy.factor_terms(sympy.together(candidates[0])))
-        if _is_cheap_fraction(expression):
-            cancelled = sympy.cancel(candidates[-1])
-            candidates += [cancelled, sympy.factor_terms(cancelled)]
+        opened, waves = _without_waves(candidates[-1])
+        if _is_cheap_fraction(opened):
+            cancelled = [sympy.cancel(opened), sympy.factor(opened)]
+            candidates += [form.xreplace(waves) for form in (*cancelled, sympy.factor_terms(cancelled[0]))]
     return min(candidates, key=lambda candidate: candidate.count_ops())
+
+
+def _without_waves(expression: sympy.Expr) -> tuple[sympy.Expr, dict[sympy.Symbol, sympy.Expr]]:
+    """The expression with letters in the place of its sines and cosines, and what these stand for."""
+    nodes = sorted(expression.atoms(sympy.sin, sympy.cos), key=sympy.default_sort_key)
+    letters = {node: sympy.Dummy(f"w{k}") for k, node in enumerate(nodes)}
+    return expression.xreplace(letters), {letter: node for node, letter in letters.items()}
 
 
 def factored(expression: sympy.Expr) -> sympy.Expr:
@@ -207,46 +218,6 @@ def factored(expression: sympy.Expr) -> sympy.Expr:
 def _is_cheap_fraction(expression: sympy.Expr) -> bool:
     few = len(expression.free_symbols) <= CANCELLED_LETTERS and expression.count_ops() <= CANCELLED_OPERATIONS
     return bool(few and expression.is_rational_function() and expansion_size(expression) <= NEAT_TERMS)
-
-
-def primitive(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
-    """A function whose derivative by the letter is the expression, term by term; None where the rules find none.
-
-    >>> x, a = sympy.symbols("x a", positive=True)
-    >>> primitive(a * x + 1 / x, x)
-    a*x**2/2 + log(x)
-    """
-    if not expression.has(letter):
-        return expression * letter
-    if expression.count_ops() > MOST_OPERATIONS:
-        return None
-    whole = _primitive_of_term(expression, letter) if not expression.is_Add else None
-    if whole is not None:
-        return whole
-    expanded = sympy.expand(expression) if _is_small(expression) else expression
-    total: sympy.Expr = sympy.S.Zero
-    for term in sympy.Add.make_args(expanded):
-        part = _primitive_of_term(term, letter)
-        if part is None:
-            return None
-        total += part
-    return total
-
-
-def _primitive_of_term(term: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
-    constant, varying = term.as_independent(letter, as_Add=False)
-    if not varying.has(letter):
-        return term * letter
-    if varying.count_ops() > INTEGRATED_OPERATIONS:
-        return None
-    found = manualintegrate(varying, letter)
-    if found.has(sympy.Integral):
-        return None
-    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda node: node.args[0].expr)
-    found = found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
-    if not differs_nowhere([(sympy.diff(found, letter), varying)]).holds:
-        return None
-    return constant * found
 
 
 def exact(expression: sympy.Expr) -> sympy.Expr:

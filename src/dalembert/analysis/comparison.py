@@ -22,7 +22,7 @@ from ..model.system import System
 from .anatomy import Anatomy, read_model, take_apart
 from .description import form_reasons, mass_matrix_state
 from .integrability import classify
-from .tables import as_html, as_markdown, as_text
+from .tables import Report, Section
 from .witness import Evidence, along_motion, at_states
 
 __all__ = ["Apart", "Comparison", "Difference", "compare"]
@@ -75,7 +75,7 @@ class Apart:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Report):
     """The certificate that the forms of a system agree.
 
     Attributes
@@ -104,21 +104,6 @@ class Comparison:
     remarks: Mapping[str, str]
     name: str = ""
 
-    def text(self) -> str:
-        """The comparison as plain text."""
-        return as_text(self.name, self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self.name, self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self.name, self._sections())
-
     def to_json(self) -> dict[str, Any]:
         """The comparison as plain data; the ``agreement`` of ``dalembert check --json``."""
         return {
@@ -141,7 +126,10 @@ class Comparison:
             },
         }
 
-    def _sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
+    def _title(self) -> str:
+        return self.name
+
+    def _sections(self) -> list[Section]:
         compared = [form for form, why in self.forms.items() if why is None and form not in self.differing]
         if self.pair:
             verdict = [("worst difference", f"{self.worst:.1e}, {' and '.join(self.pair)}: {self.where}")]

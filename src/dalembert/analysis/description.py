@@ -18,7 +18,7 @@ from ..model.system import System
 from .anatomy import GENERIC, Anatomy, common, read_model, take_apart
 from .conserved import Conserved, conserved_momenta, energy_verdict
 from .integrability import ConstraintFacts, Integrability, classify
-from .tables import as_html, as_markdown, as_text
+from .tables import Report, Section
 
 __all__ = ["Description", "describe", "form_reasons", "mass_matrix_state"]
 
@@ -28,7 +28,7 @@ SINGULAR_BUT_REGULAR = "singular but regular on the constraints"
 
 
 @dataclass(frozen=True, repr=False)
-class Description:
+class Description(Report):
     """The character of a system at generic consistent states; printed, it is a page that a person reads.
 
     Attributes
@@ -80,21 +80,6 @@ class Description:
     forms: Mapping[str, str | None]
     points: int
 
-    def text(self) -> str:
-        """The description as plain text."""
-        return as_text(self.name, self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self.name, self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self.name, self._sections())
-
     def to_json(self) -> dict[str, Any]:
         """The description as plain data, in the shape of ``dalembert check --json``."""
         return {
@@ -129,8 +114,10 @@ class Description:
             "points": self.points,
         }
 
-    def _sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Headings, each with lines of a label and a sentence."""
+    def _title(self) -> str:
+        return self.name
+
+    def _sections(self) -> list[Section]:
         n, m = len(self.coordinates), self.rows
         allowed = f"{self.rank} of {m} row{'s' * (m > 1)} independent" if m else "no rows"
         if self.dependent:

@@ -23,13 +23,11 @@ from sympy.core.relational import Relational
 from ..algebra.graph import GraphAlgebra
 from ..algebra.tree import TreeAlgebra
 from ..compiled.book import Book
-from ..compiled.kernel import parameter_values
+from ..compiled.kernel import kernel_of, parameter_values
 from ..errors import ModelError, RunError
 from ..formulations.lagrange import lagrangian_and_momenta
-from ..formulations.presentation import latex_names
 from ..formulations.registry import derive
 from ..formulations.rows import velocity_level
-from ..integrate.driver import kernel_of
 from ..integrate.motion import Motion
 from ..integrate.start import consistent_start
 from ..model.scenario import Scenario
@@ -106,8 +104,7 @@ class HamiltonJacobi:
 
     def latex(self) -> str:
         """(5.8) in LaTeX, with subscripts for derivatives."""
-        names = latex_names([self.hamiltonian, *self.system.coordinates])
-        names |= {pi: f"S_{{{names[q]}}}" for q, pi in self.momenta.items()}
+        names = {pi: f"S_{{{sympy.latex(sympy.Symbol(q.name))}}}" for q, pi in self.momenta.items()}
         return f"S_t + {sympy.latex(self.hamiltonian, symbol_names=names)} = 0"
 
     # -- motions -------------------------------------------------------------------------------------------------
@@ -156,16 +153,17 @@ class HamiltonJacobi:
         """q, q_dot and pi at the start, (n,) each, moved to the constraints where they broke them."""
         system = self.system
         given = dict(self.start) | {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
-        kernel = kernel_of(derive(system, "vakonomic" if system.bilateral else "lagrange"), system.parameters)
+        kernel = kernel_of(derive(system, "vakonomic" if system.bilateral else None), system.parameters)
         state = consistent_start(Book(kernel, parameters), time, given, parameters).state
         algebra, n = kernel.algebra, len(system.coordinates)
         momenta = kernel.graph.momenta
         if system.bilateral:
             chi = algebra.vector(kernel.equations.state[2 * n :])
             momenta = momenta + kernel.graph.rows.T @ chi
-        function = ca.Function("momenta", kernel._inputs(), [ca.densify(momenta)])
-        pi = np.asarray(function(time, state, parameters, np.zeros(0), np.zeros(0)), dtype=float).ravel()
-        return state[:n], state[n : 2 * n], pi
+        blocks = [ca.densify(kernel.graph.velocities), ca.densify(momenta)]
+        function = ca.Function("momenta", kernel._inputs(), blocks)
+        v, pi = function.call([time, state, parameters, np.zeros(0), np.zeros(0)])
+        return state[:n], np.asarray(v, dtype=float).ravel(), np.asarray(pi, dtype=float).ravel()
 
     def _check_branch(self, parameters: Mapping[sympy.Symbol, float], time: float, q: Any, v: Any, pi: Any) -> None:
         """The momenta of the start must give its velocities back: there it lies on the branch of the formulas."""
@@ -288,6 +286,8 @@ def hamilton_jacobi(
 
 def _definitions(system: System, momenta: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, sympy.Expr]:
     """pi = p + lambda f_v."""
+    if not system.bilateral:
+        return {pi: q.momentum for q, pi in zip(system.coordinates, momenta, strict=True)}
     algebra = TreeAlgebra()
     _, at_velocity = lagrangian_and_momenta(system, algebra)
     residual = velocity_level(system, algebra, at_velocity).residual

@@ -22,12 +22,11 @@ import numpy as np
 from ..algebra.graph import GraphAlgebra
 from ..compiled.book import Book
 from ..compiled.constrained_solve import rank, solve
-from ..compiled.kernel import parameter_values
+from ..compiled.kernel import kernel_of, parameter_values
 from ..errors import DalembertError, ModelError, RunError
 from ..formulations.lagrange import lagrangian_and_momenta
 from ..formulations.registry import derive
 from ..formulations.rows import velocity_level
-from ..integrate.driver import kernel_of
 from ..integrate.motion import Motion
 from ..model.symbols import t
 from ..model.system import System

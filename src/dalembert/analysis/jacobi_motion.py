@@ -25,7 +25,7 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
-from ..errors import RunError
+from ..errors import ModelError, RunError, nearest
 from .separation import CompleteIntegral, Slope
 
 __all__ = ["JacobiMotion", "jacobi_motion"]
@@ -73,8 +73,14 @@ class JacobiMotion:
 
     def __getitem__(self, key: Any) -> Any:
         name = str(getattr(key, "name", key))
-        table = np.vstack([self.coordinates, self.momenta])
-        return table[self.names.index(name)]
+        if name not in self.names:
+            near = nearest(name, self.names)
+            raise ModelError(
+                f"The motion has no quantity `{name}`",
+                seen=", ".join(self.names),
+                remedy=f"did you mean {near}" if near else "use one of these names",
+            )
+        return np.vstack([self.coordinates, self.momenta])[self.names.index(name)]
 
 
 def jacobi_motion(
@@ -214,7 +220,8 @@ class _Curve:
                 for other, side in self._inwards:
                     if other != turn:
                         others = others * (places - other) * side
-                quotient = np.where(near, inwards * (slope + bend * step / 2) / others, quotient)
+                with np.errstate(all="ignore"):
+                    quotient = np.where(near, inwards * (slope + bend * step / 2) / others, quotient)
         with np.errstate(invalid="ignore"):
             return np.sqrt(quotient)
 

@@ -29,7 +29,7 @@ from ..formulations.voronets import transitivity
 from ..integrate.motion import Motion
 from ..model.symbols import Parameter, as_expression, t
 from .path import Path, path_of, reduction_along
-from .tables import Section, as_html, as_markdown, as_text
+from .tables import Report, Section
 
 __all__ = ["PrincipleIntegrands", "principle_integrands"]
 
@@ -37,7 +37,7 @@ FORMS = ("hoelder", "voronets", "suslov", "reduced")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PrincipleIntegrands:
+class PrincipleIntegrands(Report):
     """The integrands of Hamilton's principle along a motion, for one variation.
 
     Attributes
@@ -88,21 +88,6 @@ class PrincipleIntegrands:
         """(integral - boundary) relative to the size of the terms: rounding on a motion of the system."""
         return abs(self.integral - self.boundary) / self.size if self.size else 0.0
 
-    def text(self) -> str:
-        """The comparison of the forms as plain text."""
-        return as_text(self.name, self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self.name, self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self.name, self._sections())
-
     def to_json(self) -> dict[str, Any]:
         """The integrands as plain data."""
         return {
@@ -117,6 +102,9 @@ class PrincipleIntegrands:
             "boundary": self.boundary,
             "defect": self.defect,
         }
+
+    def _title(self) -> str:
+        return self.name
 
     def _sections(self) -> list[Section]:
         kept = np.max(np.abs(self.suslov_constraints), initial=0.0)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.kernel import parameter_values
+from ..compiled.kernel import kernel_of, parameter_values
 from ..errors import ModelError, nearest
 from ..formulations.reduction import Bundle, equations_on
-from ..integrate.driver import kernel_of
 from ..integrate.motion import Motion
 from ..integrate.simulate import simulate
 from ..model.reduced import ReducedSystem

@@ -22,7 +22,8 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..model.symbols import Parameter, t
-from .bounded import Points, Verdict, differs_nowhere, exact, expansion_size, factored, fresh, neat, primitive, shortest
+from .bounded import Points, Verdict, differs_nowhere, exact, expansion_size, factored, fresh, neat, shortest
+from .primitives import primitive
 
 __all__ = ["CompleteIntegral", "Slope", "levi_civita", "separate"]
 
@@ -226,8 +227,10 @@ class _Separation:
 
 
 def _root(equation: sympy.Expr, pi: sympy.Symbol) -> tuple[sympy.Expr, sympy.Expr | None] | None:
-    """shift and radicand of the roots pi of an equation of degree two at most in pi, or in one radical of pi."""
+    """shift and radicand of the roots pi of an equation of degree two at most in pi, as a fraction, or in one radical of pi."""
     quadratic = _coefficients(equation, pi)
+    if quadratic is None and expansion_size(equation) <= MOST_TERMS:
+        quadratic = _coefficients(sympy.fraction(sympy.together(equation))[0], pi)
     if quadratic is not None:
         return _quadratic_root(*quadratic)
     radicals = [node for node in equation.atoms(sympy.Pow) if node.exp.is_Rational and node.exp.q == 2 and node.has(pi)]
@@ -263,7 +266,10 @@ def _quadratic_root(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> tuple[sympy.
 
 
 def _root_of_quadratic_primitive(radicand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
-    """The primitive of sqrt(A x^2 + B x + C), where the sign of A is known; None for other radicands."""
+    """The primitive of sqrt(A x^2 + B x + C), where the sign of A is known; None for other radicands.
+
+    Its constant is such that the derivative by C is the primitive of 1 / (2 sqrt(...)) that `_inverted` turns around.
+    """
     quadratic = _coefficients(radicand, x)
     if quadratic is None:
         return None
@@ -277,7 +283,7 @@ def _root_of_quadratic_primitive(radicand: sympy.Expr, x: sympy.Symbol) -> sympy
         return turned * root - (4 * a * c - b**2) / (8 * a * sympy.sqrt(-a)) * angle
     if a.is_positive:
         log = sympy.log(2 * sympy.sqrt(a) * root + 2 * a * x + b)
-        return turned * root + (4 * a * c - b**2) / (8 * a * sympy.sqrt(a)) * log
+        return turned * root + (4 * a * c - b**2) / (8 * a * sympy.sqrt(a)) * (log - sympy.Rational(1, 2))
     return None
 
 

@@ -19,14 +19,13 @@ import casadi as ca
 import numpy as np
 
 from ..compiled.constrained_solve import rank, solve
-from ..compiled.kernel import Kernel, parameter_values
+from ..compiled.kernel import Kernel, kernel_of, parameter_values
 from ..errors import ModelError, RunError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import derive, fastest_form
-from ..integrate.driver import kernel_of
 from ..model.scenario import Scenario
 from ..model.system import System
-from .tables import as_html, as_markdown, as_text
+from .tables import Report, Section
 
 __all__ = ["Linearisation", "SecondVariation", "Stability", "linearise", "second_variation", "stability"]
 
@@ -62,7 +61,7 @@ class Linearisation:
 
 
 @dataclass(frozen=True, repr=False)
-class Stability:
+class Stability(Report):
     """What is known of an equilibrium.
 
     Attributes
@@ -83,21 +82,6 @@ class Stability:
     neutral: int
     manifold: bool | None
 
-    def text(self) -> str:
-        """The verdict as plain text."""
-        return as_text("Stability", self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html("Stability", self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown("Stability", self._sections())
-
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain data."""
         values = self.linearisation.eigenvalues
@@ -109,7 +93,10 @@ class Stability:
             "manifold": self.manifold,
         }
 
-    def _sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
+    def _title(self) -> str:
+        return "Stability"
+
+    def _sections(self) -> list[Section]:
         line = self.linearisation
         place = ", ".join(f"{name} = {value:.6g}" for name, value in zip(line.letters, line.point, strict=True))
         values = ", ".join(f"{v.real:.6g}{v.imag:+.6g}i" if abs(v.imag) > 0 else f"{v.real:.6g}" for v in line.eigenvalues)

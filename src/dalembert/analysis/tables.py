@@ -1,17 +1,58 @@
-"""Headings with labelled sentences, as plain text, Markdown and HTML."""
+"""Headings with labelled sentences, as plain text, Markdown and HTML; and results that print themselves so."""
 
 from __future__ import annotations
 
 import html
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-__all__ = ["Section", "as_html", "as_markdown", "as_text"]
+__all__ = ["Report", "Section", "as_html", "as_markdown", "as_text"]
 
 #: A heading, and lines of a label and a sentence.
 Section = tuple[str, Sequence[tuple[str, str]]]
 
 WIDTH = 110
+
+
+class Report(ABC):
+    """A result that a person reads: as text where it is printed, as a table in a notebook.
+
+    >>> class Length(Report):
+    ...     def _title(self):
+    ...         return "Pendulum"
+    ...
+    ...     def _sections(self):
+    ...         return [("Sizes", [("length", "1 m")])]
+    >>> Length()
+    Pendulum
+    <BLANKLINE>
+    Sizes
+      length  1 m
+    """
+
+    @abstractmethod
+    def _title(self) -> str:
+        """What the result speaks of."""
+
+    @abstractmethod
+    def _sections(self) -> Sequence[Section]:
+        """Headings, each with lines of a label and a sentence; those without lines are left out."""
+
+    def text(self) -> str:
+        """The result as plain text."""
+        return as_text(self._title(), self._sections())
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), self._sections())
+
+    def _repr_markdown_(self) -> str:
+        return as_markdown(self._title(), self._sections())
 
 
 def as_text(title: str, sections: Sequence[Section]) -> str:

@@ -36,7 +36,7 @@ from ..model.symbols import t
 from ..model.system import System
 from .anatomy import read_model, take_apart
 from .path import split_of
-from .tables import Section, as_html, as_markdown, as_text
+from .tables import Report, Section
 
 __all__ = ["Transitivity", "transitivity", "transitivity_sizes"]
 
@@ -65,7 +65,7 @@ def transitivity_sizes(reduction: Reduction) -> Any:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Transitivity:
+class Transitivity(Report):
     """A_s^a, W_s^i and T_s^r of a system; n coordinates, k independent velocities, r dependent ones.
 
     The symbols are SymPy matrices in coordinates, independent velocities, their accelerations (where the constraints are
@@ -166,25 +166,10 @@ class Transitivity:
 
     # -- presentation --------------------------------------------------------------------------------------------
 
-    def text(self) -> str:
-        """The coefficients that do not vanish, as plain text."""
-        return as_text(self.system.name, self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
     def latex(self) -> str:
         """A_s^a as a LaTeX matrix, rows by independent and columns by dependent velocities."""
         names = latex_names([*self.coefficients, *self.system.velocities])
         return str(sympy.latex(sympy.Matrix(self.coefficients), symbol_names=names))
-
-    def _repr_html_(self) -> str:
-        return as_html(self.system.name, self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self.system.name, self._sections())
 
     def to_json(self) -> dict[str, Any]:
         """The coefficients as plain data, expressions as text."""
@@ -198,6 +183,9 @@ class Transitivity:
             "largest": self.largest,
             "states": self.states,
         }
+
+    def _title(self) -> str:
+        return self.system.name
 
     def _sections(self) -> list[Section]:
         count = f"{self.states} generic states"

@@ -23,7 +23,7 @@ from .anatomy import read_model
 from .conditions import Conditions, conditions_of, ways_to_vanish
 from .extremal import MomentumTest, costates_along, momentum_test
 from .path import check_rows, path_of, split_of
-from .tables import Section, as_html, as_markdown, as_text
+from .tables import Report, Section
 
 __all__ = ["MotionStationarity", "Rival", "SystemStationarity", "stationarity"]
 
@@ -31,30 +31,6 @@ __all__ = ["MotionStationarity", "Rival", "SystemStationarity", "stationarity"]
 SAME = 1e-6
 #: At how many times a rival is compared.
 COMPARED = 41
-
-
-class _Report:
-    """A result that prints as headings with labelled sentences."""
-
-    name: str
-
-    def _sections(self) -> list[Section]:
-        raise NotImplementedError
-
-    def text(self) -> str:
-        """The result as plain text."""
-        return as_text(self.name, self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self.name, self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self.name, self._sections())
 
 
 # -- one motion ------------------------------------------------------------------------------------------------------
@@ -81,7 +57,7 @@ class Rival:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MotionStationarity(_Report):
+class MotionStationarity(Report):
     """Whether one motion is an extremal of the Lagrange problem; m constraints.
 
     Attributes
@@ -135,6 +111,9 @@ class MotionStationarity(_Report):
             if test is None
             else {"size": test.size, "holds": test.holds, "obeys": test.obeys, "dependent": list(test.dependent)},
         }
+
+    def _title(self) -> str:
+        return self.name
 
     def _sections(self) -> list[Section]:
         m, free = self.freedom.shape
@@ -254,7 +233,7 @@ def _rival(motion: Motion, chi: Mapping[str, float]) -> Rival:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SystemStationarity(_Report):
+class SystemStationarity(Report):
     """Whether all motions of a system are extremals of the Lagrange problem.
 
     Attributes
@@ -306,6 +285,9 @@ class SystemStationarity(_Report):
             "ways": [[str(entry) for entry in way] for way in self.ways],
             "momentum_ways": [[str(entry) for entry in way] for way in self.momentum_ways],
         }
+
+    def _title(self) -> str:
+        return self.name
 
     def _sections(self) -> list[Section]:
         verdict = {True: "yes", False: "no", None: "undecided"}[self.all_motions]

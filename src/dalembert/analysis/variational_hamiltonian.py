@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
+from math import prod
 from typing import Any
 
 import sympy
@@ -30,12 +32,12 @@ from ..errors import FormError
 from ..formulations.independent import Reduction, Split, choose_split
 from ..model.symbols import Coordinate, Parameter
 from ..model.system import System
-from .bounded import differs_nowhere, fresh, neat, shortest
+from .bounded import differs_nowhere, expansion_size, fresh, neat, shortest
 
 __all__ = ["VariationalHamiltonian", "variational_hamiltonian"]
 
-#: The most operations of a Lagrangian with its constraints, and of one block of a mass matrix that is inverted.
-MOST_OPERATIONS, INVERTED_OPERATIONS = 2500, 400
+#: The most operations of a Lagrangian with its constraints, and terms of the determinant of one block of a mass matrix.
+MOST_OPERATIONS, DETERMINANT_TERMS = 2500, 600
 ZERO = sympy.S.Zero
 
 
@@ -107,7 +109,7 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
             "sqrt(v^T N v) whose N is proportional to the mass matrix",
             remedy='use the form "vakonomic", whose motion is the same',
         )
-    velocities = [neat(v.xreplace(found.letters)) for v in reduction.velocities]
+    velocities = [shortest(v.xreplace(found.letters)) for v in reduction.velocities]
     at = dict(zip(system.velocities, velocities, strict=True))
     multipliers = {
         system.coordinates[k]: neat(momenta[k] - reduction.momenta_at_velocity[k].xreplace(at)) for k in split.dependent
@@ -157,7 +159,8 @@ def _without_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _
     constant, slope, metric = pieces
     values = _solve(metric, slope)
     value = constant + sum((s * v for s, v in zip(slope, values, strict=True)), ZERO) / 2
-    return _Stationary(neat(value), dict(zip(letters, values, strict=True)), _regularity(metric))
+    whole = sympy.Add(*(shortest(term) for term in sympy.Add.make_args(neat(value))))
+    return _Stationary(whole, dict(zip(letters, values, strict=True)), _regularity(metric))
 
 
 def _quadratic(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, Any, Any] | None:
@@ -195,7 +198,7 @@ def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
     values: list[sympy.Expr] = [ZERO] * metric.rows
     for block in _blocks(metric):
         part = metric.extract(block, block)
-        if len(block) > 1 and sum(entry.count_ops() for entry in part) > INVERTED_OPERATIONS:
+        if len(block) > 1 and _determinant_terms(part) > DETERMINANT_TERMS:
             raise FormError(
                 "The mass matrix on the constraints is too large to be inverted in symbols",
                 seen=f"{len(block)} x {len(block)} with {sum(entry.count_ops() for entry in part)} operations",
@@ -212,6 +215,17 @@ def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
         for k, entry in zip(block, above, strict=True):
             values[k] = neat(entry) / determinant if len(block) > 1 else right[k] / determinant
     return values
+
+
+def _determinant_terms(matrix: Any) -> float:
+    """About how many terms a determinant has; one of two rows is written out whatever its entries are."""
+    if matrix.rows > 5:
+        return float("inf")
+    if matrix.rows == 2:
+        return float(sum(entry.count_ops() for entry in matrix))
+    sizes = [[0.0 if entry == 0 else expansion_size(entry) for entry in matrix.row(k)] for k in range(matrix.rows)]
+    orders = permutations(range(matrix.rows))
+    return float(sum(prod(sizes[k][place] for k, place in enumerate(order)) for order in orders))
 
 
 def _blocks(matrix: Any) -> list[list[int]]:

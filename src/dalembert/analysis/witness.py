@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..compiled.book import Book
-from ..compiled.kernel import Kernel
+from ..compiled.kernel import Kernel, kernel_of
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from ..errors import DalembertError, FormError
 from ..formulations.equations import Equations
-from ..integrate.driver import kernel_of
+from ..integrate.letters import state_with_velocities
 from ..integrate.simulate import simulate
-from ..integrate.start import state_with_velocities
 from .anatomy import Anatomy
 
 __all__ = ["Evidence", "along_motion", "at_states"]

@@ -12,13 +12,12 @@ from typing import Any
 from .c_language import c_functions, c_number
 from .gauss_problem import gauss_solve, order_size, work_size
 from .native import is_finite
-from .program import INPUTS, Instruction, Program
+from .program import INPUTS, Program
+from .program_text import Dialect, program_text, programs_of
 from .unrolled import HEALTHY
 
 __all__ = ["c_source"]
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 _SIGNATURE = ", ".join(f"const double *{name}" for name in INPUTS) + ", double *out"
 
 
@@ -37,15 +36,12 @@ def c_source(kernel: Any) -> str:
     >>> "int dalembert_rates(double t, const double *y" in c_source(kernel)
     True
     """
-    programs = [kernel.program("blocks"), kernel.program("rates")]
-    if kernel.solved is not None:
-        programs.insert(0, kernel.program("fast"))
     return "\n\n".join(
         [
             _head(kernel),
             "#include <math.h>",
             c_functions([gauss_solve, is_finite]),
-            *(_program_text(program) for program in programs),
+            *(_program_text(program) for program in programs_of(kernel)),
             _entry(kernel),
             "",
         ]
@@ -77,53 +73,34 @@ def _head(kernel: Any) -> str:
 
 def _program_text(program: Program) -> str:
     """One program as a C function."""
-    values: dict[int, str] = {}
-    lines = []
-    for step in program.instructions:
-        if step.operation == "input":
-            which, place = step.data
-            values[step.target] = f"{INPUTS[which]}[{place}]"
-        elif step.operation == "constant":
-            number = c_number(step.data)
-            values[step.target] = f"({number})" if number.startswith("-") else number
-        else:
-            values[step.target] = f"v{step.target}"
-            lines.append(f"    const double v{step.target} = {_operation(step, [values[a] for a in step.arguments])};")
-    for place, source in enumerate(program.outputs):
-        lines.append(f"    out[{place}] = {'0.0' if source is None else values[source]};")
+    text = program_text(program, _C)
+    lines = [f"    const double {name} = {expression};" for name, expression in text.steps]
+    lines += [f"    out[{place}] = {value};" for place, value in enumerate(text.outputs)]
     unused = "".join(f"(void){name}; " for name in INPUTS).rstrip()
     return "\n".join([f"static void program_{program.name}({_SIGNATURE})", "{", f"    {unused}", *lines, "}"])
 
 
-def _operation(step: Instruction, arguments: Sequence[str]) -> str:
-    first, second = (*arguments, "", "")[:2]
-    operation = step.operation
-    if operation in _INFIX:
-        return f"{first} {_INFIX[operation]} {second}"
-    if operation in _COMPARE:
-        return f"({first} {_COMPARE[operation]} {second}) ? 1.0 : 0.0"
-    match operation:
-        case "neg":
-            return f"-{first}"
-        case "sq":
-            return f"{first} * {first}"
-        case "twice":
-            return f"{first} + {first}"
-        case "inv":
-            return f"1.0 / {first}"
-        case "assign":
-            return first
-        case "constpow":
-            return f"pow({first}, {second})"
-        case "sign":
-            return f"({first} > 0.0) ? 1.0 : ({first} < 0.0) ? -1.0 : {first}"
-        case "not":
-            return f"({first} == 0.0) ? 1.0 : 0.0"
-        case "and" | "or":
-            return f"({first} != 0.0 {'&&' if operation == 'and' else '||'} {second} != 0.0) ? 1.0 : 0.0"
-        case "if_else_zero":
-            return f"({first} != 0.0) ? {second} : 0.0"
-    return f"{operation}({', '.join(arguments)})"  # sin, atan2, fmin and the like have these names in C
+def _number(value: float) -> str:
+    text = c_number(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _call(operation: str, arguments: Sequence[str]) -> str:
+    if operation == "sign":
+        (first,) = arguments
+        return f"({first} > 0.0) ? 1.0 : ({first} < 0.0) ? -1.0 : {first}"
+    name = "pow" if operation == "constpow" else operation  # sin, atan2, fmin and the like have these names in C
+    return f"{name}({', '.join(arguments)})"
+
+
+_C = Dialect(
+    entry=lambda name, place: f"{name}[{place}]",
+    number=_number,
+    choice=lambda test, first, second: f"({test}) ? {first} : {second}",
+    both="&&",
+    either="||",
+    call=_call,
+)
 
 
 def _entry(kernel: Any) -> str:

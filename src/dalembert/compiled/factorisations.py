@@ -21,7 +21,9 @@ __all__ = [
     "pivoted_qr",
     "reflect",
     "scaled_columns",
+    "solve_independent_rows",
     "solve_lower",
+    "solve_triangle",
     "solve_upper",
 ]
 
@@ -173,3 +175,26 @@ def reflect(n: int, rank: int, columns: Reals, heads: Reals, x: Reals, backwards
         x[k] += inner * heads[k]
         for i in range(k + 1, n):
             x[i] += inner * columns[k * n + i]
+
+
+@native
+def solve_independent_rows(n: int, rank: int, columns: Reals, order: Integers, right: Reals, s: Reals) -> float:
+    """s (rank) with R^T s = the right sides of the independent rows; returns the least diagonal entry of R, at most 1."""
+    least = 1.0
+    for i in range(rank):
+        total = right[order[i]]
+        for l in range(i):
+            total -= columns[i * n + l] * s[l]
+        s[i] = total / columns[i * n + i]
+        least = min(least, abs(columns[i * n + i]))
+    return least
+
+
+@native
+def solve_triangle(n: int, rank: int, columns: Reals, x: Reals) -> None:
+    """x <- R^-1 x for the factorisation of `pivoted_qr`."""
+    for i in range(rank - 1, -1, -1):
+        total = x[i]
+        for l in range(i + 1, rank):
+            total -= columns[l * n + i] * x[l]
+        x[i] = total / columns[i * n + i]

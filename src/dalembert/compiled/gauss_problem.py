@@ -16,19 +16,20 @@ from __future__ import annotations
 
 from .factorisations import (
     DOUBTFUL_PIVOT,
-    INFINITY,
     PIVOT_TOLERANCE,
     RANK_TOLERANCE,
     cholesky,
     pivoted_qr,
     reflect,
     scaled_columns,
+    solve_independent_rows,
     solve_lower,
+    solve_triangle,
     solve_upper,
 )
 from .language import Integers, Reals, native, rare
 from .null_space_solve import solve_on_kernel
-from .verdicts import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR, find_contradiction, least_norm_multipliers
+from .verdicts import REGULAR, find_contradiction, least_norm_multipliers, verdict
 
 __all__ = ["gauss_solve", "order_size", "work_size"]
 
@@ -74,14 +75,8 @@ def gauss_solve(
     """
     k = max(max(n, m), 1)
     factor, columns, rest = work + 0, work + k * k, work + (k * k + n * m)
-    lengths, heads, y, residual, reached, spare = (
-        rest + 0,
-        rest + k,
-        rest + 2 * k,
-        rest + 3 * k,
-        rest + 4 * k,
-        rest + 6 * k,
-    )
+    lengths, heads, y, residual = rest + 0, rest + k, rest + 2 * k, rest + 3 * k
+    reached, spare = rest + 4 * k, rest + 6 * k
     info[0], info[1], info[2], info[3] = 0.0, 1.0, -1.0, 1.0
     for i in range(n):
         y[i] = f[i]
@@ -98,45 +93,38 @@ def gauss_solve(
         solve_upper(n, factor, z)
         return REGULAR
     scaled_columns(n, m, A, columns, lengths, factor, True)
-    for j in range(m):
-        total = 0.0
-        for i in range(n):
-            total += columns[j * n + i] * y[i]
-        reached[j] = total
-        residual[j] = (b[j] / lengths[j] if lengths[j] > 0.0 else b[j]) - total
+    compare_rows(n, m, columns, lengths, b, y, reached, residual)
     rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE)
     info[0] = rank
     # R^T s = residual on the independent rows, then R nu = s.
-    for i in range(rank):
-        total = residual[order[i]]
-        for l in range(i):
-            total -= columns[i * n + l] * reached[m + l]
-        reached[m + i] = total / columns[i * n + i]
-        info[3] = min(info[3], abs(columns[i * n + i]))
+    s = reached + m
+    info[3] = solve_independent_rows(n, rank, columns, order, residual, s)
     contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, residual, info)
     for i in range(n):
-        spare[i] = reached[m + i] if i < rank else 0.0
-    for i in range(rank - 1, -1, -1):
-        total = reached[m + i]
-        for l in range(i + 1, rank):
-            total -= columns[l * n + i] * reached[m + l]
-        reached[m + i] = total / columns[i * n + i]
+        spare[i] = s[i] if i < rank else 0.0
+    solve_triangle(n, rank, columns, s)
     for j in range(m):
         mu[j] = 0.0
     for i in range(rank):
-        mu[order[i]] = reached[m + i] / lengths[order[i]]
+        mu[order[i]] = s[i] / lengths[order[i]]
     reflect(n, rank, columns, heads, spare, True)
     for i in range(n):
         z[i] = y[i] + spare[i]
     solve_upper(n, factor, z)
     if rank < m:
         least_norm_multipliers(m, rank, n, columns, order, lengths, mu, spare + n)
-    for i in range(n):
-        if not abs(z[i]) < INFINITY:
-            return SINGULAR
-    if contradictory:
-        return CONTRADICTORY
-    return DEPENDENT if rank < m else REGULAR
+    return verdict(n, m, rank, z, contradictory)
+
+
+@native
+def compare_rows(n: int, m: int, columns: Reals, lengths: Reals, b: Reals, y: Reals, reached: Reals, residual: Reals) -> None:
+    """What the rows, of length one, reach without a reaction, and what they miss of their right sides."""
+    for j in range(m):
+        total = 0.0
+        for i in range(n):
+            total += columns[j * n + i] * y[i]
+        reached[j] = total
+        residual[j] = (b[j] / lengths[j] if lengths[j] > 0.0 else b[j]) - total
 
 
 @rare

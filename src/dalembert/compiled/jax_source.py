@@ -8,18 +8,16 @@ because traced code cannot raise.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from .factorisations import RANK_TOLERANCE
-from .program import INPUTS, Instruction, Program
+from .program import INPUTS, Program
+from .program_text import Dialect, program_text, programs_of
 from .unrolled import HEALTHY
 from .verdicts import CONTRADICTION_TOLERANCE
 
 __all__ = ["jax_source"]
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 _NAMES = {
     "pow": "power", "constpow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
     "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
@@ -37,10 +35,8 @@ def jax_source(kernel: Any) -> str:
     >>> "def rates(t, y, p, u=()):" in jax_source(kernel)
     True
     """
-    programs = [kernel.program("blocks"), kernel.program("rates")]
-    if kernel.solved is not None:
-        programs.insert(0, kernel.program("fast"))
-    parts = [_head(kernel), *(_program_text(program) for program in programs), _solve(kernel), _entry(kernel)]
+    programs = [_program_text(program) for program in programs_of(kernel)]
+    parts = [_head(kernel), *programs, _solve(kernel), _entry(kernel)]
     return "\n\n\n".join(parts)
 
 
@@ -68,54 +64,28 @@ def _head(kernel: Any) -> str:
     )
 
 
+def _program_text(program: Program) -> str:
+    """One program as a Python function."""
+    text = program_text(program, _JAX)
+    lines = [f"    {name} = {expression}" for name, expression in text.steps]
+    outputs = [f"        {value}," for value in text.outputs]
+    signature = ", ".join(INPUTS)
+    return "\n".join([f"def _{program.name}({signature}):", *lines, "    return jnp.array([", *outputs, "    ], dtype=float)"])
+
+
 def _number(value: float) -> str:
     text = repr(float(value))
     return f"({text})" if text.startswith("-") else text if text[0].isdigit() else f"jnp.{text}"
 
 
-def _program_text(program: Program) -> str:
-    values: dict[int, str] = {}
-    lines = []
-    for step in program.instructions:
-        if step.operation == "input":
-            which, place = step.data
-            values[step.target] = "t" if INPUTS[which] == "t" else f"{INPUTS[which]}[{place}]"
-        elif step.operation == "constant":
-            values[step.target] = _number(step.data)
-        else:
-            values[step.target] = f"v{step.target}"
-            lines.append(f"    v{step.target} = {_operation(step, [values[a] for a in step.arguments])}")
-    outputs = [f"        {'0.0' if source is None else values[source]}," for source in program.outputs]
-    signature = ", ".join(INPUTS)
-    return "\n".join([f"def _{program.name}({signature}):", *lines, "    return jnp.array([", *outputs, "    ], dtype=float)"])
-
-
-def _operation(step: Instruction, arguments: Sequence[str]) -> str:
-    first, second = (*arguments, "", "")[:2]
-    operation = step.operation
-    if operation in _INFIX:
-        return f"{first} {_INFIX[operation]} {second}"
-    if operation in _COMPARE:
-        return f"jnp.where({first} {_COMPARE[operation]} {second}, 1.0, 0.0)"
-    match operation:
-        case "neg":
-            return f"-{first}"
-        case "sq":
-            return f"{first} * {first}"
-        case "twice":
-            return f"{first} + {first}"
-        case "inv":
-            return f"1.0 / {first}"
-        case "assign":
-            return first
-        case "not":
-            return f"jnp.where({first} == 0.0, 1.0, 0.0)"
-        case "and" | "or":
-            sign = "&" if operation == "and" else "|"
-            return f"jnp.where(({first} != 0.0) {sign} ({second} != 0.0), 1.0, 0.0)"
-        case "if_else_zero":
-            return f"jnp.where({first} != 0.0, {second}, 0.0)"
-    return f"jnp.{_NAMES.get(operation, operation)}({', '.join(arguments)})"
+_JAX = Dialect(
+    entry=lambda name, place: "t" if name == "t" else f"{name}[{place}]",
+    number=_number,
+    choice=lambda test, first, second: f"jnp.where({test}, {first}, {second})",
+    both="&",
+    either="|",
+    call=lambda operation, arguments: f"jnp.{_NAMES.get(operation, operation)}({', '.join(arguments)})",
+)
 
 
 def _solve(kernel: Any) -> str:

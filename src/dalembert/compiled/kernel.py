@@ -4,11 +4,11 @@ A kernel knows no formulation. It reads the blocks of an `Equations` record in t
 all with the signature of `program.INPUTS` (t, y, p, u, w) -> out:
 
     fast           rates (n_state), health (1): the whole right-hand side, solve included
-    blocks         G (n*n), f (n), A (m*n), b (m): for `constrained_solve`, where `fast` is not trusted
+    blocks         G (n*n), f (n), A (m*n), b (m): for `gauss_problem`, where `fast` is not trusted
     rates          w = (z, mu) -> rates (n_state)
     position_step  step (n_state), residual (k), scale (k), health (1): one Newton step back to the constraints
     velocity_step  the same at velocity level (m)
-    position_parts residual (k), scale (k), rows (k*n), G (n*n), lift (n_state*n): the same for `constrained_solve`
+    position_parts residual (k), scale (k), rows (k*n), G (n*n), lift (n_state*n): the same for `gauss_problem`
     velocity_parts
     observe        w = (z, mu) -> velocities, accelerations, momenta, energy, reactions, residuals, outputs, inputs
 """
@@ -35,7 +35,7 @@ from .llvm import NativeLibrary, native_library
 from .program import Program, straight_line
 from .unrolled import HEALTHY, UnrolledSolution, unrolled_solve
 
-__all__ = ["Kernel", "compile_equations", "parameter_values"]
+__all__ = ["Kernel", "compile_equations", "kernel_of", "parameter_values"]
 
 #: The most unknowns for which the solve is unrolled, with and without constraints; beyond, loops are faster to compile and run.
 UNROLLED_CONSTRAINED = 24
@@ -51,6 +51,15 @@ def compile_equations(equations: Any, backend: str = "llvm", parameters: Sequenc
     if backend not in ("llvm", "numpy"):
         raise ModelError(f"There is no backend `{backend}`", seen="llvm, numpy", remedy="choose one of these")
     return Kernel(equations, backend, parameters)
+
+
+def kernel_of(equations: Any, parameters: Sequence[sympy.Symbol]) -> Kernel:
+    """The kernel of a record of equations, compiled once and kept with it."""
+    kept: Kernel | None = equations.__dict__.get("_kernel")
+    if kept is None:
+        kept = compile_equations(equations, parameters=parameters)
+        object.__setattr__(equations, "_kernel", kept)
+    return kept
 
 
 class Kernel:
@@ -138,7 +147,7 @@ class Kernel:
         return None
 
     def _is_generically_healthy(self, health: Any) -> bool:
-        """Whether the solve works at some random state; a form that never does goes to `constrained_solve` at once."""
+        """Whether the solve works at some random state; a form that never does goes to `gauss_problem` at once."""
         inputs = self._inputs()
         function = ca.Function("health", inputs, [health])
         if function.n_instructions() > UNROLLED_INSTRUCTIONS:

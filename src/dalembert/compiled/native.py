@@ -34,7 +34,7 @@ TIME, PARAMETERS, INPUT_VALUES, SOLUTION, WORK, ORDER, INFO, OUT = range(21, 29)
 #: The first place that a run may use for itself.
 FIRST_FREE = 29
 
-#: Statuses beside those of `constrained_solve`: a program is not compiled yet; a projection does not converge.
+#: Statuses beside those of `verdicts`: a program is not compiled yet; a projection does not converge.
 MISSING, STUCK = 8, 9
 
 INFINITY = float("inf")

@@ -11,9 +11,17 @@ from __future__ import annotations
 
 from math import sqrt
 
-from .factorisations import INFINITY, RANK_TOLERANCE, pivoted_qr, reflect, scaled_columns
+from .factorisations import (
+    INFINITY,
+    RANK_TOLERANCE,
+    pivoted_qr,
+    reflect,
+    scaled_columns,
+    solve_independent_rows,
+    solve_triangle,
+)
 from .language import Integers, Reals, native, rare
-from .verdicts import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR, find_contradiction, least_norm_multipliers
+from .verdicts import SINGULAR, find_contradiction, least_norm_multipliers, verdict
 
 __all__ = ["solve_on_kernel"]
 
@@ -43,19 +51,12 @@ def solve_on_kernel(
     scaled_columns(n, m, A, columns, lengths, unit, False)
     rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE)
     info[0] = rank
-    for i in range(n):
-        s[i] = 0.0
-    for i in range(rank):
-        row = order[i]
-        total = b[row] / lengths[row]
-        for l in range(i):
-            total -= columns[i * n + l] * s[l]
-        s[i] = total / columns[i * n + i]
-        reached[m + i] = s[i]
-        info[3] = min(info[3], abs(columns[i * n + i]))
     for j in range(m):
         reached[j] = 0.0
         right[j] = b[j] / lengths[j] if lengths[j] > 0.0 else b[j]
+    info[3] = solve_independent_rows(n, rank, columns, order, right, reached + m)
+    for i in range(n):
+        s[i] = reached[m + i] if i < rank else 0.0
     contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, right, info)
     reflect(n, rank, columns, heads, s, True)
     for j in range(n):
@@ -68,19 +69,7 @@ def solve_on_kernel(
         for l in range(n):
             total -= G[i * n + l] * unit[l] * s[l]
         right[i] = unit[i] * total
-    for a in range(free):
-        first = (rank + a) * n
-        for i in range(n):
-            total = 0.0
-            for l in range(n):
-                total += G[i * n + l] * unit[l] * basis[first + l]
-            vector[i] = unit[i] * total
-        for c in range(free):
-            second = (rank + c) * n
-            total = 0.0
-            for i in range(n):
-                total += basis[second + i] * vector[i]
-            reduced[a * free + c] = total
+    metric_on_basis(n, free, G, unit, basis + rank * n, reduced, vector)
     inner_rank = solve_symmetric(free, rank, n, reduced, basis, right, vector, inner_heads, spare, order + k, gauge, info)
     if inner_rank < 0:
         return SINGULAR
@@ -93,12 +82,23 @@ def solve_on_kernel(
     multipliers_from_balance(n, m, rank, G, f, z, mu, columns, heads, order, lengths, unit, right)
     if rank < m:
         least_norm_multipliers(m, rank, n, columns, order, lengths, mu, rest + 8 * k)
-    for i in range(n):
-        if not abs(z[i]) < INFINITY:
-            return SINGULAR
-    if contradictory:
-        return CONTRADICTORY
-    return DEPENDENT if rank < m else REGULAR
+    return verdict(n, m, rank, z, contradictory)
+
+
+@rare
+def metric_on_basis(n: int, free: int, G: Reals, unit: Reals, basis: Reals, reduced: Reals, vector: Reals) -> None:
+    """Q2^T S G S Q2 (free*free), for Q2 whose columns stand one after the other in `basis`."""
+    for a in range(free):
+        for i in range(n):
+            total = 0.0
+            for l in range(n):
+                total += G[i * n + l] * unit[l] * basis[a * n + l]
+            vector[i] = unit[i] * total
+        for c in range(free):
+            total = 0.0
+            for i in range(n):
+                total += basis[c * n + i] * vector[i]
+            reduced[a * free + c] = total
 
 
 @native
@@ -145,7 +145,7 @@ def solve_symmetric(
     largest = 0.0
     for i in range(free * free):
         largest = max(largest, abs(reduced[i]))
-    load, places = spare + 0, spare + free
+    load = spare + 0
     size = 0.0
     for a in range(free):
         total = 0.0
@@ -167,13 +167,9 @@ def solve_symmetric(
     for a in range(inner_rank, free):
         if abs(load[a]) > 1e-9 * (size + 1e-300):
             return -1
-    for a in range(inner_rank - 1, -1, -1):
-        total = load[a]
-        for c in range(a + 1, inner_rank):
-            total -= reduced[c * free + a] * places[c]
-        places[a] = total / reduced[a * free + a]
+    solve_triangle(free, inner_rank, reduced, load)
     for a in range(inner_rank):
-        x[order[a]] = places[a]
+        x[order[a]] = load[a]
     return inner_rank
 
 

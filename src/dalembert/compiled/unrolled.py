@@ -1,8 +1,8 @@
 """The constrained solve written out as straight-line code, for systems small enough.
 
-It is the regular case of `constrained_solve` without its rank decision. In place of that it reports a health: the least
+It is the regular case of `gauss_problem` without its rank decision. In place of that it reports a health: the least
 pivot met, relative to its scale. Below `HEALTHY`, or where a result is not finite, the caller turns to
-`constrained_solve`.
+`gauss_problem`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-from .language import Integers, Reals, rare
+from .factorisations import INFINITY
+from .language import Integers, Reals, native, rare
 
 __all__ = [
     "CONTRADICTION_TOLERANCE",
@@ -18,6 +19,7 @@ __all__ = [
     "SINGULAR",
     "find_contradiction",
     "least_norm_multipliers",
+    "verdict",
 ]
 
 #: A dependent row whose right side misses the value that the others imply by more than this, relatively, contradicts them.
@@ -99,3 +101,14 @@ def least_norm_multipliers(
             inner += work[vector + i] * mu[i]
         for i in range(m):
             mu[i] -= inner * work[vector + i]
+
+
+@native
+def verdict(n: int, m: int, rank: int, z: Reals, contradictory: bool) -> int:
+    """What a solve that came to its end has found."""
+    for i in range(n):
+        if not abs(z[i]) < INFINITY:
+            return SINGULAR
+    if contradictory:
+        return CONTRADICTORY
+    return DEPENDENT if rank < m else REGULAR

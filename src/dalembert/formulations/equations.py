@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -12,6 +12,9 @@ from ..algebra.tree import TreeAlgebra
 from ..errors import FormError
 from ..model.system import System
 from .blocks import Blocks
+
+if TYPE_CHECKING:
+    from .presentation import Written
 
 __all__ = ["Equations"]
 
@@ -46,6 +49,8 @@ class Equations:
         names, for forms that make such a choice.
     chart : tuple of str
         The independent velocities by name, for forms that choose them.
+    options : mapping
+        What `derive` was asked for beside the form.
     """
 
     system: System
@@ -60,6 +65,7 @@ class Equations:
     start_form: str | None = None
     rechoose: Callable[[Any], Equations] | None = field(default=None, repr=False, compare=False)
     chart: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """The letters of a form must not be letters of the model with another meaning."""
@@ -89,28 +95,36 @@ class Equations:
         """The blocks as SymPy matrices, for reading."""
         return self.blocks(TreeAlgebra())
 
-    def text(self) -> str:
-        """The equations as lines of plain text."""
-        return "\n".join(f"{left} = {right}" for left, right in self.lines())
+    def written(self, compact: bool = True) -> Written:
+        """The equations written out: lines, and names for parts of them where they are `compact`.
 
-    def latex(self) -> str:
-        """The equations as a LaTeX ``aligned`` environment."""
-        from .presentation import latex_names
+        Parameters
+        ----------
+        compact : bool
+            Whether parts that recur or are long get names. Without names, equations may be too long to be written out.
+        """
+        from .presentation import write
 
-        lines = self.lines()
-        names = latex_names(side for line in lines for side in line)
+        kept: dict[bool, Written] = self.__dict__.setdefault("_written", {})
+        if compact not in kept:
+            kept[compact] = write(self, compact)
+        return kept[compact]
 
-        def shown(expression: sympy.Expr) -> str:
-            return str(sympy.latex(expression, symbol_names=names))
+    def text(self, compact: bool = True) -> str:
+        """The equations as lines of plain text; what names stand for comes after the word ``with``."""
+        from .typeset import text
 
-        body = " \\\\\n".join(f"{shown(left)} &= {shown(right)}" for left, right in lines)
-        return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+        return text(self.written(compact))
+
+    def latex(self, compact: bool = True) -> str:
+        """The equations as a LaTeX ``aligned`` environment; what names stand for comes after the word ``with``."""
+        from .typeset import latex
+
+        return latex(self.written(compact))
 
     def lines(self) -> list[tuple[sympy.Expr, sympy.Expr]]:
-        """The equations as pairs of a left and a right side: kinematics, dynamics, differentiated constraints."""
-        from .presentation import equation_lines
-
-        return equation_lines(self)
+        """The equations without names as pairs of a left and a right side: kinematics, dynamics, differentiated constraints."""
+        return [line.sides for line in self.written(compact=False).lines]
 
     def compile(self, backend: str = "llvm") -> Any:
         """A native `Kernel` of these equations; see `dalembert.compiled.kernel`."""

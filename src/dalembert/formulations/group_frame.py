@@ -46,16 +46,18 @@ class GroupFrame:
 def given_frame(system: System, frame: Mapping[Any, Mapping[Any, Any]]) -> GroupFrame:
     """The caller's frame, with its components checked: independent fields, as many as coordinates that they move."""
     fields = {}
+    state = (*system.coordinates, *system.velocities, *system.momenta, *(q.ddot for q in system.coordinates))
+    taken = {"t", "energy", *system.outputs, *(s.name for s in state)}
     for name, components in frame.items():
         table = {str(getattr(key, "name", key)): as_expression(value) for key, value in components.items()}
         strange = [key for key in table if key not in {q.name for q in system.coordinates}]
-        letters = {s for value in table.values() for s in value.free_symbols} - set(system.coordinates)
-        moving = [s.name for s in letters if not isinstance(s, Parameter)]
-        if strange or moving or not str(name).isidentifier():
+        letters = {s for value in table.values() for s in value.free_symbols}
+        moving = sorted(s.name for s in letters - {*system.coordinates, *system.parameters})
+        if strange or moving or str(name) in taken or not str(name).isidentifier():
             raise FormError(
                 f"The vector field `{name}` of the frame cannot be used",
                 seen=", ".join([*strange, *moving]) or str(name),
-                remedy="give components by coordinate, written in coordinates and parameters",
+                remedy="give it a name of its own, and components by coordinate, written in coordinates and parameters",
             )
         fields[str(getattr(name, "name", name))] = tuple(table.get(q.name, ZERO) for q in system.coordinates)
     found = GroupFrame(fields)

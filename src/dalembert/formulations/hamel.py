@@ -20,7 +20,7 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
-from ..model.symbols import Coordinate, Parameter, Speed, Velocity, as_expression
+from ..model.symbols import Parameter, Speed, as_expression, t
 from ..model.system import System
 from .blocks import Blocks
 from .equations import Equations
@@ -152,11 +152,11 @@ def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sy
             seen=f"{len(found)} given, {freedom} degrees of freedom",
             remedy="give the free ones; the constraints are the others",
         )
-    known = {s.name for s in (*system.coordinates, *system.velocities)}
-    taken = {"t", "energy", *system.outputs, *(s.name for s in (*system.momenta, *system.inputs)), *known}
+    state = (*system.coordinates, *system.velocities, *system.momenta)
+    taken = {"t", "energy", *system.outputs, *(s.name for s in (*state, *system.inputs))}
     taken |= {q.ddot.name for q in system.coordinates} | {f"{name}_dot" for name in found}
     for name, value in found.items():
-        strange = [s.name for s in value.free_symbols if isinstance(s, (Coordinate, Velocity)) and s.name not in known]
+        strange = value.free_symbols - {*system.coordinates, *system.velocities, *system.parameters, t}
         if strange or name in taken or not name.isidentifier():
             raise FormError(
                 f"The quasi-velocity `{name}` cannot be used",

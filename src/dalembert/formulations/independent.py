@@ -30,7 +30,7 @@ from .rows import velocity_level
 
 __all__ = ["Letters", "Reduction", "Split", "choose_split", "reduced_equations", "velocity_letters"]
 
-#: The least quality of a split, the determinant of the solved columns with rows of length one, at generic states.
+#: The least quality of a split, the determinant of the solved columns with rows of length one, at most generic states.
 LEAST_QUALITY = 1e-3
 #: A split whose columns do not depend on the state is the first choice where its quality is above this.
 STEADY_QUALITY = 0.05
@@ -110,15 +110,16 @@ def _splits(system: System, near: Mapping[str, float] | None, general: Split | N
         return
     candidates = itertools.islice(itertools.combinations(reversed(range(n)), rank), 5000)
     solved = np.array(samples)[:, chosen]
-    rated = [(float(np.abs(np.linalg.det(solved[:, :, places])).min()), tuple(sorted(places))) for places in candidates]
+    sizes = {tuple(sorted(places)): np.abs(np.linalg.det(solved[:, :, places])) for places in candidates}
+    rated = [(float(size.min()), places) for places, size in sizes.items()]
     steady = steady_columns(system)
     # Columns that do not depend on the state cannot degenerate along a motion.
     rated = [(2.0 + q if q > STEADY_QUALITY and steady.issuperset(places) else q, places) for q, places in rated]
     if general is not None:
         rated = [(1.0 + q if places == general.dependent and q > GOOD_QUALITY else q, places) for q, places in rated]
     for quality, places in sorted(rated, key=lambda pair: -round(pair[0], 9)):
-        if quality < LEAST_QUALITY:
-            return
+        if np.median(sizes[places]) < LEAST_QUALITY:  # it degenerates in most places, not only in some
+            continue
         if not algebra.depends(algebra.part(rows.matrix, chosen, places), algebra.part(v, places, [0])):
             independent = tuple(k for k in range(n) if k not in places)
             yield Split(independent, places, tuple(chosen), quality, steady.issuperset(places))

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import sympy
+
 from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.legendre import conjugate_letters
@@ -194,13 +196,22 @@ def is_involutive(system: System) -> bool:
     algebra = on.algebra
     count = on.frame.shape[1]
     fields = [algebra.part(on.frame, range(on.frame.shape[0]), [a]) for a in range(count)]
-    brackets = [
-        algebra.along(fields[a], on.q, fields[b]) - algebra.along(fields[b], on.q, fields[a])
+    turns = [
+        (algebra.along(fields[a], on.q, fields[b]), algebra.along(fields[b], on.q, fields[a]))
         for b in range(count)
         for a in range(b)
     ]
-    brackets += [algebra.jacobian(field, on.time) for field in fields]
-    return bool(algebra.generic_rank(algebra.columns([*fields, *brackets])) == algebra.generic_rank(on.frame))
+    turns += [(algebra.jacobian(field, on.time), algebra.zeros(on.frame.shape[0])) for field in fields]
+    gram = on.frame.T @ on.frame
+    return all(algebra.vanishes(_part_outside(algebra, on.frame, gram, one, other)) for one, other in turns)
+
+
+def _part_outside(algebra: Any, frame: Any, gram: Any, one: Any, other: Any) -> Any:
+    """The squared part of one - other outside the span of a frame, beside the squares of the two: brackets may be rounding."""
+    bracket = one - other
+    rest = bracket - frame @ algebra.solve(gram, frame.T @ bracket)
+    size = algebra.inner(one, one) + algebra.inner(other, other)
+    return algebra.inner(rest, rest) / (size + algebra.scalar(sympy.Float(1e-30)))
 
 
 def _without_costate(system: System) -> Equations:

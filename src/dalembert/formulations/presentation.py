@@ -1,84 +1,281 @@
-"""Equations as lines that a person reads."""
+r"""Equations as lines that a person reads.
+
+The derivation runs on `BriefAlgebra`, and its blocks become lines: kinematic rates, then G z = f + A^T mu row by row (or z
+itself where it is known), then A z = b. Each row is multiplied by what it divides by, and divided by what all its terms share
+and cannot vanish, where that makes it shorter. Parts that recur or are long get names (`naming.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import TYPE_CHECKING, Any
 
 import sympy
-from sympy.simplify.fu import TR5, TR6
 
-from ..model.symbols import Acceleration, Coordinate, Momentum, Velocity
+from ..algebra.brief import BriefAlgebra, helpful_turns, now
+from ..algebra.circle import Polynomial, TooMuchWorkError, Work
+from ..algebra.quotients import Alphabet, Quotient, Turn, eliminated, lowest_terms
+from ..algebra.shortest import LOOKS, Writer, size
+from ..errors import ModelError
+from ..model.symbols import Coordinate
+from .blocks import Blocks
+from .naming import Naming
 
 if TYPE_CHECKING:
     from .equations import Equations
 
-__all__ = ["equation_lines", "latex_names", "tidy"]
+__all__ = ["Line", "Written", "tidy", "write"]
+
+#: The work that one expression or line may take, that of solving for the unknowns, and the least with which it is worth trying.
+EFFORT, SOLVED_EFFORT, LEAST_EFFORT = 150_000, 30_000, 5_000
+#: The work that all lines may take, and the number of terms that are looked at to make them short.
+WHOLE_EFFORT, WHOLE_LOOKS = 600_000, 15_000
+
+Term = tuple[sympy.Expr, sympy.Symbol | None]
 
 
-def equation_lines(equations: Equations) -> list[tuple[sympy.Expr, sympy.Expr]]:
-    """Kinematic rates, then G z = f + A^T mu row by row (or z itself where it is known), then A z = b."""
-    blocks = equations.symbolic
-    z, mu = blocks.unknowns, blocks.multipliers
-    lines: list[tuple[sympy.Expr, sympy.Expr]] = []
-    for letter, rate in zip(equations.state, blocks.rates, strict=True):
-        name = letter.dot if isinstance(letter, Coordinate) else sympy.Symbol(f"{letter.name}_dot", real=True)
-        if rate not in z and str(rate) != str(name):
-            lines.append((name, tidy(rate)))
-    if blocks.free is not None and blocks.dual_rows is not None:
-        right = blocks.free + blocks.dual_rows @ mu if len(mu) else blocks.free
-        lines += [(letter, tidy(value)) for letter, value in zip(z, right, strict=True)]
-    else:
-        left = [_by_letter(blocks.metric.row(k), z) for k in range(len(z))]
-        reaction = blocks.rows.T @ mu if len(mu) else sympy.zeros(len(z), 1)
-        lines += [(a, tidy(b) + c) for a, b, c in zip(left, blocks.force, reaction, strict=True)]
-    if len(mu):
-        left = [_by_letter(blocks.rows.row(k), z) for k in range(len(mu))]
-        lines += [(a, tidy(b)) for a, b in zip(left, blocks.right, strict=True)]
-    return lines
+@dataclass(frozen=True)
+class Line:
+    """left = right, each a sum of coefficients times letters; the letter is None for what belongs to none."""
+
+    left: tuple[Term, ...]
+    right: tuple[Term, ...]
+
+    @property
+    def sides(self) -> tuple[sympy.Expr, sympy.Expr]:
+        """Both sides as expressions."""
+        left, right = (
+            sympy.Add(*(c if letter is None else c * letter for c, letter in terms)) for terms in (self.left, self.right)
+        )
+        return left, right
+
+    @property
+    def parts(self) -> list[sympy.Expr]:
+        """All coefficients."""
+        return [coefficient for coefficient, _ in (*self.left, *self.right)]
+
+    def with_parts(self, parts: Sequence[sympy.Expr]) -> Line:
+        """The same line with other coefficients."""
+        terms = [(part, letter) for part, (_, letter) in zip(parts, (*self.left, *self.right), strict=True)]
+        return Line(tuple(terms[: len(self.left)]), tuple(terms[len(self.left) :]))
 
 
-def _by_letter(coefficients: sympy.MatrixBase, letters: sympy.MatrixBase) -> sympy.Expr:
-    """A sum of unknowns, each with its coefficient in its shortest form."""
-    return sympy.Add(*[tidy(c) * letter for c, letter in zip(coefficients, letters, strict=True)])
+@dataclass(frozen=True)
+class Written:
+    """Equations written out.
+
+    Attributes
+    ----------
+    lines : tuple of Line
+    names : tuple of pairs (symbol, expression)
+        What the names in the lines stand for, in the order in which they come up; later ones may occur in earlier ones. An
+        inverse is a pair (K, M^-1) of matrix symbols, the entries of which are the symbols K_12, M_12, ...; entries of M that
+        are not listed are zero.
+    """
+
+    lines: tuple[Line, ...]
+    names: tuple[tuple[sympy.Expr, sympy.Expr], ...]
 
 
-def tidy(expression: sympy.Expr, effort: int = 1000) -> sympy.Expr:
-    """A shorter form of the expression where one is found within bounded work: expanded, Pythagoras, common factors."""
-    if expression.count_ops() > effort:
-        return expression
-    expanded = sympy.expand(expression)
-    if expanded.has(sympy.sin, sympy.cos):
-        turned = [sympy.expand(rule(expanded)) for rule in (TR5, TR6)]
-        expanded = min([expanded, *turned], key=lambda candidate: candidate.count_ops())
-    candidates = (expression, expanded, sympy.factor_terms(expanded))
-    return min(candidates, key=lambda candidate: candidate.count_ops())
+def tidy(
+    expression: sympy.Expr, effort: int = EFFORT, heads: Iterable[sympy.Symbol] = (), turns: Sequence[Turn] = ()
+) -> sympy.Expr:
+    """A shorter form of the expression where one is found within bounded work: lowest terms, Pythagoras, common factors.
+
+    The bound is a count of operations, so that the result is the same on every machine.
+
+    Parameters
+    ----------
+    expression : expression
+    effort : int
+        Products of terms after which it is left as it is.
+    heads : iterable of symbols
+        Letters by which sums are grouped.
+    turns : sequence of Turn
+        Differences of angles to work in.
+
+    >>> r, phi = sympy.symbols("r phi")
+    >>> tidy(r * sympy.cos(phi) ** 2 * sympy.sin(2 * phi) / (1 - sympy.cos(phi) ** 2))
+    2*r*cos(phi)**2*cot(phi)
+    """
+    try:
+        alphabet = Alphabet([expression], Work(effort), turns, tidy)
+        found = Writer(alphabet, heads).quotient(alphabet.read(expression))
+    except TooMuchWorkError:
+        share = effort // max(1, len(expression.args))
+        if share < LEAST_EFFORT or not (expression.is_Add or expression.is_Mul):
+            return expression
+        return expression.func(*(tidy(part, share, heads, turns) for part in expression.args))
+    return min(found, expression, key=size)
 
 
-def latex_names(expressions: Iterable[sympy.Expr]) -> dict[sympy.Symbol, str]:
-    """How letters are set: dots over coordinates, constraint names as upright subscripts."""
-    letters = {symbol for expression in expressions for symbol in expression.free_symbols}
-    return {symbol: _latex_name(symbol) for symbol in letters}
+def write(equations: Equations, compact: bool = True) -> Written:
+    """The equations as lines; with names for parts of them where they are `compact`.
+
+    Names that the derivation itself gives, to inverses, help where these are long and hinder where two of them follow each
+    other, so that both ways are tried.
+    """
+    if not compact:
+        return _Writing(equations, compact=False, named=False).written()
+    try:
+        return _Writing(equations, compact=True, named=True).written()
+    except ModelError as refusal:
+        try:
+            return _Writing(equations, compact=True, named=False).written()
+        except ModelError:
+            raise refusal from None
 
 
-def _latex_name(symbol: sympy.Symbol) -> str:
-    name = symbol.name
-    match symbol:
-        case Velocity():
-            return rf"\dot{{{_plain(name.removesuffix('_dot'))}}}"
-        case Acceleration():
-            return rf"\ddot{{{_plain(name.removesuffix('_ddot'))}}}"
-        case Momentum():
-            return f"p_{{{_plain(name.removeprefix('p_'))}}}"
-    for prefix, letter in (("mu_", r"\mu"), ("chi_", r"\chi"), ("eta_", r"\eta")):
-        if name.startswith(prefix):
-            upright = name.removeprefix(prefix).replace("_", r"\_")
-            return rf"{letter}_{{\mathrm{{{upright}}}}}"
-    if name.endswith("_dot"):
-        inner = name.removesuffix("_dot")
-        return rf"\dot{{p}}_{{{_plain(inner.removeprefix('p_'))}}}" if inner.startswith("p_") else rf"\dot{{{_plain(inner)}}}"
-    return _plain(name)
+class _Writing:
+    """One set of equations on its way to lines."""
+
+    def __init__(self, equations: Equations, compact: bool, named: bool) -> None:
+        self.equations, self.compact = equations, compact
+        self.work, self.looks = Work(WHOLE_EFFORT), Work(WHOLE_LOOKS)
+        self.turns = helpful_turns(_stated(equations))
+        self.algebra = BriefAlgebra(named=named, turns=self.turns)
+        self.blocks: Blocks = equations.blocks(self.algebra)
+        for block in (self.blocks.metric, self.blocks.force, self.blocks.rows, self.blocks.right, self.blocks.rates):
+            now(block)  # so that all names are there
+        self.z, self.mu = list(now(self.blocks.unknowns)), list(now(self.blocks.multipliers))
+        self.velocities: dict[sympy.Symbol, sympy.Symbol] = {}
+        system = equations.system
+        motion = [letter for letter in equations.state if letter not in system.coordinates]
+        self.heads = [*motion, *(s for s in system.velocities if s not in motion), *self.z, *self.mu]
+
+    def written(self) -> Written:
+        lines = self._kinematics() + self._dynamics()
+        if not self.compact:
+            return Written(tuple(lines), ())
+        meanings = {name: self._tidy(meaning) for name, meaning in self.algebra.meanings.items()}
+        inverses = [replace(home, matrix=home.matrix.applyfunc(self._tidy)) for home in self.algebra.inverses]
+        naming = Naming(self.equations, [line.parts for line in lines], inverses, meanings)
+        named = [line.with_parts(parts) for line, parts in zip(lines, naming.lines(), strict=True)]
+        return Written(tuple(named), naming.names())
+
+    # -- the lines ---------------------------------------------------------------------------------------------------
+
+    def _kinematics(self) -> list[Line]:
+        """Rates of the state that are not unknowns themselves; solutions that are velocities are called by their names."""
+        rates = list(zip(self.equations.state, now(self.blocks.rates), strict=True))
+        solutions = {
+            w: (home.letters.row(i) @ right)[0]
+            for home in self.algebra.inverses
+            for column, right in home.solutions
+            for i, w in enumerate(column)
+        }
+        named = []
+        for letter, rate in rates:
+            name = letter.dot if isinstance(letter, Coordinate) else sympy.Symbol(f"{letter.name}_dot", real=True)
+            if rate in solutions:
+                self.velocities[rate] = name
+            if rate not in self.z and str(rate) != str(name):
+                named.append((name, solutions.get(rate, rate)))
+        lines = []
+        self.heads += self.algebra.meanings
+        for name, rate in named:
+            lines.append(Line(((sympy.S.One, name),), ((self._tidy(rate), None),)))
+        return lines
+
+    def _tidy(self, expression: sympy.Expr) -> sympy.Expr:
+        return self._line([], expression).right[0][0]
+
+    def _dynamics(self) -> list[Line]:
+        z, mu, blocks = self.z, self.mu, self.blocks
+        metric, force, rows, right = (now(block) for block in (blocks.metric, blocks.force, blocks.rows, blocks.right))
+        known, dual = now(blocks.free), now(blocks.dual_rows)
+        if known is None or dual is None:
+            known, dual = self._solution(metric, force) if not mu else None, sympy.zeros(len(z), 0)
+        if known is not None:
+            others = [[(dual[k, j], m) for j, m in enumerate(mu)] for k in range(len(z))]
+            lines = [self._line([(sympy.S.One, z[k])], known[k], others[k], scaled=False) for k in range(len(z))]
+        else:
+            lines = []
+            for k in range(len(z)):
+                left = [(metric[k, j], letter) for j, letter in enumerate(z)]
+                lines.append(self._line(left, force[k], [(rows[j, k], m) for j, m in enumerate(mu)], lead=k))
+        return lines + [self._line([(rows[k, j], s) for j, s in enumerate(z)], right[k]) for k in range(len(mu))]
+
+    def _solution(self, metric: Any, force: Any) -> Any | None:
+        """G^-1 f where it is shorter than G and f together."""
+        try:
+            terms = [lowest_terms(entry, Work(SOLVED_EFFORT), self.turns) for entry in (*metric, *force)]
+            solution = eliminated(metric, force, Work(SOLVED_EFFORT), self.turns)
+        except TooMuchWorkError:
+            return None
+        return solution if sum(map(size, solution)) < sum(map(size, terms)) else None
+
+    def _line(
+        self, left: Sequence[Term], right: sympy.Expr, others: Sequence[Term] = (), *, scaled: bool = True, lead: int = 0
+    ) -> Line:
+        """One line in lowest terms, multiplied by what makes it shortest, the sign of the unknown `lead` positive."""
+        terms = [*left, *others, (right, None)]
+        terms = [(c.xreplace(self.velocities), letter) for c, letter in terms if c != 0]
+        expressions = [c for c, _ in terms]
+        try:
+            alphabet = Alphabet(expressions, Work(EFFORT, self.work), self.turns, tidy)
+            quotients = [alphabet.read(c) for c in expressions]
+            unknowns = [letter in self.z for _, letter in terms]
+            writer = Writer(alphabet, self.heads, Work(LOOKS, self.looks))
+            ways = _scalings(alphabet, quotients, unknowns) if scaled else [quotients]
+            candidates = [[writer.quotient(quotient) for quotient in way] for way in ways]
+            shortest = min(candidates, key=lambda way: sum(map(size, way)))
+        except TooMuchWorkError:
+            shortest = expressions
+        return _signed([(c, letter) for c, (_, letter) in zip(shortest, terms, strict=True)], self.z, lead)
 
 
-def _plain(name: str) -> str:
-    return str(sympy.latex(sympy.Symbol(name)))
+def _stated(equations: Equations) -> list[sympy.Expr]:
+    """What the system was stated by."""
+    system = equations.system
+    velocities = system.image.velocities.values() if system.image is not None else ()
+    energies = (system.hamiltonian if system.is_hamiltonian else system.lagrangian,)
+    return [e for e in (*energies, *(c.expression for c in system.bilateral), *velocities) if isinstance(e, sympy.Expr)]
+
+
+def _signed(terms: Sequence[Term], unknowns: Sequence[sympy.Symbol], lead: int) -> Line:
+    """A line in which the unknown `lead`, or the first there is, has a positive sign, with all other terms on the right."""
+    left = [(c, letter) for c, letter in terms if letter in unknowns and c != 0]
+    right = [(c, letter) for c, letter in terms if letter not in unknowns and c != 0]
+    first = next((c for c, letter in left if letter == unknowns[lead]), left[0][0] if left else sympy.S.One)
+    if first.could_extract_minus_sign():
+        left, right = ([(-c, letter) for c, letter in side] for side in (left, right))
+    right.sort(key=lambda term: term[1] is not None)
+    return Line(tuple(left), tuple(right) or ((sympy.S.Zero, None),))
+
+
+def _scalings(alphabet: Alphabet, quotients: Sequence[Quotient], unknowns: Sequence[bool]) -> list[list[Quotient]]:
+    """A row as it is, free of the denominators before its unknowns, and free of all; each without what its terms share."""
+    ways = []
+    for chosen in ([], [q for q, is_unknown in zip(quotients, unknowns, strict=True) if is_unknown], quotients):
+        powers: dict[Polynomial, int] = {}
+        for quotient in chosen:
+            for factor, power in quotient.below:
+                powers[factor] = max(power, powers.get(factor, 0))
+        above = alphabet.ring.one
+        for factor, power in powers.items():
+            above = alphabet.ring.product(above, alphabet.ring.power(factor, power))
+        way = _without_common(alphabet, [alphabet.times([q, Quotient(above)]) for q in quotients])
+        if way not in ways:
+            ways.append(way)
+    return ways
+
+
+def _without_common(alphabet: Alphabet, quotients: list[Quotient]) -> list[Quotient]:
+    """The row divided by the numbers and factors that all its terms share, if they cannot vanish."""
+    ring = alphabet.ring
+    numbers = [abs(int(c)) for q in quotients for c in q.above.values()]
+    common, divisor = gcd(*numbers), gcd(*(q.divisor for q in quotients))
+    quotients = [Quotient(q.above * divisor, q.divisor * common, q.below) for q in quotients]
+    shortest = min((q.above for q in quotients), key=ring.key)
+    for factor, power in ring.factors(shortest)[1]:
+        if not alphabet.written(factor).is_nonzero:
+            continue
+        for _ in range(power):
+            divided = [ring.divided(q.above, factor) for q in quotients]
+            if any(above is None for above in divided):
+                break
+            quotients = [Quotient(above, q.divisor, q.below) for above, q in zip(divided, quotients, strict=True)]
+    return [alphabet.shortened(q.above, q.divisor, dict(q.below)) for q in quotients]

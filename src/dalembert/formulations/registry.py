@@ -11,6 +11,7 @@ from ..algebra.graph import GraphAlgebra
 from ..errors import FormError, ModelError, nearest
 from ..model.system import System
 from . import (
+    bates_sniatycki,
     canonical_quasi,
     canonical_voronets,
     chaplygin,
@@ -50,6 +51,7 @@ _FORMS: dict[str, ModuleType] = {
     "elimination": elimination,
     "canonical-voronets": canonical_voronets,
     "canonical-quasi": canonical_quasi,
+    "bates-sniatycki": bates_sniatycki,
     "implicit-lagrangian": implicit_lagrangian,
     "implicit-hamiltonian": implicit_hamiltonian,
     "vakonomic": vakonomic,
@@ -101,6 +103,7 @@ def _with_options(system: System, form: str, options: dict[str, Any]) -> Equatio
             remedy="leave it out" if not known else "use one of these",
         )
     found: Equations = derivation(system, **options)
+    object.__setattr__(found, "options", dict(options))
     return found
 
 

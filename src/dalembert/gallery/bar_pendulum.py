@@ -1,9 +1,10 @@
 """A heavy horizontal bar that moves vertically, guided by the tip of a massless pendulum of length l.
 
-    L = m/2 (l sin(theta) theta_dot)^2 + m g l cos(theta)
+    L = m/2 v^2 + m g l cos(theta),     v = l sin(theta) theta_dot
 
-The Legendre transform is singular at sin(theta) = 0. The bar falls freely, l cos(theta) = l cos(theta0) - v0 t + g
-t^2 / 2, until the pendulum is vertical, where the equations no longer determine the motion.
+with v the velocity of the bar, a fibre velocity. In theta_dot the Legendre transform is singular at sin(theta) = 0, in v it is
+regular everywhere. The bar falls freely, l cos(theta) = l cos(theta0) - v0 t + g t^2 / 2, until the pendulum is vertical, where
+the equations no longer determine the motion.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ from sympy import cos, sin
 
 from ..model.drawing import Drawing, Link, Point
 from ..model.scenario import Scenario
-from ..model.symbols import coordinates, parameters
+from ..model.symbols import coordinates, parameters, speeds
 from ..model.system import System
 
 
 def scenario() -> Scenario:
     """The bar thrown upwards from the level of the pivot, short of the singular position."""
     theta = coordinates("theta")
+    v = speeds("v")
     m, l, g = parameters("m l g", positive=True)
     system = System(
         coordinates=[theta],
-        kinetic=m / 2 * (l * sin(theta) * theta.dot) ** 2,
+        kinetic=m / 2 * v**2,
         potential=-m * g * l * cos(theta),
+        bundle={v: l * sin(theta) * theta.dot},
         name="Bar and massless pendulum",
     )
     tip = (l * sin(theta), -l * cos(theta))

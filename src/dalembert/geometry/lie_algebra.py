@@ -67,7 +67,9 @@ class LieAlgebra:
         object.__setattr__(self, "constants", table)
         size = np.max(np.abs(table), initial=0.0)
         if np.max(np.abs(table + np.swapaxes(table, 0, 1)), initial=0.0) > ROUNDING * size:
-            raise ModelError("Structure constants must be antisymmetric in their lower indices", remedy="check C^c_ab = -C^c_ba")
+            raise ModelError(
+                "Structure constants must be antisymmetric in their lower indices", remedy="check C^c_ab = -C^c_ba"
+            )
         if self.jacobi_residual > ROUNDING * size * size:
             raise ModelError(
                 "These structure constants break Jacobi's identity",
@@ -129,7 +131,7 @@ class LieAlgebra:
     def killing_signature(self) -> tuple[int, int, int]:
         """How many directions of the Killing form are positive, negative and null."""
         values = np.linalg.eigvalsh(self.killing_form) if self.dimension else np.zeros(0)
-        floor = 1e-8 * np.max(np.abs(self.constants), initial=0.0) ** 2
+        floor = 1e-11 * np.max(np.abs(self.constants), initial=0.0) ** 2
         positive, negative = int(np.sum(values > floor)), int(np.sum(values < -floor))
         return positive, negative, self.dimension - positive - negative
 
@@ -210,10 +212,15 @@ class LieAlgebra:
         axes, triangle = np.linalg.qr(columns)
         components = np.einsum("ck,ijc->ijk", axes, brackets)
         rest = brackets - np.einsum("ck,ijk->ijc", axes, components)
-        if np.max(np.abs(rest), initial=0.0) > 1e-7 * np.max(np.abs(self.constants), initial=0.0) * np.max(np.abs(columns)) ** 2:
+        if (
+            np.max(np.abs(rest), initial=0.0)
+            > 1e-7 * np.max(np.abs(self.constants), initial=0.0) * np.max(np.abs(columns)) ** 2
+        ):
             raise ModelError("These elements do not span a subalgebra", seen=f"brackets {np.max(np.abs(rest)):.1e} outside")
         table = np.linalg.solve(triangle, components.reshape(-1, columns.shape[1]).T).T.reshape(components.shape)
-        return LieAlgebra(tuple(names or (f"e{k + 1}" for k in range(columns.shape[1]))), (table - np.swapaxes(table, 0, 1)) / 2)
+        return LieAlgebra(
+            tuple(names or (f"e{k + 1}" for k in range(columns.shape[1]))), (table - np.swapaxes(table, 0, 1)) / 2
+        )
 
     def identify(self) -> Identification:
         """Its name, as a direct sum of known ones; see `dalembert.geometry.lie_identify`."""

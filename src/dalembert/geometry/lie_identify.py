@@ -106,9 +106,31 @@ def _summands(algebra: LieAlgebra, ideal: Any) -> list[Any]:
     random = np.random.default_rng(5)
     for _ in range(TRIES):
         pieces = _eigenspaces(np.tensordot(random.standard_normal(len(centroid)), centroid, axes=1))
+        pieces = _sharpened(pieces, centroid) if len(pieces) > len(best) else []
         if len(pieces) > len(best) and _is_direct(inner, pieces):
             best = pieces
     return [span(ideal @ piece) for piece in best]
+
+
+def _sharpened(pieces: list[Any], centroid: Any) -> list[Any]:
+    """The same summands to full accuracy: their projections are put into the centroid and made idempotent again.
+
+    Eigenspaces of matrices that cannot be diagonalised are known to half of the digits only; P -> 3 P^2 - 2 P^3 finds the rest.
+    """
+    together = np.hstack(pieces)
+    if together.shape[0] != together.shape[1] or np.linalg.cond(together) > 1e8:
+        return []
+    inverse, first, found = np.linalg.inv(together), 0, []
+    for piece in pieces:
+        width = piece.shape[1]
+        projection = piece @ inverse[first : first + width]
+        projection = np.tensordot(np.einsum("kij,ij->k", centroid, projection), centroid, axes=1)
+        for _ in range(8):
+            square = projection @ projection
+            projection = 3 * square - 2 * square @ projection
+        found.append(span(projection, tolerance=1e-6))
+        first += width
+    return found
 
 
 def _centroid(algebra: LieAlgebra) -> Any:
@@ -195,7 +217,9 @@ def _bianchi(own: LieAlgebra) -> str | None:
 
 
 def _is_flat(own: LieAlgebra, ideal: Any) -> bool:
-    return ideal.shape[1] == 3 and own.brackets_of(ideal, ideal).shape[1] == 0
+    """Whether three directions have vanishing brackets with each other."""
+    brackets = np.einsum("ai,bj,abc->cij", ideal, ideal, own.constants)
+    return ideal.shape[1] == 3 and bool(np.max(np.abs(brackets)) < 1e-6 * np.max(np.abs(own.constants)))
 
 
 def _invariants(own: LieAlgebra) -> str:

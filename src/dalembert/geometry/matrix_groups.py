@@ -6,8 +6,8 @@ With the angle theta^2 = -tr(W^2)/2 of a skew matrix W of two or three rows,
     V     = 1 + b W + c W^2,       c = (theta - sin(theta))/theta^3
     V^-1  = 1 - W/2 + d W^2,       d = (1 - theta/2 cot(theta/2))/theta^2
 
-and the motion with the velocity v and the rotation W is (exp W, V v). Logarithms are the principal ones: all angles are less than
-half a turn. At half a turn there are two of them, and that is an error, as is a matrix outside the group.
+and the motion with the velocity v and the rotation W is (exp W, V v). Logarithms are the principal ones: all angles are less
+than half a turn. At half a turn there are two of them, and that is an error, as is a matrix outside the group.
 """
 
 from __future__ import annotations

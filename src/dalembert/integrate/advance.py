@@ -41,7 +41,7 @@ BOOK_SIZE = FIRST_FREE + 23
 T, H, T_END, T_OLD, H_OLD, MAX_STEP, RTOL = range(7)
 EVALUATIONS, ACCEPTED, REJECTED, PROJECTED, RECORDED, NEXT_AT, LAST_STATUS, HAS_DENSE = range(8)
 
-#: The status of an attempt whose error is too large, beside those of `native` and `constrained_solve`.
+#: The status of an attempt whose error is too large, beside those of `native` and `verdicts`.
 INACCURATE = 10
 
 #: Into how many parts a step is cut when the sign of an event is looked for.

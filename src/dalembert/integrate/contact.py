@@ -118,7 +118,6 @@ class Contacts:
         except DalembertError as error:
             return Outcome.SINGULAR, f"The impact at t = {t:.9g} is not determined: {error}"
         self.impacts += [(t, name) for name in names]
-        driver.totals["impacts"] += len(names)
         resting, flight = list(closed), np.inf
         for name in names:
             leaving = -self._number(driver, rate(self.constraints[name].expression), t, after)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled.native import MISSING
 from ..errors import ModelError
-from .motion import shown_states
+from .letters import shown_states
 from .run import native_functions
 
 __all__ = ["dense_states"]

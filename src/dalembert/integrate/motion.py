@@ -18,6 +18,7 @@ from ..formulations.equations import Equations
 from ..model.constraints import HolonomicConstraint
 from ..model.scenario import Scenario
 from ..model.system import System
+from .letters import own_states, shown_states
 from .outcome import Outcome
 
 __all__ = ["Motion", "Reaction", "Residuals", "Segment", "load"]
@@ -43,28 +44,6 @@ class Segment:
     def full_y(self) -> Any:
         """The same states as the motion shows them, (steps + 1, n_state)."""
         return shown_states(self.book, self.step_t, self.step_y)
-
-
-def shown_states(book: Any, times: Any, states: Any) -> Any:
-    """States (nt, n) of a form as a motion shows them: with all velocities where the form keeps only some."""
-    equations = book.kernel.equations
-    if equations.rechoose is None:
-        return states
-    n = len(equations.system.coordinates)
-    if not len(times):
-        return np.zeros((0, 2 * n))
-    return np.hstack([states[:, :n], book.kernel.velocities(times, states, book.parameters)])
-
-
-def own_states(book: Any, times: Any, states: Any) -> Any:
-    """The way back: states (nt, n_shown) that a motion shows in the letters of the form, (nt, n)."""
-    from .start import states_with_velocities
-
-    equations = book.kernel.equations
-    if equations.rechoose is None:
-        return states
-    n = len(equations.system.coordinates)
-    return states_with_velocities(book.kernel, times, states[:, :n], states[:, n:], book.parameters)
 
 
 @dataclass(frozen=True)

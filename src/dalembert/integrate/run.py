@@ -10,10 +10,11 @@ import numpy as np
 
 from ..compiled.book import Book
 from ..compiled.native_module import NativeModule
+from ..compiled.verdicts import CONTRADICTORY
 from . import advance as loop
 from .steppers import dop853
 
-__all__ = ["Run", "native_functions"]
+__all__ = ["Run", "first_step", "native_functions"]
 
 #: Tolerances speak of the motion; a step is held to this share of them, because errors of steps add up and are amplified.
 LOCAL_SHARE = 0.02
@@ -80,3 +81,23 @@ class Run:
         count = int(self.counts[loop.RECORDED])
         self.counts[loop.RECORDED] = 0
         return self.step_times[:count].copy(), self.step_states[:count].copy()
+
+
+def first_step(run: Run, task: Any, t: float) -> float:
+    """A first step from the size of the state and of its first two derivatives (Hairer et al., section II.4)."""
+    length = abs(task.span[1] - t)
+    if task.first_step is not None or length == 0:
+        return float(task.first_step or 1.0)
+    ns = len(run.y)
+    direction = 1.0 if task.span[1] > t else -1.0
+    scale, rate = run.atol + run.clock[loop.RTOL] * np.abs(run.y), run.stages[0, :ns]
+    d0, d1 = np.sqrt(np.mean((run.y / scale) ** 2)), np.sqrt(np.mean((rate / scale) ** 2))
+    h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, length)
+    out = np.zeros(ns + 1)
+    status = run.book.evaluate(t + direction * h0, run.y + direction * h0 * rate, out)
+    d2 = np.sqrt(np.mean(((out[:ns] - rate) / scale) ** 2)) / h0 if status < CONTRADICTORY else np.inf
+    largest = max(d1, d2)
+    if not np.isfinite(largest):
+        return float(min(1e-3 * h0, length))
+    h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else (0.01 / largest) ** (1 / 8)
+    return float(min(100 * h0, h1, length))

@@ -45,12 +45,25 @@ def scenario_of(motion: Motion) -> Scenario:
     return Scenario(
         motion.system,
         parameters=dict(motion.parameters),
-        start=dict(motion.start),
+        start=_start_of(motion),
         simulate=options,
         source=known.source if known else "",
         summary=known.summary if known else "",
         drawing=known.drawing if known else None,
     )
+
+
+def _start_of(motion: Motion) -> dict[str, float]:
+    """The start in letters of the model; velocities stand for letters that only the form has, such as those of a frame."""
+    system, first = motion.system, motion.segments[0]
+    speeds = system.image.speeds if system.image is not None else ()
+    letters = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta, *speeds)}
+    letters |= {f"chi_{c.name}" for c in system.bilateral} | {f"xi_{q.name}" for q in system.coordinates}
+    if letters.issuperset(motion.start):
+        return dict(motion.start)
+    velocities = first.book.kernel.velocities(first.step_t[:1], first.step_y[:1], first.book.parameters)[0]
+    known = {name: value for name, value in motion.start.items() if name in letters}
+    return known | {v.name: float(value) for v, value in zip(system.velocities, velocities, strict=True)}
 
 
 def model_text(motion: Motion) -> tuple[str, str]:
@@ -224,6 +237,7 @@ def _private(motion: Motion) -> Any:
     import xarray
 
     from .stored_drawing import drawing_record
+    from .stored_options import options_record
 
     layout = _Layout(motion)
     text, note = model_text(motion)
@@ -231,6 +245,7 @@ def _private(motion: Motion) -> Any:
         "format": FORMAT,
         "version": __version__,
         "form": motion.equations.form,
+        "options": options_record(motion.equations.options, motion.system),
         "state": [symbol.name for symbol in motion.state],
         "model": text,
         "model_note": note,

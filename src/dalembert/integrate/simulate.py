@@ -120,7 +120,8 @@ def simulate(
     stated = dict(scenario.simulate) if scenario else {}
     system = scenario.system if scenario else model
     # A vector of tolerances speaks of the letters of the form that the system was stated in.
-    free_choice = np.ndim(stated.get("atol") if atol is None else atol) == 0
+    tolerance = stated.get("atol") if atol is None else atol
+    free_choice = tolerance is None or np.ndim(tolerance) == 0
     equations = _equations(system, form or stated.get("form"), inputs, free_choice)
     _check_contacts(equations)
     chosen_span = _read_span(span if span is not None else stated.get("span"))

@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from ..compiled.book import Book
+from ..compiled.kernel import kernel_of
 from ..errors import FileError, ModelError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.constraints import HolonomicConstraint
 from ..model.files import loads
 from ..model.system import System
-from .driver import kernel_of, reported_letters
+from .letters import reported_letters
 from .motion import Motion, Segment
 from .outcome import Outcome
 from .stored_drawing import drawing_from
+from .stored_options import options_from
 
 __all__ = ["stored_motion"]
 
@@ -40,7 +42,7 @@ def stored_motion(public: Any, private: Any) -> Motion:
     if not record["model"]:
         raise FileError("The motion was saved without its model", seen=record["model_note"], remedy="open the file with xarray")
     scenario = loads(record["model"])
-    equations = derive(scenario.system, record["form"])
+    equations = derive(scenario.system, record["form"], **options_from(record.get("options", {}), scenario.system))
     state = reported_letters(equations)
     if [symbol.name for symbol in state] != record["state"]:
         raise FileError("The state of the motion is not that of its model", seen=", ".join(record["state"]))
@@ -70,6 +72,10 @@ def stored_motion(public: Any, private: Any) -> Motion:
         raise FileError("The file holds a motion whose parts do not fit together")
     # The names and values of a motion come from what was observed; here that is read, not computed.
     motion.__dict__["_observed"] = _observed(public, record, equations.system)
+    own = {name for letters in record["letters"] for name in letters} - set(record["state"])
+    motion.__dict__["_own_letters"] = {
+        name: _column(public, record, name) for name in record["variables"] if name in own and equations.rechoose is not None
+    }
     return motion
 
 

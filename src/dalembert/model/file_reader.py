@@ -26,7 +26,7 @@ MOST_FAULTS = 30
 
 _ENERGIES = ("lagrangian", "kinetic", "potential", "hamiltonian")
 _TEXTS = ("name", "source", "summary")
-_TABLES = ("parameters", "forces", "inputs", "outputs", "image", "start", "simulate")
+_TABLES = ("parameters", "forces", "inputs", "outputs", "image", "bundle", "start", "simulate")
 _KEYS = (*_TEXTS, "coordinates", *_ENERGIES, "constraints", "dissipation", *_TABLES)
 _CONSTRAINT_KEYS = ("expression", "name", "kind", "restitution", "work")
 
@@ -66,6 +66,7 @@ class _Reader:
         tables = {key: self._table(key) for key in _TABLES}
         speeds = self._names("image.speeds", tables["image"].get("speeds", []), MOST_COORDINATES)
         self._declare(coordinates, tables, speeds)
+        bundle = {Speed(name): self._expression(value, f"bundle.{name}") for name, value in tables["bundle"].items()}
         parameters = self._parameters(tables["parameters"])
         energies = {key: self._expression(self.table[key], key) for key in _ENERGIES if key in self.table}
         dissipation = self._expression(self.table.get("dissipation", 0), "dissipation")
@@ -88,6 +89,7 @@ class _Reader:
             dissipation=dissipation,
             inputs=inputs,
             outputs=outputs,
+            bundle=bundle,
             name=texts.get("name", "system"),
             **energies,
         )
@@ -188,7 +190,7 @@ class _Reader:
         for kind, names in (
             (Parameter, tables["parameters"]),
             (Input, tables["inputs"]),
-            (Speed, speeds),
+            (Speed, (*speeds, *tables["bundle"])),
         ):
             for name in names:
                 self._letter(kind(name), f"the {kind.__name__.lower()} {name}")
@@ -331,7 +333,7 @@ class _Reader:
         self, table: Mapping[str, Any], coordinates: list[str], speeds: list[str], constraints: list[str]
     ) -> dict[str, float]:
         known = {*coordinates, *speeds, *(f"{q}_dot" for q in coordinates), *(f"p_{q}" for q in coordinates)}
-        known |= {f"chi_{name}" for name in constraints}
+        known |= {f"chi_{name}" for name in constraints} | {f"xi_{q}" for q in coordinates}
         letters = {symbol.name: symbol for symbol in self.values}
         values = {}
         for key, value in table.items():

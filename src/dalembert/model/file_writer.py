@@ -47,7 +47,8 @@ def written_scenario(scenario: Scenario) -> str:
             remedy="give the scenario a value for each, because a model file states them all",
         )
     letters = {*given, *(q.name for q in system.coordinates), *(symbol.name for symbol in system.inputs)}
-    writer = _Writer(letters | ({u.name for u in system.image.speeds} if system.image else set()))
+    speeds = (*(system.image.speeds if system.image else ()), *system.bundle)
+    writer = _Writer(letters | {u.name for u in speeds})
     sections = [
         writer.head(scenario),
         _section("parameters", {name: _number(value) for name, value in given.items()}),
@@ -58,6 +59,7 @@ def written_scenario(scenario: Scenario) -> str:
         ),
         _section("outputs", {name: writer.expression(value) for name, value in system.outputs.items()}),
         _section("image", writer.image(system.image)),
+        _section("bundle", {v.name: writer.expression(value) for v, value in system.bundle.items()}),
         _section("start", {str(key): _number(value) for key, value in scenario.start.items()}),
         _section("simulate", _options(scenario.simulate)),
     ]
@@ -155,6 +157,8 @@ class _Writer:
 def _energies(system: System) -> dict[str, sympy.Expr]:
     if system.hamiltonian is not None:
         return {"hamiltonian": system.hamiltonian}
+    stated = system.energy_function if system.bundle_lagrangian is None else system.bundle_lagrangian
     if system.kinetic is None or system.potential is None:
-        return {"lagrangian": system.energy_function}
-    return {"kinetic": system.kinetic} | ({"potential": system.potential} if system.potential != 0 else {})
+        return {"lagrangian": stated}
+    kinetic = stated + system.potential if system.bundle else system.kinetic
+    return {"kinetic": kinetic} | ({"potential": system.potential} if system.potential != 0 else {})

@@ -12,8 +12,8 @@ and b_k the centre of mass of body k with those masses put at its hinges,
     J_kl = -M (d_kn - b_k) . R(theta_l - theta_k) (d_lm - b_l),
 
 n the neighbour of k on the way to l, and m the neighbour of l on the way to k. Only angles between bodies enter J: the sum mu
-of the mu_i is conserved, and for a given mu the angles theta_ij of the hinges move by themselves. With w = w_1 (1, ..., 1) + S v
-for the rates v of the hinges, their Lagrangian is Routh's function
+of the mu_i is conserved, and for a given mu the angles of the hinges move by themselves. With the rates v of the hinges and
+w = w_1 (1, ..., 1) + S v their Lagrangian is Routh's function
 
     R = 1/2 v^T S^T J S v - (mu - 1^T J S v)^2 / (2 1^T J 1),
 
@@ -279,7 +279,7 @@ class PlanarBodies:
             name=name or f"Hinges of {self.count} planar bodies",
         )
 
-    def reduced_start(self, angles: Sequence[Any], momenta: Sequence[Any]) -> dict[str, Any]:
+    def reduced_start(self, angles: Any, momenta: Any) -> dict[str, Any]:
         """The start of the reduced system with given angles of the hinges (N - 1,) and momenta mu_i (N,).
 
         Momenta of the hinges are sums of the mu_i beyond them; the parameter `mu` is the sum of all.

@@ -176,6 +176,8 @@ def check_bundle(bundle: Any, energies: list[sympy.Expr], faults: list[Dalembert
                     remedy="write v = sigma(q) q_dot",
                 )
             )
+    if not energies:
+        faults.append(ModelError("A bundle goes with a Lagrangian or a kinetic energy", remedy="leave the bundle out"))
     for energy in energies:
         if bundle and energy.atoms(Velocity):
             faults.append(

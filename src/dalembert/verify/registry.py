@@ -66,10 +66,19 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
         "document_r_jacobi",
     ),
     "B": (
+        "document_b_existence",
+        "document_b_connections",
+        "document_b_momentum",
+        "document_b_planar_bodies",
+        "document_b_planar_bodies_stability",
+        "document_b_planar_bodies_chain",
+        "document_b_planar_bodies_three",
         "document_b_constrained_lagrangian",
         "document_b_invariant",
         "document_b_invariant_constraints",
         "document_b_invariant_existence",
+        "document_b_horizontal_symmetries",
+        "document_b_nonholonomic_connection",
     ),
 }
 

@@ -16,8 +16,8 @@ from sympy import Rational, cos, exp, sin, sqrt
 import dalembert as da
 from dalembert.analysis.hamilton_jacobi import HamiltonJacobi
 from dalembert.compiled.book import Book
+from dalembert.compiled.kernel import kernel_of
 from dalembert.errors import FormError, ModelError, RunError
-from dalembert.integrate.driver import kernel_of
 
 m, g, k, c = da.parameters("m g k c", positive=True)
 x, y, z, r, theta, phi = da.coordinates("x y z r theta phi")
@@ -59,9 +59,7 @@ SYSTEMS: dict[str, da.System] = {
     "skew radical": da.System(
         [x, y, z, theta],
         lagrangian=m / 2 * (x.dot**2 + x.dot * y.dot + 2 * y.dot**2 + z.dot**2 + theta.dot**2) + k * x * theta.dot - g * z,
-        constraints=slope(z.dot - c * sqrt(x.dot**2 + x.dot * y.dot + 2 * y.dot**2) - x.dot * x - 1)
-        if False
-        else slope(z.dot - c * sqrt(x.dot**2 + x.dot * y.dot + 2 * y.dot**2) - Rational(1, 5)),
+        constraints=slope(z.dot - c * sqrt(x.dot**2 + x.dot * y.dot + 2 * y.dot**2) - Rational(1, 5)),
     ),
     "turning frame": particle(x, y, z, constraints=slope(z.dot - y * x.dot - sin(da.t))),
     # The dependent coordinate has no mass: pi . v - L is quadratic although phi is not linear.
@@ -78,7 +76,6 @@ GALLERY = (
     "elastic-pendulum-arc",
     "elastic-pendulum-steered",
     "snakeboard-gait",
-    "bicycle",
 )
 
 
@@ -98,9 +95,11 @@ def method(name: str) -> HamiltonJacobi:
 
 
 def evaluated(expressions: Any, values: dict[str, float]) -> Any:
-    """Expressions in numbers, by SymPy alone."""
-    table = {symbol: values[symbol.name] for e in expressions for symbol in e.free_symbols}
-    return np.array([float(e.evalf(20, subs=table)) for e in expressions])
+    """Expressions in numbers, by SymPy's own road."""
+    expressions = list(expressions)
+    letters = sorted({symbol for e in expressions for symbol in e.free_symbols}, key=str)
+    function = sympy.lambdify(letters, expressions, "numpy", cse=True)
+    return np.array(function(*(values[letter.name] for letter in letters)), dtype=float)
 
 
 # -- H_1 -----------------------------------------------------------------------------------------------------------
@@ -159,7 +158,7 @@ def vakonomic_point(name: str, seed: int) -> tuple[dict[str, float], Any, Any, A
 def test_the_canonical_equations_are_the_vakonomic_ones(name: str) -> None:
     found = method(name)
     n = len(found.system.coordinates)
-    for seed in range(3):
+    for seed in range(2):
         named, _, impulse_rates, velocities = vakonomic_point(name, seed)
         rates = evaluated(list(found.canonical_equations.values()), named)
         slopes = evaluated([sympy.diff(found.hamiltonian, pi) for pi in found.momenta.values()], named)
@@ -169,7 +168,9 @@ def test_the_canonical_equations_are_the_vakonomic_ones(name: str) -> None:
         assert np.max(np.abs(rates[n:] - impulse_rates)) < 1e-8 * scale
 
 
-@pytest.mark.parametrize("name", ["appell", "rolling-disk", "constrained-particle", "skew radical", "turning frame", "massless"])
+@pytest.mark.parametrize(
+    "name", ["appell", "rolling-disk", "constrained-particle", "skew radical", "turning frame", "massless"]
+)
 def test_the_hamiltonian_is_that_of_5_5_and_the_multipliers_are_pi_minus_p(name: str) -> None:
     found, system = method(name), system_of(name)
     named, momenta, _, velocities = vakonomic_point(name, 5)
@@ -369,8 +370,19 @@ def test_where_the_method_gives_mechanical_motions(name: str) -> None:
     found = method(name).applicability
     assert found.applies is APPLIES[name]
     assert (found.worst < 1e-12) if APPLIES[name] else (found.worst > 1e-2)
-    if name not in SYSTEMS:
-        assert da.compare(da.gallery.load(name), n=4).differing["vakonomic"].coincides is APPLIES[name]
+    system = system_of(name)
+    n = len(system.coordinates)
+    gaps = []
+    for seed in range(3) if system.bilateral else ():
+        named, *_ = vakonomic_point(name, seed)
+        rates = [
+            da.derive(system, form).function()(
+                named["t"], [named[s.name] for s in da.derive(system, form).state], values_of(name)
+            )
+            for form in ("lagrange", "vakonomic")
+        ]
+        gaps.append(np.max(np.abs(rates[0][n : 2 * n] - rates[1][n : 2 * n])))
+    assert bool(max(gaps, default=0.0) < 1e-9) is APPLIES[name]
 
 
 def disk_motion(start: dict[str, float], last: float) -> Any:
@@ -393,7 +405,9 @@ def test_the_disk_is_both_only_in_steady_rolling_and_in_falling() -> None:
     # With the multipliers that were found, the variational motion is this mechanical one.
     scenario = da.gallery.load("rolling-disk")
     beginning = {name: float(rolling[name][0]) for name in scenario.start} | dict(along.multipliers)
-    vakonomic = da.simulate(scenario.system, beginning, (0.0, 2.0), parameters=scenario.parameters, form="vakonomic", at=rolling.t)
+    vakonomic = da.simulate(
+        scenario.system, beginning, (0.0, 2.0), parameters=scenario.parameters, form="vakonomic", at=rolling.t
+    )
     assert max(np.max(np.abs(vakonomic[q] - rolling[q])) for q in scenario.system.coordinates) < 1e-8
     assert found.along(vakonomic).applies
 
@@ -435,7 +449,10 @@ def test_multipliers_beyond_the_branch_are_refused() -> None:
 REFUSED = {
     "force": (particle(x).replacing(forces={x: -k * x.dot}), "stand in the Lagrangian"),
     "dissipation": (particle(x).replacing(dissipation=k * x.dot**2 / 2), "stand in the Lagrangian"),
-    "image": (particle(x, y).replacing(constraints=[da.image({x: da.speeds("u"), y: 2 * da.speeds("u")}, [da.speeds("u")])]), "image"),
+    "image": (
+        particle(x, y).replacing(constraints=[da.image({x: da.speeds("u"), y: 2 * da.speeds("u")}, [da.speeds("u")])]),
+        "image",
+    ),
     "impact": (particle(x).replacing(constraints=[da.unilateral(x >= 0)]), "impacts"),
     "radical of another form": (particle(x, y, z, constraints=slope(z.dot - c * sqrt(x.dot**2 + 2 * y.dot**2))), "closed form"),
     "two radicals": (

@@ -54,7 +54,7 @@ def test_rates_agree_along_the_motion(name: str, tmp_path: Path) -> None:
     for variant, source in (("fast", text), ("solve", by_solve)):
         library = compiled(source, tmp_path, variant)
         for k in sample(motion):
-            state = np.ascontiguousarray(motion.y[:, k])
+            state = np.array([motion[letter.name][k] for letter in motion.equations.state])
             expected = kernel.rates(motion.t[k], state, values)
             status, found = rates(library, motion.t[k], state, values)
             assert status in (0, 1)
@@ -96,6 +96,18 @@ def test_free_inputs_and_every_kind_of_function(tmp_path: Path) -> None:
         status, found = rates(library, 0.5, state, [1.7], [0.25])
         assert status == 0
         np.testing.assert_allclose(found, kernel.rates(0.5, state, [1.7], [0.25]), rtol=1e-14)
+
+
+@needs_compiler
+def test_conditions_joined_by_and_or(tmp_path: Path) -> None:
+    import sympy
+
+    x = da.coordinates("x")
+    force = sympy.Piecewise((x**2, sympy.And(x > 0, x < 1)), (3 * x, sympy.Or(x < -1, x > 2)), (7, True))
+    kernel = da.derive(da.System(coordinates=[x], kinetic=x.dot**2 / 2, forces={x: force})).compile()
+    library = compiled(c_source(kernel), tmp_path, "conditions")
+    found = [rates(library, 0.0, [place, 0.0], [])[1][1] for place in (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0)]
+    assert found == [-6.0, 7.0, 7.0, 0.25, 7.0, 9.0]
 
 
 def test_names_and_comments_cannot_break_out() -> None:

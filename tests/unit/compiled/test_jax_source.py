@@ -43,7 +43,7 @@ def test_rates_agree_along_the_motion(name: str) -> None:
     assert names["STATE"] == [symbol.name for symbol in motion.equations.state]
     assert names["PARAMETERS"] == list(motion.parameters)
     for k in sorted({int(k) for k in np.linspace(0, 0.9 * (len(motion.t) - 1), 5)}):
-        state = motion.y[:, k]
+        state = np.array([motion[letter.name][k] for letter in motion.equations.state])
         expected = kernel.rates(motion.t[k], state, values)
         scale = 1 + np.max(np.abs(expected))
         found = names["rates"](motion.t[k], state, values)
@@ -70,6 +70,16 @@ def test_free_inputs_are_an_argument() -> None:
     names = module(da.derive(system).compile())
     np.testing.assert_allclose(names["rates"](0.0, [2.0, 3.0], [], [5.0]), [3.0, 10.0])
     assert names["INPUTS"] == ["u"]
+
+
+def test_conditions_joined_by_and_or() -> None:
+    import sympy
+
+    x = da.coordinates("x")
+    force = sympy.Piecewise((x**2, sympy.And(x > 0, x < 1)), (3 * x, sympy.Or(x < -1, x > 2)), (7, True))
+    names = module(da.derive(da.System(coordinates=[x], kinetic=x.dot**2 / 2, forces={x: force})).compile())
+    found = [names["rates"](0.0, [place, 0.0], [])[1] for place in (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0)]
+    assert found == [-6.0, 7.0, 7.0, 0.25, 7.0, 9.0]
 
 
 def test_names_cannot_break_out() -> None:

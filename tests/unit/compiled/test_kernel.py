@@ -14,10 +14,9 @@ import sympy
 import dalembert as da
 from core_systems import consistent_state, equations_of, gallery_forms, parameter_numbers, random_system
 from dalembert.compiled.book import Book
-from dalembert.compiled.kernel import compile_equations, parameter_values
+from dalembert.compiled.kernel import compile_equations, kernel_of, parameter_values
 from dalembert.compiled.verdicts import REGULAR
 from dalembert.errors import ModelError, SingularError
-from dalembert.integrate.driver import kernel_of
 
 
 @cache

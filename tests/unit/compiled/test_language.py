@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.compiled import constrained_solve as gauss
+from dalembert.compiled.constrained_solve import solve
+from dalembert.compiled.gauss_problem import gauss_solve, order_size, work_size
 from dalembert.compiled.language import Integers, Reals, native
 from dalembert.compiled.native_module import NativeModule
+from dalembert.compiled.verdicts import DEPENDENT, REGULAR
 
 INTEGERS = st.integers(-60, 60)
 NUMBERS = st.floats(-100, 100, allow_subnormal=False)
@@ -383,12 +385,12 @@ def test_a_whole_algorithm(seed: int) -> None:
     if m > 1:
         A[-1] = A[0]
     b = A @ random.normal(size=n)
-    work, order = np.zeros(gauss.work_size(n, m)), np.zeros(gauss.order_size(n, m), np.int64)
+    work, order = np.zeros(work_size(n, m)), np.zeros(order_size(n, m), np.int64)
     arrays = [G.ravel(), f, A.ravel(), b, np.zeros(n), np.zeros(m)]
     shims = [Pointer(a.tolist()) for a in (*arrays, work, order, np.zeros(4))]
-    status = gauss.gauss_solve(n, m, *shims[:6], True, False, *shims[6:])
-    solution = gauss.solve(G, f, A, b)
-    assert status == (gauss.DEPENDENT if m > 1 else gauss.REGULAR)
+    status = gauss_solve(n, m, *shims[:6], True, False, *shims[6:])
+    solution = solve(G, f, A, b)
+    assert status == (DEPENDENT if m > 1 else REGULAR)
     assert np.allclose(shims[4].values, solution.z, atol=1e-11)
     assert np.allclose(shims[5].values, solution.multipliers, atol=1e-11)
 

@@ -117,7 +117,71 @@ u1 = 1
 """
 
 
-@pytest.mark.parametrize("text", [FULL, GOOD, IMAGE, 'coordinates = ["pi"]\nkinetic = "pi_dot**2/2"'])
+BUNDLE = """
+coordinates = ["theta", "x"]
+lagrangian = "m*(v**2 + w**2 + 2*v*w*cos(theta))/2 + m*g*l*cos(theta)"
+[parameters]
+m = 1.0
+g = 9.81
+l = "m/2"
+v0 = 0.3
+[bundle]
+v = "l*sin(theta)*theta_dot"
+w = "x_dot - v0*theta*theta_dot"
+[start]
+theta = "pi/2"
+xi_theta = 0.5
+"""
+
+
+def test_a_lagrangian_on_a_bundle():
+    """Fibre velocities are letters of the Lagrangian, which is also known in the velocities."""
+    system = loads(BUNDLE).system
+    theta, x = system.coordinates
+    m, g, l, v0 = (Parameter(name) for name in ("m", "g", "l", "v0"))
+    v, w = system.bundle
+    assert (v, w) == da.speeds("v w")
+    assert dict(system.bundle) == {v: l * sympy.sin(theta) * theta.dot, w: x.dot - v0 * theta * theta.dot}
+    assert system.bundle_lagrangian == m * (v**2 + w**2 + 2 * v * w * sympy.cos(theta)) / 2 + m * g * l * sympy.cos(theta)
+    assert system.lagrangian == system.bundle_lagrangian.xreplace(dict(system.bundle))
+    assert system.parameters == (g, l, m, v0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ('theta_dot"\nw', 'theta_dot**2"\nw', "must be linear"),
+        ('theta_dot"\nw', 'theta_dot + 1"\nw', "must be linear"),
+        ('theta_dot"\nw', 't*theta_dot"\nw', "without time"),
+        ('"l*sin(theta)*theta_dot"', '"2*w"', "must be linear"),
+        ('"l*sin(theta)*theta_dot"', '"l*sin(theta)*theta_dott"', "In `bundle.v`"),
+        ('"m*(v**2', '"m*(theta_dot**2', "not in the velocities"),
+        ("[bundle]", "[bundel]", "nearest known key is `bundle`"),
+        ("w = ", "m = ", "means both the parameter m and the speed m"),
+        ("w = ", "x_dot = ", "means both the velocity of x and the speed x_dot"),
+    ],
+)
+def test_faults_of_a_bundle(old, new, part):
+    with pytest.raises(ModelError, match=part):
+        loads(BUNDLE.replace(old, new, 1))
+
+
+def test_a_bundle_does_not_go_with_a_hamiltonian():
+    text = 'coordinates = ["x"]\nhamiltonian = "p_x**2/2"\n[bundle]\nv = "x_dot"\n'
+    with pytest.raises(ModelError, match="A bundle goes with a Lagrangian"):
+        loads(text)
+
+
+def test_kinetic_and_potential_on_a_bundle_stay_apart():
+    x = da.coordinates("x")
+    v = da.speeds("v")
+    system = da.System([x], kinetic=v**2 * (1 + x**2), potential=-x * (1 + x), bundle={v: x * x.dot})
+    again = loads(dumps(da.Scenario(system))).system
+    assert again == system
+    assert again.kinetic == x**2 * x.dot**2 * (1 + x**2)
+
+
+@pytest.mark.parametrize("text", [FULL, GOOD, IMAGE, BUNDLE, 'coordinates = ["pi"]\nkinetic = "pi_dot**2/2"'])
 def test_round_trip(text, tmp_path):
     scenario = loads(text)
     assert_same(loads(dumps(scenario)), scenario)

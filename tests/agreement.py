@@ -6,22 +6,26 @@ integrator takes part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import casadi as ca
 import numpy as np
+import sympy
 
 import dalembert as da
+from dalembert.algebra.graph import GraphAlgebra
 from dalembert.compiled.constrained_solve import solve
 from dalembert.compiled.kernel import Kernel
 from dalembert.errors import FormError, SingularError
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.registry import forms
 from dalembert.formulations.vakonomic import costates
-from dalembert.integrate.start import state_with_velocities
+from dalembert.integrate.letters import state_with_velocities
+from dalembert.model.constraints import ImageConstraint
 
 #: Forms of another principle than d'Alembert's.
 EXTREMAL = ("vakonomic", "pontryagin")
@@ -48,13 +52,15 @@ class Instant:
 
 @dataclass
 class Comparison:
-    """Pairs of forms that were compared, and the worst relative difference of each."""
+    """Pairs of forms that were compared, the worst relative difference of each, and at how many states each form spoke."""
 
     systems: int = 0
     pairs: int = 0
     worst: float = 0.0
     where: str = ""
     by_pair: dict[tuple[str, str], float] = field(default_factory=dict)
+    heard: Counter[str] = field(default_factory=Counter)
+    silent: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
     def add(self, pair: tuple[str, str], gap: float, where: str, limit: float) -> None:
@@ -119,7 +125,7 @@ def is_generic(metric: Any, rows: Any) -> bool:
 
 
 def evidence(equations: Equations, instant: Instant) -> dict[str, Any] | None:
-    """What a form says at a state of d'Alembert's kind: accelerations, total reaction and its power; None where it is silent."""
+    """What a form says at a state (q, q_dot): accelerations, total reaction and its power; None where it is silent."""
     if equations.rechoose is not None:
         try:
             equations = equations.rechoose(instant.named(equations.system))
@@ -128,6 +134,13 @@ def evidence(equations: Equations, instant: Instant) -> dict[str, Any] | None:
     kernel = kernel_of(equations)
     y = state_with_velocities(kernel, instant.time, instant.q, instant.v, np.zeros(0))
     return said(kernel, instant.time, y)
+
+
+def letters_at(equations: Equations, instant: Instant) -> dict[str, float]:
+    """The state of a form at (q, q_dot), by name, in the choice of independent velocities that the form makes there."""
+    record = equations if equations.rechoose is None else equations.rechoose(instant.named(equations.system))
+    y = state_with_velocities(kernel_of(record), instant.time, instant.q, instant.v, np.zeros(0))
+    return {symbol.name: float(value) for symbol, value in zip(record.state, y, strict=True)}
 
 
 def kernel_of(equations: Equations) -> Kernel:
@@ -198,10 +211,64 @@ def compared(
     for number, instant in enumerate(instants(system, seed, count)):
         words = {form: evidence(record, instant) for form, record in records.items()}
         known = {form: word for form, word in words.items() if word is not None}
+        comparison.heard.update(list(known))
+        comparison.silent.update(words.keys() - known.keys())
         for pair in combinations(known, 2):
             gap, what = gap_of(known[pair[0]], known[pair[1]])
             comparison.add(pair, gap, f"{what} of {label}, state {number + 1}", limit)
         yield instant
+
+
+def worst_gap(system: da.System, records: list[Equations], seed: int = 1, count: int = 2) -> float:
+    """The largest relative difference of some records from Lagrange's equations at random consistent states."""
+    plain = da.derive(system, "lagrange")
+    found = []
+    for instant in instants(system, seed, count):
+        expected = evidence(plain, instant)
+        for record in records:
+            word = evidence(record, instant)
+            assert expected is not None and word is not None, record.form
+            found.append(gap_of(expected, word)[0])
+    assert len(found) == count * len(records)
+    return max(found)
+
+
+def numbered(system: da.System, values: Mapping[str, float]) -> da.System:
+    """A system with numbers in the place of its parameters, and of its free inputs."""
+    table = {symbol: sympy.Float(values[symbol.name]) for symbol in system.parameters}
+    table |= {symbol: sympy.Float(0.3) for symbol, value in system.inputs.items() if value is None}
+    for symbol, value in system.inputs.items():
+        table[symbol] = table.get(symbol, value).xreplace(table)
+
+    def put(expression: Any) -> Any:
+        return None if expression is None else expression.xreplace(table)
+
+    bundle = {symbol: put(value) for symbol, value in system.bundle.items()}
+    if system.hamiltonian is not None:
+        energies = {"hamiltonian": put(system.hamiltonian)}
+    elif bundle:
+        energies = {"lagrangian": put(system.bundle_lagrangian), "bundle": bundle}
+    elif system.kinetic is not None:
+        energies = {"kinetic": put(system.kinetic), "potential": put(system.potential)}
+    else:
+        energies = {"lagrangian": put(system.lagrangian)}
+    constraints = []
+    for constraint in system.constraints:
+        changes: dict[str, Any] = {"expression": put(constraint.expression)}
+        if isinstance(constraint, ImageConstraint):
+            changes["velocities"] = {q: put(value) for q, value in constraint.velocities.items()}
+        constraints.append(replace(constraint, **changes))
+    forces = {q: put(value) for q, value in system.forces.items()}
+    return da.System(
+        system.coordinates, constraints=constraints, forces=forces, dissipation=put(system.dissipation), **energies
+    )
+
+
+def numbers_of(algebra: GraphAlgebra, block: Any, seed: int) -> Any:
+    """A block of a graph at random values of all its letters."""
+    function = ca.Function("block", list(algebra.letters.values()), [ca.densify(ca.SX(block))])
+    point = np.random.default_rng(seed).uniform(0.3, 1.1, len(algebra.letters))
+    return np.asarray(function.call(list(point))[0], dtype=float)
 
 
 # -- the other principle ------------------------------------------------------------------------------------------------------

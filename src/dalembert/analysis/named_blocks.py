@@ -1,0 +1,67 @@
+"""Blocks of a graph as functions of values by name: what is missing, unknown or not finite is said by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ..algebra.graph import GraphAlgebra
+from ..errors import ModelError, nearest
+
+__all__ = ["NamedBlocks", "named"]
+
+
+def named(*tables: Mapping[Any, Any] | None) -> dict[str, float]:
+    """Values by name, from mappings of symbol or name to number; later ones win."""
+    found: dict[str, float] = {}
+    for table in tables:
+        found |= {str(getattr(key, "name", key)): float(value) for key, value in (table or {}).items()}
+    return found
+
+
+class NamedBlocks:
+    """Several blocks of one graph, evaluated together.
+
+    Parameters
+    ----------
+    blocks : mapping of name to block
+    known : sequence of str
+        Further names that may be given although no block needs them.
+    """
+
+    def __init__(self, algebra: GraphAlgebra, blocks: Mapping[str, Any], known: Sequence[str] = ()) -> None:
+        dense = {name: ca.densify(block) for name, block in blocks.items()}
+        column = ca.vertcat(*(ca.vec(block) for block in dense.values()))
+        self.letters = [letter for letter, node in algebra.letters.items() if ca.depends_on(column, node)]
+        self.names, self.shapes = list(dense), [block.shape for block in dense.values()]
+        self._known = {*known, *(letter.name for letter in self.letters)}
+        self._function = ca.Function("blocks", [algebra.letters[letter] for letter in self.letters], list(dense.values()))
+
+    def __call__(self, values: Mapping[str, float], finite: bool = True) -> dict[str, Any]:
+        """The blocks as arrays, by name.
+
+        Raises
+        ------
+        ModelError
+            Where a value is missing or of an unknown name, or a block is not finite.
+        """
+        for name in values:
+            if name not in self._known:
+                guess = nearest(name, sorted(self._known))
+                remedy = f"did you mean {guess}" if guess else f"use {', '.join(sorted(self._known))}"
+                raise ModelError(f"There is no `{name}` here", remedy=remedy)
+        missing = [letter.name for letter in self.letters if letter.name not in values]
+        if missing:
+            raise ModelError(f"`{missing[0]}` has no value", seen=", ".join(values) or "no values", remedy="give it by name")
+        found = self._function.call([values[letter.name] for letter in self.letters])
+        arrays = {
+            name: np.asarray(block, dtype=float).reshape(shape)
+            for name, block, shape in zip(self.names, found, self.shapes, strict=True)
+        }
+        if finite and not all(np.all(np.isfinite(block)) for block in arrays.values()):
+            shown = ", ".join(f"{letter.name} = {values[letter.name]:g}" for letter in self.letters)
+            raise ModelError("This place has no finite values", seen=shown, remedy="choose another one")
+        return arrays

@@ -1,0 +1,252 @@
+r"""Principal connections on S x G for a left action, from their local form: lifts, curvature, and forms on the whole space.
+
+With shape letters r, group letters g and the body velocity xi = g^-1 g_dot (`GroupCoordinates`),
+
+    A(q) q_dot = Ad_g (xi + A_loc(r) r_dot),          horizontal:  xi = -A_loc(r) r_dot               (Bloch, Supplement 2.9)
+    B = dA(hor, hor) = dA - [A, A] = Ad_g (dA_loc - [A_loc, A_loc])                                   (Cartan, Theorem 2.9.13)
+
+In components, with C^a_bc of the Lie algebra,
+
+    B^a_{al be} = d_al A^a_be - d_be A^a_al - C^a_bc A^b_al A^c_be                                    (`curvature`)
+    B^a_{al be} = d_be A^a_al - d_al A^a_be - C^a_bc A^b_be A^c_al                                    (`curvature_swapped`)
+
+The second is the order of the reduced equations (5.9.53), and the negative of the first. The bracket has this sign because
+[xi_Q, eta_Q] = -[xi, eta]_Q for a left action. Columns X(r) of body velocities have the covariant slope
+
+    F^a_{i al} = d_al X^a_i - C^a_bc A^b_al X^c_i                                                     (5.9.54 for X = Gamma)
+
+A covector mu gives the forms alpha_mu = <mu, A> with J(alpha_mu) = mu, and B_mu = <mu, B> (2.9.2, 2.9.3). They obey
+d alpha_mu = B_mu where the coadjoint action leaves mu alone (2.9.16), and only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ..errors import ModelError
+from .group_coordinates import GroupCoordinates
+from .vanishing import Certificate, vanish
+
+__all__ = ["PrincipalConnection"]
+
+
+def _plain(expression: Any) -> Any:
+    return expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrincipalConnection:
+    """A connection by its local form; s shape letters, a group of dimension k, n = s + k coordinates, shape first.
+
+    Attributes
+    ----------
+    group : GroupCoordinates
+    shape : tuple of symbols (s,)
+    local : matrix (k x s)
+        A_loc, in shape letters and parameters.
+    write : callable
+        Makes expressions shorter; they stay as they are by default.
+
+    Raises
+    ------
+    ModelError
+        Where the local form has another shape, or contains group letters.
+
+    Examples
+    --------
+    >>> from dalembert.geometry.lie import LieGroup
+    >>> x, y, theta, a, b = sympy.symbols("x y theta a b")
+    >>> plane = GroupCoordinates.of_chart(LieGroup.SE(2).chart((x, y, theta)))
+    >>> crawler = PrincipalConnection(plane, (a, b), sympy.Matrix([[b, 0], [0, 0], [0, a]]))
+    >>> crawler.curvature[:, 0, 1]
+    [-1, a*b, 1]
+    >>> crawler.cartan().holds, crawler.is_fixed([0, 0, 1]), crawler.is_fixed([1, 0, 0])
+    (True, True, False)
+    """
+
+    group: GroupCoordinates
+    shape: tuple[Any, ...]
+    local: Any
+    write: Callable[[Any], Any] = field(default=_plain)
+
+    def __post_init__(self) -> None:
+        local, k, s = sympy.ImmutableMatrix(self.local), self.group.dimension, len(self.shape)
+        foreign = sorted(str(letter) for letter in local.free_symbols & set(self.group.letters))
+        if local.shape != (k, s) or foreign:
+            raise ModelError(
+                "The local form of a connection is a matrix of expressions of the shape",
+                seen=f"{local.rows} x {local.cols}" + (f" with {', '.join(foreign)}" if foreign else ""),
+                remedy=f"give {k} rows, one for each of {', '.join(self.group.names)}, and {s} columns",
+            )
+        object.__setattr__(self, "local", local)
+
+    @property
+    def coordinates(self) -> tuple[Any, ...]:
+        """Shape letters, then group letters."""
+        return (*self.shape, *self.group.letters)
+
+    # -- on the shape --------------------------------------------------------------------------------------------
+
+    def bracket(self, first: Any, second: Any) -> Any:
+        """[X, Y] of two columns (k x 1) of body velocities."""
+        return self.group.ad(list(first)) * second
+
+    @cached_property
+    def curvature(self) -> Any:
+        """B = dA - [A, A] of the local form, an array (k, s, s) with B^a_{al be} at [a, al, be]."""
+        s = len(self.shape)
+        table = [[sympy.zeros(self.group.dimension, 1) for _ in range(s)] for _ in range(s)]
+        for al in range(s):
+            for be in range(al):
+                first, second = self.local[:, al], self.local[:, be]
+                bend = second.diff(self.shape[al]) - first.diff(self.shape[be]) - self.bracket(first, second)
+                table[al][be] = bend.applyfunc(self.write)
+                table[be][al] = -table[al][be]
+        return _array(self.group.dimension, s, s, lambda a, al, be: table[al][be][a])
+
+    @cached_property
+    def curvature_swapped(self) -> Any:
+        """B in the index order of (5.9.53), d_be A_al - d_al A_be - [A_be, A_al]: the negative of `curvature`."""
+        return -self.curvature
+
+    def covariant_slope(self, columns: Any) -> Any:
+        """dX/dr - [A, X] of columns X (k x m) of body velocities, an array (k, m, s)."""
+        m, s = columns.shape[1], len(self.shape)
+        found = [
+            [
+                (columns[:, i].diff(self.shape[al]) - self.bracket(self.local[:, al], columns[:, i])).applyfunc(self.write)
+                for al in range(s)
+            ]
+            for i in range(m)
+        ]
+        return _array(self.group.dimension, m, s, lambda a, i, al: found[i][al][a])
+
+    # -- on the whole space --------------------------------------------------------------------------------------
+
+    @cached_property
+    def horizontal_lift(self) -> Any:
+        """The horizontal vectors over the shape velocities, in columns (n x s): (1, -e(g) A_loc)."""
+        lower = (-self.group.frame * self.local).applyfunc(self.write)
+        return sympy.ImmutableMatrix(sympy.Matrix.vstack(sympy.eye(len(self.shape)), sympy.Matrix(lower)))
+
+    @cached_property
+    def generators(self) -> Any:
+        """xi_Q for the basis of the Lie algebra, in columns (n x k)."""
+        return sympy.ImmutableMatrix(
+            sympy.Matrix.vstack(sympy.zeros(len(self.shape), self.group.dimension), sympy.Matrix(self.group.generators))
+        )
+
+    @cached_property
+    def form(self) -> Any:
+        """A(q), (k x n): spatial velocities from (r_dot, g_dot)."""
+        body = sympy.Matrix.hstack(sympy.Matrix(self.local), sympy.Matrix(self.group.left_form))
+        return sympy.ImmutableMatrix((self.group.adjoint * body).applyfunc(self.write))
+
+    @cached_property
+    def exterior(self) -> Any:
+        """dA on the whole space, an array (k, n, n): dA^a(d_i, d_j) = d_i A^a_j - d_j A^a_i."""
+        n = len(self.coordinates)
+        return _array(self.group.dimension, n, n, lambda a, i, j: self._slope(a, j, i) - self._slope(a, i, j))
+
+    def _slope(self, a: int, j: int, i: int) -> Any:
+        return sympy.diff(self.form[a, j], self.coordinates[i])
+
+    @cached_property
+    def curvature_on_space(self) -> Any:
+        """B on the whole space, Ad_g B_loc on the shape parts, an array (k, n, n)."""
+        s, n = len(self.shape), len(self.coordinates)
+        turned = self.group.adjoint
+
+        def entry(a: int, i: int, j: int) -> Any:
+            if i >= s or j >= s:
+                return sympy.S.Zero
+            return sympy.Add(*(turned[a, b] * self.curvature[b, i, j] for b in range(self.group.dimension)))
+
+        return _array(self.group.dimension, n, n, entry)
+
+    # -- covectors -----------------------------------------------------------------------------------------------
+
+    def one_form(self, mu: Sequence[Any]) -> Any:
+        """alpha_mu = A(q)^* mu, a row (1 x n)."""
+        return sympy.ImmutableMatrix((self._covector(mu) * self.form).applyfunc(self.write))
+
+    def two_form(self, mu: Sequence[Any]) -> Any:
+        """B_mu = <mu, B>, (n x n)."""
+        return self._paired(mu, self.curvature_on_space)
+
+    def exterior_of(self, mu: Sequence[Any]) -> Any:
+        """d alpha_mu, (n x n)."""
+        return self._paired(mu, self.exterior)
+
+    def is_fixed(self, mu: Sequence[Any]) -> bool:
+        """Whether the coadjoint action leaves mu where it is, <mu, [xi, eta]> = 0: then d alpha_mu = B_mu."""
+        numbers = np.array([float(value) for value in self._covector(mu)])
+        moved = np.abs(np.tensordot(self.group.constants, numbers, axes=([2], [0])))
+        return bool(np.max(moved, initial=0.0) <= 1e-12 * np.max(np.abs(numbers), initial=0.0))
+
+    def _covector(self, mu: Sequence[Any]) -> Any:
+        entries = list(mu)
+        if any(isinstance(entry, str) for entry in entries):
+            raise ModelError("A covector was given as text", seen=repr(entries)[:60], remedy="give numbers or expressions")
+        row = sympy.Matrix([entries])
+        if row.shape != (1, self.group.dimension):
+            raise ModelError(
+                "A covector has a component for each vector of the basis",
+                seen=f"{row.cols} components",
+                remedy=f"give {', '.join(self.group.names)}",
+            )
+        return row
+
+    def _paired(self, mu: Sequence[Any], table: Any) -> Any:
+        row, n = self._covector(mu), len(self.coordinates)
+        entries = sympy.Matrix(n, n, lambda i, j: sympy.Add(*(row[a] * table[a, i, j] for a in range(self.group.dimension))))
+        return sympy.ImmutableMatrix(entries.applyfunc(self.write))
+
+    # -- checks --------------------------------------------------------------------------------------------------
+
+    def reproduces_generators(self) -> Certificate:
+        """Whether A(xi_Q) = xi."""
+        return vanish(list(self.form * self.generators - sympy.eye(self.group.dimension)))
+
+    def equivariance(self) -> Certificate:
+        """Whether A(g q)(g v) = Ad_g A(q) v, by its derivative along each generator: L_{xi_Q} A = ad_xi A."""
+        q, k = self.coordinates, self.group.dimension
+        found: list[Any] = []
+        for b in range(k):
+            along = self.generators[:, b]
+            flow = sympy.Matrix(k, len(q), lambda a, i, v=along: sum(v[j] * self._slope(a, i, j) for j in range(len(q))))
+            carried = self.form * along.jacobian(q)
+            turned = self.group.ad([int(a == b) for a in range(k)]) * self.form
+            found += list(flow + carried - turned)
+        return vanish(found)
+
+    def cartan(self) -> Certificate:
+        """Whether dA(u, v) - [A(u), A(v)] = dA(hor u, hor v) = Ad_g B_loc for all coordinate directions u, v."""
+        n, k = len(self.coordinates), self.group.dimension
+        level = sympy.eye(n) - sympy.Matrix(self.generators * self.form)
+        found: list[Any] = []
+        for i in range(n):
+            for j in range(i):
+                bracket = self.bracket(self.form[:, i], self.form[:, j])
+                for a in range(k):
+                    plane = sympy.Matrix(n, n, lambda u, v, a=a: self.exterior[a, u, v])
+                    lifted = (level[:, i].T * plane * level[:, j])[0]
+                    found += [self.exterior[a, i, j] - bracket[a] - lifted, lifted - self.curvature_on_space[a, i, j]]
+        return vanish(found)
+
+    def __str__(self) -> str:
+        shape, group = (", ".join(str(letter) for letter in letters) for letters in (self.shape, self.group.letters))
+        return f"<PrincipalConnection over ({shape}) with group ({group})>"
+
+    __repr__ = __str__
+
+
+def _array(first: int, second: int, third: int, entry: Callable[[int, int, int], Any]) -> Any:
+    entries = [entry(a, i, j) for a in range(first) for i in range(second) for j in range(third)]
+    return sympy.ImmutableDenseNDimArray(entries, (first, second, third))

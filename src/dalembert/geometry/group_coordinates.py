@@ -1,0 +1,241 @@
+r"""Coordinates on a Lie group with its left-invariant frame, and from them Ad_g and the generators of left translations.
+
+    g_dot = e(g) xi,         xi = g^-1 g_dot the body velocity,          Ad_g xi = g_dot g^-1 the spatial one
+    K(g) = e(g) Ad_g^-1      the generators of left translations (right-invariant fields), K = e at the identity
+
+Ad_g obeys d/dt Ad_g = Ad_g ad_xi. Along a coordinate on which xi is constant it is an exponential, so that letters of the
+second kind, g = exp(s_1 x_1) exp(s_2 x_2) ..., in whatever order they were written down, give it in closed form:
+
+    Ad_g = exp(s_1 ad_x1) exp(s_2 ad_x2) ...
+
+Positions and headings of bodies in the plane or in space, Euler's and Cardan's angles, and shifts are all of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+from sympy.simplify.fu import TR5, TR6
+
+from ..errors import ModelError
+from .lie_charts import GroupChart
+
+__all__ = ["GroupCoordinates"]
+
+#: Frames that differ by more than this are different.
+ROUNDING = 1e-9
+#: How many random points decide whether a body velocity is constant along a letter.
+POINTS = 3
+
+
+@dataclass(frozen=True)
+class _Leg:
+    """A letter that moves along a constant body velocity: g changes by exp(angle x)."""
+
+    place: int
+    velocity: Any
+    turn: Any
+    back: Any
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCoordinates:
+    """Letters of a group of dimension k.
+
+    Attributes
+    ----------
+    names : tuple of str (k,)
+        The basis of the Lie algebra.
+    letters : tuple of symbols (k,)
+    frame : matrix (k x k)
+        The left-invariant fields e_a in columns.
+    constants : array (k, k, k)
+        [e_a, e_b] = constants[a, b, :] . e, which is also the bracket of the Lie algebra.
+    identity : tuple of expressions (k,)
+        The values of the letters where K = e and Ad = 1.
+
+    Examples
+    --------
+    >>> from dalembert.geometry.lie import LieGroup
+    >>> x, y, theta = sympy.symbols("x y theta")
+    >>> plane = GroupCoordinates.of_chart(LieGroup.SE(2).chart((x, y, theta)))
+    >>> plane.generators
+    Matrix([
+    [1, 0, -y],
+    [0, 1,  x],
+    [0, 0,  1]])
+    """
+
+    names: tuple[str, ...]
+    letters: tuple[Any, ...]
+    frame: Any
+    constants: Any
+    identity: tuple[Any, ...]
+
+    @classmethod
+    def of_chart(cls, chart: GroupChart) -> GroupCoordinates:
+        """The letters of a `LieGroup.chart`."""
+        group = chart.group
+        zeros = tuple(sympy.S.Zero for _ in chart.letters)
+        return cls(group.names, chart.letters, sympy.ImmutableMatrix(chart.left_frame), group.structure_constants, zeros)
+
+    @property
+    def dimension(self) -> int:
+        """k."""
+        return len(self.letters)
+
+    def ad(self, xi: Sequence[Any]) -> Any:
+        """The matrix (k x k) of eta -> [xi, eta], in symbols."""
+        k = self.dimension
+        total = sympy.zeros(k, k)
+        for a, component in enumerate(xi):
+            if component != 0:
+                total += component * sympy.Matrix(k, k, lambda c, b, a=a: _exact(self.constants[a, b, c]))
+        return total
+
+    @cached_property
+    def adjoint(self) -> Any:
+        """Ad_g, (k x k).
+
+        Raises
+        ------
+        ModelError
+            Where the letters are not of the second kind in any order.
+        """
+        return sympy.ImmutableMatrix(_product([leg.turn for leg in self._legs], self.dimension))
+
+    @cached_property
+    def adjoint_inverse(self) -> Any:
+        """Ad_{g^-1}, (k x k)."""
+        return sympy.ImmutableMatrix(_product([leg.back for leg in reversed(self._legs)], self.dimension))
+
+    @cached_property
+    def left_form(self) -> Any:
+        """The inverse of the frame, (k x k): the body velocity from the rates of the letters."""
+        form, back = sympy.zeros(self.dimension, self.dimension), sympy.eye(self.dimension)
+        for leg in reversed(self._legs):
+            form[:, leg.place] = (back * leg.velocity).applyfunc(_tidied)
+            back = back * leg.back
+        return sympy.ImmutableMatrix(form)
+
+    @cached_property
+    def generators(self) -> Any:
+        """K(g), the generators of left translations in columns, (k x k)."""
+        return sympy.ImmutableMatrix((self.frame * self.adjoint_inverse).applyfunc(_tidied))
+
+    # -- letters of the second kind ------------------------------------------------------------------------------
+
+    @cached_property
+    def _legs(self) -> tuple[_Leg, ...]:
+        order = self._order([], list(range(self.dimension)))
+        if order is None:
+            raise ModelError(
+                "These group coordinates are not of the second kind, so that Ad_g has no closed form here",
+                seen=", ".join(str(letter) for letter in self.letters),
+                remedy="use letters with g = exp(s_1 e_1) exp(s_2 e_2) ..., see LieGroup.chart",
+            )
+        return tuple(self._leg(place) for place in order)
+
+    def _order(self, done: list[int], left: list[int]) -> list[int] | None:
+        """The letters in an order in which each moves along a constant body velocity, later ones resting at the identity."""
+        if not left:
+            return done
+        for place in left:
+            if self._is_steady(done, place):
+                found = self._order([*done, place], [other for other in left if other != place])
+                if found is not None:
+                    return found
+        return None
+
+    def _is_steady(self, done: list[int], place: int) -> bool:
+        random = np.random.default_rng([19, place, len(done)])
+        parameters = sorted(self.frame.free_symbols - set(self.letters), key=str)
+        for _ in range(POINTS):
+            point = dict(zip(self.letters, self.identity, strict=True))
+            point |= {self.letters[k]: point[self.letters[k]] + float(random.uniform(0.1, 0.9)) for k in (*done, place)}
+            point |= {letter: float(random.uniform(0.5, 1.5)) for letter in parameters}
+            velocity = self._velocities[:, place].xreplace({letter: point[letter] for letter in parameters})
+            image = self.frame.xreplace(point) * velocity
+            expected = [1.0 if k == place else 0.0 for k in range(self.dimension)]
+            values = [sympy.N(entry) for entry in image]
+            if not all(value.is_Number and value.is_finite for value in values):
+                return False
+            if max(abs(float(a) - b) for a, b in zip(values, expected, strict=True)) > ROUNDING:
+                return False
+        return True
+
+    @cached_property
+    def _velocities(self) -> Any:
+        """The body velocities of the letters at the identity, in columns (k x k)."""
+        here = sympy.Matrix(self.frame.xreplace(dict(zip(self.letters, self.identity, strict=True))))
+        return here.inv(method="ADJ").applyfunc(sympy.nsimplify if not here.free_symbols else sympy.cancel)
+
+    def _leg(self, place: int) -> _Leg:
+        velocity = self._velocities[:, place]
+        scale, numbers = _numbers_apart(velocity)
+        across = np.array(self.ad(numbers).tolist(), dtype=float)
+        angle = scale * (self.letters[place] - self.identity[place])
+        return _Leg(place, velocity, _flow(across, angle), _flow(-across, angle))
+
+
+def _numbers_apart(column: Any) -> tuple[Any, list[Any]]:
+    """A column as a common factor with letters times numbers."""
+    first = next(entry for entry in column if entry != 0)
+    scale = first if first.free_symbols else sympy.S.One
+    numbers = [sympy.cancel(entry / scale) for entry in column]
+    if any(number.free_symbols for number in numbers):
+        raise ModelError(
+            "The body velocity of a group coordinate mixes parameters",
+            seen=str(list(column)),
+            remedy="choose a basis of the Lie algebra without them",
+        )
+    return scale, numbers
+
+
+def _flow(across: Any, angle: Any) -> Any:
+    """exp(angle M), (k x k): for nilpotent M and for M^3 = rate M, as all turns and shifts have it, without eigenvalues."""
+    square = across @ across
+    cube, size = square @ across, float(np.max(np.abs(across), initial=0.0))
+    identity, first, second = sympy.eye(len(across)), _written(across), _written(square)
+    place = np.unravel_index(int(np.argmax(np.abs(across))), across.shape) if size else (0, 0)
+    rate = float(cube[place] / across[place]) if size else 0.0
+    if np.max(np.abs(cube - rate * across), initial=0.0) > ROUNDING * size**3:
+        return (angle * first).exp()
+    if abs(rate) <= ROUNDING * size**2:
+        return identity + angle * first + angle**2 / 2 * second
+    speed = sympy.sqrt(_exact(abs(rate)))
+    sine, cosine = (sympy.sin, sympy.cos) if rate < 0 else (sympy.sinh, sympy.cosh)
+    return identity + sine(speed * angle) / speed * first + (cosine(speed * angle) - 1) / _exact(rate) * second
+
+
+def _written(matrix: Any) -> Any:
+    return sympy.Matrix(*matrix.shape, [_exact(value) for value in matrix.ravel()])
+
+
+def _product(factors: Sequence[Any], size: int) -> Any:
+    total = sympy.eye(size)
+    for factor in factors:
+        total = total * factor
+    return total.applyfunc(_tidied)
+
+
+def _tidied(entry: Any) -> Any:
+    """Expanded, with the squares of sines and cosines joined where the expression is small."""
+    plain = sympy.expand(entry)
+    if plain.count_ops() > 200 or not plain.has(sympy.sin, sympy.cos):
+        return plain
+    ways = [plain, *(sympy.expand(rule(plain)) for rule in (TR5, TR6))]
+    return min(ways, key=lambda candidate: candidate.count_ops())
+
+
+def _exact(value: float) -> Any:
+    """A number as a fraction with a small denominator where it is one to rounding."""
+    fraction = Fraction(float(value)).limit_denominator(1000)
+    near = abs(float(fraction) - value) <= 1e-13 * max(1.0, abs(value))
+    return sympy.Rational(fraction.numerator, fraction.denominator) if near else sympy.Float(float(value))

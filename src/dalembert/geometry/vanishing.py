@@ -1,0 +1,145 @@
+"""Whether expressions vanish identically, within bounded work, and what the answer rests on.
+
+Values at random points of thirty digits can show that they do not. Where the points find nothing, a proof by expansion is tried
+if the expressions are small; the certificate says which of the two it is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+__all__ = ["Certificate", "drawn_points", "value", "vanish"]
+
+#: How many random points are tried, with how many digits, and what counts as zero there.
+POINTS, DIGITS, ROUNDING = 4, 30, 1e-18
+#: The most operations and the most terms of an expression that is expanded for a proof.
+MOST_OPERATIONS, MOST_TERMS = 600, 2000
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Whether some expressions vanish, and how that was found out.
+
+    Attributes
+    ----------
+    holds : bool
+    by : str
+        "symbolically", or at how many random points.
+    worst : float
+        The largest value at the points, relative to the terms that it is the sum of.
+    where : int
+        The place of the expression with that value.
+    """
+
+    holds: bool
+    by: str
+    worst: float = 0.0
+    where: int = 0
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def vanish(expressions: Sequence[sympy.Expr], seed: int = 5) -> Certificate:
+    """Whether all expressions are zero for all values of their letters.
+
+    >>> x = sympy.Symbol("x", real=True)
+    >>> vanish([sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1])
+    Certificate(holds=True, by='symbolically', worst=0.0, where=0)
+    >>> vanish([x, x**2]).holds
+    False
+    """
+    present = [(k, expression) for k, expression in enumerate(expressions) if expression != 0]
+    if not present:
+        return Certificate(True, "symbolically")
+    letters = sorted(set().union(*(e.free_symbols for _, e in present)), key=lambda letter: letter.name)
+    worst, where, found = 0.0, 0, 0
+    for point in drawn_points(letters, 3 * POINTS, seed):
+        sizes = [_relative(expression, point) for _, expression in present]
+        if any(size is None for size in sizes):
+            continue
+        found += 1
+        for (place, _), size in zip(present, sizes, strict=True):
+            if size is not None and size > worst:
+                worst, where = size, place
+        if found == POINTS or worst > ROUNDING:
+            break
+    if worst > ROUNDING:
+        return Certificate(False, f"at {found} random point{'s' * (found > 1)}", worst, where)
+    if all(_is_zero(expression) for _, expression in present):
+        return Certificate(True, "symbolically")
+    if not found:
+        return Certificate(False, "no point with finite values", float("nan"), present[0][0])
+    return Certificate(True, f"at {found} random points", worst, where)
+
+
+def drawn_points(letters: Sequence[sympy.Symbol], count: int, seed: int = 5) -> list[dict[sympy.Symbol, sympy.Float]]:
+    """Random values of some letters, of their sign where they have one."""
+    source = random.Random(seed)
+    points = []
+    for _ in range(count):
+        point = {}
+        for letter in letters:
+            size = source.uniform(0.3, 1.7)
+            sign = -1 if letter.is_negative else 1 if letter.is_nonnegative else source.choice((-1, 1))
+            whole = source.randint(2, 5) if letter.is_integer else None
+            point[letter] = sympy.Integer(sign * whole) if whole else sympy.Float(sign * size, DIGITS)
+        points.append(point)
+    return points
+
+
+def value(expression: sympy.Expr, point: Mapping[Any, Any]) -> sympy.Expr:
+    """The number that an expression has at a point, to thirty digits."""
+    return sympy.N(expression.xreplace(dict(point)), DIGITS)
+
+
+def _relative(expression: sympy.Expr, point: Mapping[Any, Any]) -> float | None:
+    """The size of a value as a part of the sizes of its terms; None where it is not finite and real."""
+    terms = [value(term, point) for term in sympy.Add.make_args(expression)]
+    if not all(term.is_Number and term.is_finite and term.is_real for term in terms):
+        return None
+    size = sum(abs(term) for term in terms)
+    return float(abs(sum(terms)) / size) if size else 0.0
+
+
+def _is_zero(expression: sympy.Expr) -> bool:
+    """Whether expansion, Pythagoras or a common denominator show that a small expression is zero."""
+    if expression.count_ops() > MOST_OPERATIONS or _terms(expression) > MOST_TERMS:
+        return False
+    expanded = sympy.expand(expression)
+    if expanded == 0:
+        return True
+    if expanded.has(sympy.sin, sympy.cos):
+        plain = sympy.expand(sympy.expand_trig(expanded))
+        expanded = sympy.expand(
+            plain.replace(
+                lambda node: isinstance(node, sympy.Pow) and isinstance(node.base, sympy.cos) and node.exp.is_Integer,
+                lambda node: (1 - sympy.sin(node.base.args[0]) ** 2) ** (node.exp // 2) * node.base ** (node.exp % 2),
+            )
+        )
+        if expanded == 0:
+            return True
+    if expanded.count_ops() > MOST_OPERATIONS:
+        return False
+    above, _ = sympy.fraction(sympy.together(expanded))
+    return _terms(above) <= MOST_TERMS and sympy.expand(above) == 0
+
+
+def _terms(expression: sympy.Basic) -> float:
+    """An upper bound of the terms of the expansion."""
+    match expression:
+        case sympy.Add():
+            return sum(_terms(part) for part in expression.args)
+        case sympy.Mul():
+            product = 1.0
+            for part in expression.args:
+                product *= _terms(part)
+            return product
+        case sympy.Pow() if expression.exp.is_Integer:
+            return min(_terms(expression.base), 1e6) ** min(abs(int(expression.exp)), 40)
+    return 1.0

@@ -1,0 +1,146 @@
+"""What a run keeps on its way, and the motion that is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import advance as loop
+from .events import Event
+from .letters import reported_letters, shown_states
+from .motion import Motion, Segment
+from .outcome import Outcome
+from .run import Run
+
+if TYPE_CHECKING:
+    from .driver import Driver
+
+__all__ = ["Found", "Record", "motion_of"]
+
+#: What is counted in a run, and where native code counts it.
+COUNTED = {"steps": loop.ACCEPTED, "rejected": loop.REJECTED, "nfev": loop.EVALUATIONS, "projections": loop.PROJECTED}
+
+
+@dataclass
+class Found:
+    """Passages of one event."""
+
+    event: Event
+    times: list[float] = field(default_factory=list)
+    states: list[Any] = field(default_factory=list)
+
+
+class Record:
+    """The segments, events and counts of a run, and the states at the times that were asked for.
+
+    Attributes
+    ----------
+    at : array (k,)
+        The times asked for, in the direction of the run; `at_states` (k, n_shown) and `at_segment` (k,) belong to them.
+    segments : list of Segment
+        Those that are closed.
+    found : list of Found
+        The user's events.
+    totals : dict of counts
+    """
+
+    def __init__(self, task: Any) -> None:
+        times = np.zeros(0) if task.at is None else task.at
+        order = np.argsort(times, kind="stable")
+        self.forward = task.span[1] >= task.span[0]
+        self.order = order if self.forward else order[::-1]
+        self.at = np.ascontiguousarray(times[self.order])
+        self.at_states = np.full((len(self.at), len(reported_letters(task.equations))), np.nan)
+        self.at_segment = np.zeros(len(self.at), np.int64)
+        self.reached = 0
+        self.found = [Found(event) for event in task.events]
+        self.segments: list[Segment] = []
+        self.totals = dict.fromkeys(COUNTED, 0)
+
+    def begin(self, run: Run, t: float, y: Any) -> None:
+        """Begin a segment at (t, y), with what was asked for at this very time."""
+        place = 0
+        while place < len(self.at) and (self.at[place] < t if self.forward else self.at[place] > t):
+            place += 1
+        while place < len(self.at) and self.at[place] == t:
+            self.at_states[place] = shown_states(run.book, np.array([t]), np.array([y]))[0]
+            self.at_segment[place] = len(self.segments)
+            place += 1
+        self._first = run.counts[loop.NEXT_AT] = place
+        self._times: list[Any] = [np.array([t])]
+        self._states: list[Any] = [np.array([y], dtype=float)]
+
+    def flush(self, run: Run) -> None:
+        """Take over the steps that native code has stored."""
+        times, states = run.take_steps()
+        self._times.append(times)
+        self._states.append(states)
+
+    def close(self, run: Run, mode: tuple[str, ...]) -> None:
+        """End the segment."""
+        self.flush(run)
+        self.reached = int(run.counts[loop.NEXT_AT])
+        here = slice(self._first, self.reached)
+        self.at_segment[here] = len(self.segments)
+        fresh = run.book.arrays[loop.AT_STATES][here]
+        written = ~np.isnan(fresh).any(axis=1)
+        self.at_states[here][written] = shown_states(run.book, self.at[here][written], fresh[written])
+        self.segments.append(Segment(run.book, mode, np.concatenate(self._times), np.concatenate(self._states)))
+        for key, place in COUNTED.items():
+            self.totals[key] += int(run.counts[place])
+
+    def points(self, asked: bool) -> tuple[Any, Any, Any]:
+        """Times, states and the segments they lie in: those that were asked for, or every step."""
+        if not asked:
+            owner = [np.full(len(s.step_t), k) for k, s in enumerate(self.segments)]
+            states = np.concatenate([s.full_y for s in self.segments])
+            return np.concatenate([s.step_t for s in self.segments]), states, np.concatenate(owner)
+        place = np.argsort(self.order, kind="stable")
+        kept = place[place < self.reached]
+        return self.at[kept], self.at_states[kept], self.at_segment[kept]
+
+
+def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
+    """The motion of a run that has come to its end."""
+    task, record, kernel = driver.task, driver.record, driver.kernel
+    t, y, owner = record.points(task.at is not None)
+    statistics = record.totals | {
+        "impacts": len(driver.contacts.impacts),
+        "derive_seconds": kernel.derive_seconds,
+        "compile_seconds": kernel.compile_seconds,
+        "integrate_seconds": driver.native_seconds,
+        "method": task.method,
+        "form": task.equations.form,
+        "rtol": task.rtol,
+        "atol": float(np.min(task.atol)),
+        "span": list(task.span),
+    }
+    system, state = task.equations.system, reported_letters(task.equations)
+    names = [symbol.name for symbol in state]
+    return Motion(
+        equations=task.equations,
+        parameters={s.name: float(v) for s, v in zip(system.parameters, task.parameters, strict=True)},
+        t=t,
+        y=np.ascontiguousarray(y.T),
+        segments=tuple(record.segments),
+        owner=owner,
+        outcome=outcome,
+        message=message,
+        event_names=tuple(found.event.name for found in record.found),
+        t_events=[np.array(found.times) for found in record.found],
+        y_events=[_stacked(found.states, len(names)) for found in record.found],
+        impacts=tuple(driver.contacts.impacts),
+        switches=tuple(driver.chart.switches),
+        state=state,
+        start=dict(zip(names, (float(v) for v in record.segments[0].full_y[0]), strict=True)),
+        start_report=tuple(driver.report),
+        statistics=statistics,
+        scenario=task.scenario,
+    )
+
+
+def _stacked(states: Sequence[Any], size: int) -> Any:
+    return np.array(states) if states else np.zeros((0, size))
