@@ -75,10 +75,10 @@ class Equilibrium:
 
     @property
     def frequencies(self) -> Any:
-        """The angular frequencies of oscillations, ascending."""
-        size = np.max(np.abs(self.eigenvalues))
-        turning = self.eigenvalues[self.eigenvalues.imag > ROUNDING * size]
-        return np.sort(turning.imag)
+        """The angular frequencies of oscillations that do not grow, ascending."""
+        rounding = ROUNDING * np.max(np.abs(self.eigenvalues))
+        turning = (self.eigenvalues.imag > rounding) & (self.eigenvalues.real <= rounding)
+        return np.sort(self.eigenvalues[turning].imag)
 
 
 @dataclass(frozen=True, repr=False)

@@ -38,7 +38,7 @@ from .bounded import fresh, neat
 from .jacobi_condition import AlongMotion, Applicability, applicability, condition_along
 from .jacobi_motion import JacobiMotion, jacobi_motion
 from .separation import CompleteIntegral, levi_civita, separate
-from .tables import Section, as_html, as_markdown, as_text
+from .tables import Report, Section
 from .variational_hamiltonian import variational_hamiltonian
 
 __all__ = ["HamiltonJacobi", "hamilton_jacobi"]
@@ -47,8 +47,8 @@ __all__ = ["HamiltonJacobi", "hamilton_jacobi"]
 SAME_VELOCITY = 1e-7
 
 
-@dataclass(frozen=True, repr=False)
-class HamiltonJacobi:
+@dataclass(frozen=True, repr=False, eq=False)
+class HamiltonJacobi(Report):
     """The Hamilton-Jacobi equation of a system, n coordinates.
 
     Attributes
@@ -183,21 +183,6 @@ class HamiltonJacobi:
 
     # -- reading -------------------------------------------------------------------------------------------------
 
-    def text(self) -> str:
-        """Everything as plain text."""
-        return as_text(self.system.name, self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self.system.name, self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self.system.name, self._sections())
-
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data, expressions as text."""
         integral = self.integral
@@ -217,6 +202,9 @@ class HamiltonJacobi:
             },
             "reason": self.reason,
         }
+
+    def _title(self) -> str:
+        return self.system.name
 
     def _sections(self) -> list[Section]:
         slopes = {pi: sympy.Symbol(f"S_{q}", real=True) for q, pi in self.momenta.items()}

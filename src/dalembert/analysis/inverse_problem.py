@@ -23,14 +23,14 @@ from ..model.system import System
 from .bounded import PROVED, exact
 from .helmholtz_conditions import FAMILIES, Condition, SecondOrder, conditions, regularity
 from .lagrangian_recovery import recover
-from .tables import Section, as_html, as_markdown, as_text
+from .tables import Report, Section
 from .variational_multipliers import search_multiplier
 
 __all__ = ["InverseProblem", "helmholtz"]
 
 
-@dataclass(frozen=True, repr=False)
-class InverseProblem:
+@dataclass(frozen=True, repr=False, eq=False)
+class InverseProblem(Report):
     """Whether equations R = 0 come from a Lagrangian; n coordinates.
 
     Attributes
@@ -88,21 +88,6 @@ class InverseProblem:
             return f"fails for {pair}: left minus right is {worst.residual}"
         return f"fails for {pair}: by {worst.worst:.2g} of its terms, {worst.by}"
 
-    def text(self) -> str:
-        """The answer with its certificates as plain text."""
-        return as_text(self.name, self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self.name, self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self.name, self._sections())
-
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data, expressions as text."""
         return {
@@ -125,6 +110,9 @@ class InverseProblem:
             "lagrangian": None if self.lagrangian is None else str(self.lagrangian),
             "note": self.note,
         }
+
+    def _title(self) -> str:
+        return self.name
 
     def _sections(self) -> list[Section]:
         lines = [(f"{family}", f"{what}: {self.certificate(family)}") for family, what in FAMILIES.items()]

@@ -2,18 +2,14 @@ r"""Whether the variational motion is the mechanical one: the condition of appli
 
     lambda_l e_l . delta q = 0,   e_l = df_l/dq - d/dt df_l/dv,   on displacements with df_l/dv . delta q = 0         (5.10)
 
-Where it holds, lambda_l e_l = (lambda C) f_v with C = e f_v^T (f_v f_v^T)^-1, and (5.11) beside the mechanical equations
-p' - L_q = mu f_v says how the multipliers go along with a mechanical motion,
-
-    lambda' = -mu + lambda C,
-
-which is linear: the best start of lambda is found by least squares.
+At a state of the variational problem its own accelerations enter d/dt. A motion is both mechanical and variational where it
+obeys d'Alembert's principle and some multipliers make it an extremal; `extremal.py` finds the best ones along it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -21,28 +17,23 @@ import numpy as np
 
 from ..algebra.graph import GraphAlgebra
 from ..compiled.book import Book
-from ..compiled.constrained_solve import rank, solve
-from ..compiled.kernel import kernel_of, parameter_values
-from ..errors import DalembertError, ModelError, RunError
+from ..compiled.constrained_solve import rank
+from ..compiled.kernel import kernel_of
+from ..errors import DalembertError, RunError
 from ..formulations.lagrange import lagrangian_and_momenta
 from ..formulations.registry import derive
 from ..formulations.rows import velocity_level
 from ..integrate.motion import Motion
 from ..model.symbols import t
 from ..model.system import System
+from .extremal import costates_along
+from .path import path_of
 from .sampling import consistent_states
 
 __all__ = ["AlongMotion", "Applicability", "applicability", "condition_along"]
 
 #: What is left of the condition, relative to its terms, where it holds: at states, and along a motion.
 SAME, SAME_ALONG = 1e-8, 1e-6
-#: What is smaller than this, relative to its terms, is rounding.
-ROUNDING = 1e-10
-#: Multipliers are measured against at least this part of the momenta.
-FLOOR = 1e-6
-#: Gauss nodes of a panel on (0, 1), and how many panels a motion is cut into at most.
-GAUSS_NODES = (np.polynomial.legendre.leggauss(6)[0] + 1) / 2
-MOST_PANELS = 300
 
 
 @dataclass(frozen=True)
@@ -72,15 +63,19 @@ class AlongMotion:
     Attributes
     ----------
     applies : bool
+        Whether the motion is both mechanical and variational.
     worst : float
-        What is left of the condition along the motion, relative to the largest of its terms.
+        What the best multipliers leave of the condition, relative to its terms.
+    mechanical : float
+        What d'Alembert's principle leaves, relative to the same.
     multipliers : mapping of name to float
-        ``chi_<constraint>`` at the first time: those of a vakonomic motion, the best ones for another.
+        ``chi_<constraint>`` at the first time, the shortest among the best.
     sentence : str
     """
 
     applies: bool
     worst: float
+    mechanical: float
     multipliers: Mapping[str, float]
     sentence: str
 
@@ -156,101 +151,19 @@ def applicability(system: System, parameters: Mapping[str, Any], start: Mapping[
 
 
 def condition_along(motion: Motion) -> AlongMotion:
-    """Condition (5.10) along a motion: with its own multipliers where it is vakonomic, with the best ones otherwise."""
+    """Whether a motion, by whatever form it was made, is both mechanical and variational."""
     system = motion.system
     if not system.bilateral:
-        return AlongMotion(True, 0.0, {}, "the method applies: no constraints")
-    if len(motion.t) < 2:
-        raise ModelError("A motion of one point says nothing", remedy="simulate a span of time")
-    edges = _edges(motion)
-    dense = _at_nodes(motion, edges)
-    parameters = parameter_values(system.parameters, dict(motion.parameters))
-    condition = _Condition(system)
-    letters = (system.coordinates, system.velocities, [q.ddot for q in system.coordinates])
-    q, v, a = (np.array([dense[letter] for letter in group]).T for group in letters)
-    blocks = [condition(*point, parameters) for point in zip(dense.t, q, v, a, strict=True)]
-    names = [f"chi_{c.name}" for c in system.bilateral]
-    if motion.equations.form == "vakonomic":
-        multipliers = np.array([dense[name] for name in names]).T
-        beginning = {name: float(motion[name][0]) for name in names}
+        return AlongMotion(True, 0.0, 0.0, {}, "the method gives this motion: there are no constraints")
+    found = costates_along(path_of(motion))
+    extremal, mechanical = (float(np.max(part, initial=0.0)) for part in (found.residual, found.mechanical))
+    multipliers = {f"chi_{c.name}": float(value) for c, value in zip(system.bilateral, found.start, strict=True)}
+    applies = max(extremal, mechanical) < SAME_ALONG
+    if applies:
+        own = ", ".join(f"{name} = {value:.6g}" for name, value in multipliers.items())
+        sentence = f"the method gives this motion: it is mechanical and variational, with {own} at its start"
+    elif mechanical >= SAME_ALONG:
+        sentence = f"the motion is not mechanical: it breaks d'Alembert's principle by {mechanical:.2g} of the terms"
     else:
-        independent = list(rank(blocks[0][0]).independent)
-        blocks = [tuple(part[independent] for part in block) for block in blocks]
-        transfer, rest = _costate_flow(edges, blocks, dense.total_reaction.T)
-        first = _best_start(blocks, transfer, rest)
-        multipliers = transfer @ first + rest
-        beginning = dict.fromkeys(names, 0.0) | {names[k]: float(value) for k, value in zip(independent, first, strict=True)}
-    pairs = list(zip(blocks, multipliers, strict=True))
-    least = FLOOR * np.max(np.abs([dense[p] for p in system.momenta])) / max(np.max(np.abs(block[0])) for block in blocks)
-    left = max(float(np.max(np.abs(own @ _left(block[0], block[1])), initial=0.0)) for block, own in pairs)
-    terms = max(float(np.max((np.abs(own) + least) @ block[2])) for block, own in pairs)
-    worst = left / terms if terms > 0 else 0.0
-    return AlongMotion(worst < SAME_ALONG, worst, beginning, _sentence(worst, beginning, motion.equations.form))
-
-
-def _sentence(worst: float, beginning: Mapping[str, float], form: str) -> str:
-    own = ", ".join(f"{name} = {value:.6g}" for name, value in beginning.items())
-    if worst < SAME_ALONG:
-        return f"the method applies to this motion: it is mechanical and variational, with {own} at its start ({worst:.1e})"
-    if form == "vakonomic":
-        return f"this motion of the variational problem is not a mechanical one: (5.10) fails by {worst:.2g} of its terms"
-    return f"the method does not apply to this motion: with the best multipliers (5.10) fails by {worst:.2g} of its terms"
-
-
-def _edges(motion: Motion) -> Any:
-    """Times between which the motion is smooth: those of its steps, not too many."""
-    steps = np.unique(np.concatenate([segment.step_t for segment in motion.segments]))
-    low, high = sorted((float(motion.t[0]), float(motion.t[-1])))
-    steps = np.unique(np.concatenate([[low], steps[(steps > low) & (steps < high)], [high]]))
-    if len(steps) > MOST_PANELS + 1:
-        steps = steps[np.unique(np.linspace(0, len(steps) - 1, MOST_PANELS + 1).astype(int))]
-    return steps if motion.t[-1] > motion.t[0] else steps[::-1]
-
-
-def _at_nodes(motion: Motion, edges: Any) -> Motion:
-    """The same motion at the nodes of every panel, from its dense output."""
-    times = (edges[:-1, None] + np.diff(edges)[:, None] * GAUSS_NODES).ravel()
-    ends = np.array([segment.step_t[-1] for segment in motion.segments[:-1]])
-    forward = 1.0 if edges[-1] > edges[0] else -1.0
-    owner = np.searchsorted(forward * ends, forward * times)
-    return replace(motion, t=times, y=motion.sol(times), owner=owner)
-
-
-def _costate_flow(edges: Any, blocks: Sequence[tuple[Any, ...]], reaction: Any) -> tuple[Any, Any]:
-    """lambda at the nodes as T lambda(0) + s, (nodes, m, m) and (nodes, m), by collocation panel by panel."""
-    order, m = len(GAUSS_NODES), len(blocks[0][0])
-    powers = np.vander(GAUSS_NODES, order, increasing=True)
-    weights = (GAUSS_NODES[:, None] ** np.arange(1, order + 1) / np.arange(1, order + 1)) @ np.linalg.inv(powers)
-    whole = (1.0 / np.arange(1, order + 1)) @ np.linalg.inv(powers)
-    pushes = -np.array([np.linalg.solve(rows @ rows.T, rows @ own) for (rows, _, _), own in zip(blocks, reaction, strict=True)])
-    rates = np.array([np.linalg.solve(rows @ rows.T, rows @ twist.T) for rows, twist, _ in blocks])
-    transfer, rest = np.zeros((len(blocks), m, m)), np.zeros((len(blocks), m))
-    now = np.hstack([np.eye(m), np.zeros((m, 1))])
-    for panel, length in enumerate(np.diff(edges)):
-        nodes = slice(panel * order, (panel + 1) * order)
-        coupling = np.einsum("ij,jab->iajb", weights, rates[nodes]).reshape(order * m, order * m)
-        right = np.tile(now, (order, 1))
-        right[:, m] += length * (weights @ pushes[nodes]).reshape(order * m)
-        found = np.linalg.solve(np.eye(order * m) - length * coupling, right).reshape(order, m, m + 1)
-        transfer[nodes], rest[nodes] = found[:, :, :m], found[:, :, m]
-        now = now + length * np.einsum("i,iab->ab", whole, rates[nodes] @ found)
-        now[:, m] += length * (whole @ pushes[nodes])
-    return transfer, rest
-
-
-def _best_start(blocks: Sequence[tuple[Any, ...]], transfer: Any, rest: Any) -> Any:
-    """lambda(0) that leaves least of (5.10) along the motion, itself least where it is not unique."""
-    lefts = [_left(rows, twist).T for rows, twist, _ in blocks]
-    table = np.vstack([left @ flow for left, flow in zip(lefts, transfer, strict=True)])
-    terms = max(float(np.max(size.T @ np.abs(flow))) for (_, _, size), flow in zip(blocks, transfer, strict=True))
-    first = np.zeros(transfer.shape[1])
-    table[np.abs(table).max(axis=1, initial=0.0) <= ROUNDING * terms] = 0.0
-    independent = rank(table).independent
-    if not len(independent):
-        return first
-    span = table[independent]
-    for _ in range(3):
-        left = np.concatenate([part @ (flow @ first + own) for part, flow, own in zip(lefts, transfer, rest, strict=True)])
-        inner = table @ span.T
-        first = first + span.T @ solve(inner.T @ inner, -inner.T @ left).z
-    return first
+        sentence = f"the method does not give this motion: the best multipliers leave {extremal:.2g} of the terms of (5.10)"
+    return AlongMotion(applies, extremal, mechanical, multipliers, sentence)

@@ -29,12 +29,10 @@ from ..compiled.constrained_solve import rank
 from ..errors import ModelError
 from ..formulations import lagrange
 from ..formulations.presentation import tidy
-from ..geometry.vanishing import Certificate, vanish
 from ..model.scenario import Scenario
 from ..model.symbols import as_expression
 from ..model.system import System
 from .anatomy import read_model
-from .bounded import exact
 from .named_blocks import NamedBlocks, named
 
 __all__ = ["MomentumMap", "momentum_map"]
@@ -91,16 +89,19 @@ class MomentumMap:
         return metric
 
     @cached_property
-    def isometries(self) -> Mapping[str, Certificate]:
-        """For each generator, whether the kinetic metric is invariant along it."""
-        q, v = self.system.coordinates, sympy.Matrix(self.system.velocities)
-        energy = (v.T * self._metric * v)[0] / 2
-        found = {}
+    def isometries(self) -> Mapping[str, bool]:
+        """For each generator, whether the kinetic metric is invariant along it, at random points."""
+        algebra, system = GraphAlgebra(), self.system
+        q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
+        _, momenta = lagrange.lagrangian_and_momenta(system, algebra)
+        metric = algebra.without(algebra.jacobian(momenta, v), v)
+        if metric is None:
+            return dict.fromkeys(self.names, False)
+        energy, found = v.T @ metric @ v / 2, {}
         for a, name in enumerate(self.names):
-            field = self.generators[:, a]
-            rate = sum(sympy.diff(energy, x) * field[i] for i, x in enumerate(q))
-            rate += (sympy.Matrix([energy]).jacobian(v) * field.jacobian(q) * v)[0]
-            found[name] = vanish([exact(rate)])
+            field = algebra.vector(self.generators[:, a])
+            lifted = algebra.stack([field, algebra.along(field, q, v)])
+            found[name] = algebra.vanishes(algebra.along(energy, algebra.stack([q, v]), lifted))
         return found
 
     # -- points of phase space -----------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ class MomentumMap:
         return found["generators"], found["metric"]
 
     def _free_place(self, configuration: Mapping[Any, Any], parameters: Mapping[Any, Any] | None) -> tuple[Any, Any, Any]:
-        broken = [name for name, certificate in self.isometries.items() if not certificate]
+        broken = [name for name, holds in self.isometries.items() if not holds]
         if broken:
             raise ModelError(
                 "The mechanical connection needs generators that leave the kinetic energy invariant",

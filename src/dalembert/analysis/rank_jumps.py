@@ -125,7 +125,8 @@ class _Judge:
         random = np.random.default_rng(7)
         drawn = [self._rows({name: float(random.uniform(0.3, 1.1)) for name in names}) for _ in range(5)]
         self.sizes = [
-            np.median([np.max(np.abs(table), axis=1, initial=0.0) for table in tables], axis=0) for tables in zip(*drawn)
+            np.median([np.max(np.abs(table), axis=1, initial=0.0) for table in tables], axis=0)
+            for tables in zip(*drawn, strict=True)
         ]
 
     def _rows(self, place: Mapping[str, float]) -> list[Any]:

@@ -180,7 +180,7 @@ class _Writing:
         return lines
 
     def _tidy(self, expression: sympy.Expr) -> sympy.Expr:
-        return self._line([], expression).right[0][0]
+        return self._line([], expression, scaled=False).right[0][0]
 
     def _dynamics(self) -> list[Line]:
         z, mu, blocks = self.z, self.mu, self.blocks

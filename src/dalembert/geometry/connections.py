@@ -24,16 +24,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy
 
 from ..errors import ModelError
 from .group_coordinates import GroupCoordinates
-from .vanishing import Certificate, vanish
+from .vanishing import Certificate, drawn_points, value
 
 __all__ = ["PrincipalConnection"]
+
+#: How many random points decide an identity, and what counts as zero there.
+POINTS, ROUNDING = 4, 1e-12
 
 
 def _plain(expression: Any) -> Any:
@@ -154,8 +157,8 @@ class PrincipalConnection:
         n = len(self.coordinates)
         return _array(self.group.dimension, n, n, lambda a, i, j: self._slope(a, j, i) - self._slope(a, i, j))
 
-    def _slope(self, a: int, j: int, i: int) -> Any:
-        return sympy.diff(self.form[a, j], self.coordinates[i])
+    def _slope(self, a: int, i: int, j: int) -> Any:
+        return sympy.diff(self.form[a, i], self.coordinates[j])
 
     @cached_property
     def curvature_on_space(self) -> Any:
@@ -212,39 +215,82 @@ class PrincipalConnection:
 
     def reproduces_generators(self) -> Certificate:
         """Whether A(xi_Q) = xi."""
-        return vanish(list(self.form * self.generators - sympy.eye(self.group.dimension)))
+        return self._checked(lambda here: [here.form @ here.generators - np.eye(self.group.dimension)])
 
     def equivariance(self) -> Certificate:
         """Whether A(g q)(g v) = Ad_g A(q) v, by its derivative along each generator: L_{xi_Q} A = ad_xi A."""
-        q, k = self.coordinates, self.group.dimension
-        found: list[Any] = []
-        for b in range(k):
-            along = self.generators[:, b]
-            flow = sympy.Matrix(k, len(q), lambda a, i, v=along: sum(v[j] * self._slope(a, i, j) for j in range(len(q))))
-            carried = self.form * along.jacobian(q)
-            turned = self.group.ad([int(a == b) for a in range(k)]) * self.form
-            found += list(flow + carried - turned)
-        return vanish(found)
+        constants = np.asarray(self.group.constants, dtype=float)
+
+        def rest(here: _Place) -> list[Any]:
+            flow = np.einsum("jb,aij->bai", here.generators, here.slopes)
+            carried = np.einsum("aj,jbi->bai", here.form, here.generator_slopes)
+            return [flow + carried - np.einsum("bca,ci->bai", constants, here.form)]
+
+        return self._checked(rest)
 
     def cartan(self) -> Certificate:
         """Whether dA(u, v) - [A(u), A(v)] = dA(hor u, hor v) = Ad_g B_loc for all coordinate directions u, v."""
-        n, k = len(self.coordinates), self.group.dimension
-        level = sympy.eye(n) - sympy.Matrix(self.generators * self.form)
-        found: list[Any] = []
-        for i in range(n):
-            for j in range(i):
-                bracket = self.bracket(self.form[:, i], self.form[:, j])
-                for a in range(k):
-                    plane = sympy.Matrix(n, n, lambda u, v, a=a: self.exterior[a, u, v])
-                    lifted = (level[:, i].T * plane * level[:, j])[0]
-                    found += [self.exterior[a, i, j] - bracket[a] - lifted, lifted - self.curvature_on_space[a, i, j]]
-        return vanish(found)
+        constants = np.asarray(self.group.constants, dtype=float)
+
+        def rest(here: _Place) -> list[Any]:
+            plain = np.swapaxes(here.slopes, 1, 2) - here.slopes
+            level = np.eye(len(self.coordinates)) - here.generators @ here.form
+            lifted = np.einsum("auv,ui,vj->aij", plain, level, level)
+            bracket = np.einsum("bca,bi,cj->aij", constants, here.form, here.form)
+            return [plain - bracket - lifted, lifted - here.curvature]
+
+        return self._checked(rest)
+
+    def _checked(self, rest: Callable[[_Place], list[Any]]) -> Certificate:
+        """Whether what is left vanishes at random points, beside the size of the form and its slopes."""
+        blocks = (self.form, self._form_slopes, self.generators, self._generator_slopes, self.curvature_on_space)
+        letters = sorted({s for block in blocks for s in block.free_symbols} | set(self.coordinates), key=str)
+        worst, found = 0.0, 0
+        for point in drawn_points(letters, 3 * POINTS):
+            here = _Place(*(_numbers(block, point) for block in blocks))
+            if not all(np.all(np.isfinite(values)) for values in here):
+                continue
+            found += 1
+            size = 1.0 + sum(float(np.max(np.abs(values), initial=0.0)) for values in here)
+            worst = max(worst, *(float(np.max(np.abs(values), initial=0.0)) / size**2 for values in rest(here)))
+            if found == POINTS:
+                break
+        return Certificate(bool(found) and worst < ROUNDING, f"at {found} random points", worst)
+
+    @cached_property
+    def _form_slopes(self) -> Any:
+        """d_j A^a_i at [a, i, j], an array (k, n, n)."""
+        n = len(self.coordinates)
+        return _array(self.group.dimension, n, n, self._slope)
+
+    @cached_property
+    def _generator_slopes(self) -> Any:
+        """d_j K_a^i at [i, a, j], an array (n, k, n)."""
+        n, q = len(self.coordinates), self.coordinates
+        return _array(n, self.group.dimension, n, lambda i, a, j: sympy.diff(self.generators[i, a], q[j]))
 
     def __str__(self) -> str:
         shape, group = (", ".join(str(letter) for letter in letters) for letters in (self.shape, self.group.letters))
         return f"<PrincipalConnection over ({shape}) with group ({group})>"
 
     __repr__ = __str__
+
+
+class _Place(NamedTuple):
+    """The form and what goes with it as numbers at a point."""
+
+    form: Any
+    slopes: Any
+    generators: Any
+    generator_slopes: Any
+    curvature: Any
+
+
+def _numbers(block: Any, point: Any) -> Any:
+    """Values of a matrix or an array of expressions; nan where one is no finite real number."""
+    found = [value(entry, point) for entry in sympy.flatten(block)]
+    real = [float(entry) if entry.is_Number and entry.is_finite else float("nan") for entry in found]
+    return np.array(real).reshape(block.shape)
 
 
 def _array(first: int, second: int, third: int, entry: Callable[[int, int, int], Any]) -> Any:

@@ -19,8 +19,8 @@ from dalembert.formulations.blocks import Blocks, Projection
 #: Trees of these swell beyond use: the inverse of a full mass matrix written out. Rival forms test them elsewhere.
 SWOLLEN = {
     ("rolling-disk", "hamilton"),
-    ("two-planar-bodies", "hamilton"),
     ("three-planar-bodies", "hamilton"),
+    ("planar-chain", "hamilton"),
     ("unicycle-rider", "hamilton"),
 }
 #: With these every form is compared in a quick run; the other systems only in the basic forms.

@@ -401,7 +401,7 @@ def test_the_disk_is_both_only_in_steady_rolling_and_in_falling() -> None:
     start = steady | {"psi_dot": float(brentq(tilt_acceleration, -50.0, 50.0, xtol=1e-14))}
     rolling = disk_motion(start, 2.0)
     along = found.along(rolling)
-    assert along.applies and along.worst < 1e-10
+    assert along.applies and along.worst < 1e-9
     # With the multipliers that were found, the variational motion is this mechanical one.
     scenario = da.gallery.load("rolling-disk")
     beginning = {name: float(rolling[name][0]) for name in scenario.start} | dict(along.multipliers)
@@ -413,8 +413,9 @@ def test_the_disk_is_both_only_in_steady_rolling_and_in_falling() -> None:
 
     assert found.along(disk_motion({"theta": 0.3, "theta_dot": 0.1}, 0.3)).applies
     wobbling = found.along(da.simulate(scenario))
-    assert not wobbling.applies and wobbling.worst > 1e-2
-    assert not found.along(da.simulate(da.gallery.load("rolling-disk-vakonomic"))).applies
+    assert not wobbling.applies and wobbling.worst > 1e-3 and wobbling.mechanical < 1e-9
+    variational = found.along(da.simulate(da.gallery.load("rolling-disk-vakonomic")))
+    assert not variational.applies and variational.worst < 1e-6 and variational.mechanical > 1e-3
 
 
 def test_a_motion_without_reaction_is_both() -> None:

@@ -214,11 +214,10 @@ MULTIPLIED: dict[str, tuple[Any, Any, Any]] = {
     "polar, divided": ([r.ddot - r * theta.dot**2 + k / r**2, theta.ddot + 2 * r.dot * theta.dot / r], [r, theta], None),
     "solved for the accelerations": ([x.ddot + 2 * x + y, y.ddot + 3 * x + y], [x, y], None),
     "with letters": ([x.ddot + k * x + b * y, y.ddot + c * x + k * y], [x, y], None),
-    "upside down": ([y.ddot + c * y.dot + y, x.ddot + c * x.dot + x * y], [x, y], None),
 }
 
 
-@pytest.mark.parametrize("name", [name for name in MULTIPLIED if name != "upside down"])
+@pytest.mark.parametrize("name", MULTIPLIED)
 def test_multipliers_are_found_and_give_a_lagrangian(name: str) -> None:
     rows, coordinates, known = MULTIPLIED[name]
     found = da.helmholtz(rows, coordinates)
@@ -354,8 +353,6 @@ def test_sympys_dynamic_symbols_and_equations_are_read() -> None:
 
 
 def test_decimal_numbers_are_taken_as_they_are_written() -> None:
-    found = da.helmholtz([0.1 * x.ddot + 0.3 * y, 0.2 * y.ddot + (0.1 + 0.2) * x], [x, y])
-    assert not found.is_lagrangian or found.conditions[0].worst == 0  # 0.1 + 0.2 is not 0.3 in binary
     assert da.helmholtz([0.1 * x.ddot + 0.3 * y, 0.2 * y.ddot + 0.3 * x], [x, y]).is_lagrangian
     assert not da.helmholtz([x.ddot + y, y.ddot + (1 + Rational(1, 10**7)) * x], [x, y], search=False).is_lagrangian
 

@@ -107,7 +107,11 @@ def test_the_locked_inertia_of_a_particle() -> None:
 
 @pytest.mark.parametrize(
     ("place", "still"),
-    [((0, 0, 1), "e3 leaves it at rest"), ((1, 1, 0), "e1 \\+ e2 leaves it at rest"), ((2, 0, -1), "e1 - 0.5 e3 leaves it at rest")],
+    [
+        ((0, 0, 1), "e3 leaves it at rest"),
+        ((1, 1, 0), "e1 \\+ e2 leaves it at rest"),
+        ((2, 0, -1), "e1 - 0.5 e3 leaves it at rest"),
+    ],
 )
 def test_a_singular_inertia_is_refused_with_its_isotropy(place: Any, still: str) -> None:
     with pytest.raises(ModelError, match=still):
@@ -158,7 +162,7 @@ def test_horizontal_velocities_have_no_momentum_and_are_orthogonal_to_the_orbit(
 
 def test_two_particles_on_a_line_with_the_centre_are_refused() -> None:
     J, names = two_particles()
-    with pytest.raises(ModelError, match="0.5 e1 \\+ e2 leaves it at rest"):
+    with pytest.raises(ModelError, match=r"0\.5 e1 \+ e2 leaves it at rest"):
         J.mechanical_connection(dict(zip(names, (1, 2, 0, -0.5, -1, 0), strict=True)), {"m": 1.3, "k": 0.6})
 
 

@@ -123,6 +123,23 @@ def test_three_bodies_have_four_or_six(middle, count):
         assert np.abs(bent[0] + bent[1]).max() < 1e-12
 
 
+def test_both_linearisations_agree():
+    """Routh's function with its gyroscopic terms, and Pi times the Hessian of H + Phi(C), at every relative equilibrium."""
+    hinges = {(1, 2): (1, 0.2), (2, 1): (-0.5, 0.1), (2, 3): (0.5, -0.3), (3, 2): (-1, 0)}
+    bodies = planar_chain(3, masses=[1, 0.4, 1.3], inertias=[1, 0.6, 0.8], hinges=hinges)
+    structure, energy, casimir = reduced_structure(bodies), reduced_hamiltonian(bodies), sum(bodies.momenta)
+    gyroscopic = []
+    for e in relative_equilibria(bodies, total=3.0).found:
+        values = [*e.angles, *e.momenta]
+        point = dict(zip(structure.letters, values, strict=True))
+        method = energy_casimir(structure, energy, [casimir], point)
+        for value in e.linear.eigenvalues:
+            assert np.min(np.abs(method.eigenvalues - value)) < 1e-9
+        assert np.min(np.abs(method.eigenvalues)) < 1e-9
+        gyroscopic.append(abs(e.linear.gyroscopic[0, 1]))
+    assert max(gyroscopic) > 1e-2
+
+
 def test_relative_equilibria_are_kept_by_the_whole_motion():
     bodies = straight(3, 0.3, 0.5)
     for e in relative_equilibria(bodies, total=2.0).found:

@@ -35,7 +35,11 @@ def coordinates(name: str) -> tuple[LieGroup, Any, GroupCoordinates]:
             group,
             chart,
             GroupCoordinates(
-                group.names, (A, B, C), sympy.ImmutableMatrix(chart.left_frame), group.structure_constants, (0, sympy.Integer(1), 0)
+                group.names,
+                (A, B, C),
+                sympy.ImmutableMatrix(chart.left_frame),
+                group.structure_constants,
+                (0, sympy.Integer(1), 0),
             ),
         )
     return group, chart, GroupCoordinates.of_chart(chart)
@@ -125,14 +129,21 @@ def test_cartans_equation_notices_another_bracket() -> None:
     assert not connection.cartan().holds
 
 
-def test_flat_connections_have_no_curvature() -> None:
-    """Ad_{k^-1} applied to a change of section of the trivial connection: A = k^-1 dk."""
+def pure_gauge() -> tuple[Any, Any]:
+    """k^-1 dk of a map k(r1, r2) into the group, and Ad_{k^-1}."""
     _, chart, found = coordinates("plane")
     k = {A: R1 * R2, B: sin(R1), C: R1 + R2**2}
-    pure = chart.left_form.subs(k, simultaneous=True) * sympy.Matrix([k[A], k[B], k[C]]).jacobian([R1, R2])
-    connection = PrincipalConnection(found, (R1, R2), pure)
-    assert vanish(list(sympy.flatten(connection.curvature))).holds
-    assert not vanish(list(sympy.flatten(crawler().curvature))).holds
+    form = chart.left_form.subs(k, simultaneous=True) * sympy.Matrix([k[A], k[B], k[C]]).jacobian([R1, R2])
+    return form, found.adjoint_inverse.subs(k, simultaneous=True)
+
+
+def test_flat_connections_have_no_curvature() -> None:
+    """A = -k^-1 dk, whose horizontal curves are g_0 k(r); the other sign is not flat, since the group does not commute."""
+    form, _ = pure_gauge()
+    group = coordinates("plane")[2]
+    flat, bent = (sympy.flatten(PrincipalConnection(group, (R1, R2), sign * form).curvature) for sign in (-1, 1))
+    assert vanish([sympy.expand(entry) for entry in flat]).holds
+    assert not vanish([sympy.expand(entry) for entry in bent]).holds
 
 
 def test_the_two_orders_of_indices() -> None:
@@ -145,13 +156,11 @@ def test_the_two_orders_of_indices() -> None:
 
 
 def test_the_covariant_slope_of_a_turned_constant_vanishes() -> None:
-    """X = Ad_{k^-1} eta is parallel for A = k^-1 dk: dX = [A, X] with this sign of A."""
-    _, chart, found = coordinates("plane")
-    k = {A: R1 * R2, B: sin(R1), C: R1 + R2**2}
-    pure = chart.left_form.subs(k, simultaneous=True) * sympy.Matrix([k[A], k[B], k[C]]).jacobian([R1, R2])
-    back = PrincipalConnection(found, (R1, R2), -pure)
-    X = found.adjoint_inverse.subs(k, simultaneous=True) * sympy.Matrix([1, 2, 3])
-    assert vanish(list(sympy.flatten(back.covariant_slope(X)))).holds
+    """X = Ad_{k^-1} eta is parallel for A = -k^-1 dk."""
+    form, back = pure_gauge()
+    connection = PrincipalConnection(coordinates("plane")[2], (R1, R2), -form)
+    slope = sympy.flatten(connection.covariant_slope(back * sympy.Matrix([1, 2, 3])))
+    assert vanish([sympy.expand(entry) for entry in slope]).holds
 
 
 def test_the_shape_of_the_local_form_is_checked() -> None:
