@@ -1,8 +1,8 @@
 """Every form against every other on random systems: the same accelerations, total reaction, power, energy and momenta.
 
 The systems have mass matrices that depend on the position, gyroscopic and time-dependent terms, forces and dissipation, and one
-to four constraints of all kinds, also ones that the others imply. The limit is 1e-9, relatively: the largest differences come
-from the mass matrices of random bundles, whose condition is up to 1e3, and stay below 1e-10.
+to four constraints of all kinds, also ones that the others imply. The limit is 1e-9, relatively. The largest difference in five
+hundred systems, 1.4e-11, is that of the canonical form in quasi-velocities, which solves with the metric of all of them.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ def examine(number: int, comparison: Comparison, count: int, small: bool = False
             against(comparison, system, fewer, instant, ("with", "without what is implied"), label)
         if set(kinds) == {"c"}:
             against(comparison, system, by_speeds(system, number), instant, ("by rows", "by an image"), label)
-        if "m" not in kinds or stated != "hamiltonian":
-            extremals(comparison, system, instant, number, label)
+        extremals(comparison, system, instant, number, label)
     return seen
 
 

@@ -20,7 +20,7 @@ import sympy
 
 from ..errors import ModelError
 from .circle import TooMuchWorkError, Work
-from .quotients import Alphabet, Turn, eliminated, lowest_terms
+from .quotients import NODE, Alphabet, Turn, eliminated, lowest_terms
 from .tree import TreeAlgebra
 
 __all__ = ["BriefAlgebra", "Later", "NamedInverse", "helpful_turns", "now"]
@@ -306,6 +306,10 @@ class BriefAlgebra:
                 return [alphabet.expression(alphabet.derivative(quotient, letter)) for letter in letters]
         except TooMuchWorkError:
             pass  # as a whole it is too large, its derivatives may not be
+        try:
+            self.work.spend(NODE * len(letters) * expression.count_ops())
+        except TooMuchWorkError:
+            raise self._refusal(expression) from None
         return [self._kept(sympy.diff(expression, letter)) for letter in letters]
 
     def _rate(self, symbol: sympy.Symbol, pairs: _Pairs) -> sympy.Expr:
@@ -378,8 +382,9 @@ class BriefAlgebra:
         sets = [(places, matrix.extract(places, places).as_immutable()) for places in _components(matrix)]
         known = {home.matrix: home for home in self.inverses}
         inverses = {part: known[part].letters if part in known else self._inverse(part) for _, part in sets}
-        written = [entry for inverse in inverses.values() if inverse is not None for entry in inverse]
-        named = self._may_name and (None in inverses.values() or sum(e.count_ops() for e in written) > SHORT_INVERSE)
+        lengths = [_operations(inverse) for part, inverse in inverses.items() if inverse is not None and part not in known]
+        named = self._may_name and (None in inverses.values() or sum(lengths) > SHORT_INVERSE)
+        named = named and not any(home.letters.as_immutable() in inverses for home in self.inverses)
         found = sympy.zeros(matrix.rows, right.cols)
         for places, part in sets:
             rows = right.extract(places, range(right.cols))
@@ -394,18 +399,20 @@ class BriefAlgebra:
 
     def _inverse(self, matrix: Any) -> Any | None:
         """The inverse written out, or None where it is too long and may have a name."""
+        for home in self.inverses:
+            if home.letters.as_immutable() == matrix:
+                return home.matrix
         try:
             inverse = eliminated(matrix, sympy.eye(matrix.rows), Work(INVERSE_EFFORT, self.work), self._turns)
-            if sum(entry.count_ops() for entry in inverse) <= (WRITTEN_INVERSE if self._may_name else LONGEST_INVERSE):
+            if _operations(inverse) <= (WRITTEN_INVERSE if self._may_name else LONGEST_INVERSE):
                 return inverse
         except TooMuchWorkError:
             pass
         if self._may_name:
             return None
-        operations = sum(entry.count_ops() for entry in matrix)
         raise ModelError(
             "These equations are too large to be written out without names for their parts",
-            seen=f"a matrix of {matrix.rows} x {matrix.cols} with {operations} operations to invert",
+            seen=f"a matrix of {matrix.rows} x {matrix.cols} with {_operations(matrix)} operations to invert",
             remedy="let parts have names (compact=True)",
         )
 
@@ -466,6 +473,10 @@ class BriefAlgebra:
 
     def depends(self, block: Any, letters: Any) -> bool:
         return self._plain.depends(now(block), now(letters))
+
+
+def _operations(matrix: Any) -> int:
+    return int(sum(entry.count_ops() for entry in matrix))
 
 
 def _components(matrix: Any) -> list[list[int]]:

@@ -166,9 +166,12 @@ class MomentumMap:
     def _place(self, configuration: Mapping[Any, Any], parameters: Mapping[Any, Any] | None) -> tuple[Any, Any]:
         """K and M at a configuration."""
         found = self._blocks["place"](named(self.parameters, configuration, parameters))
+        if "metric" not in found:
+            raise ModelError("A locked inertia needs a kinetic energy quadratic in the velocities")
         return found["generators"], found["metric"]
 
     def _free_place(self, configuration: Mapping[Any, Any], parameters: Mapping[Any, Any] | None) -> tuple[Any, Any, Any]:
+        K, M = self._place(configuration, parameters)
         broken = [name for name, holds in self.isometries.items() if not holds]
         if broken:
             raise ModelError(
@@ -176,7 +179,6 @@ class MomentumMap:
                 seen=", ".join(broken),
                 remedy="choose a subgroup that does",
             )
-        K, M = self._place(configuration, parameters)
         inertia = _without_rounding(K.T @ M @ K)
         if len(inertia) and rank(inertia, DEPENDENT).rank < len(inertia):
             still = rank(_without_rounding(K), DEPENDENT).null_space

@@ -15,10 +15,15 @@ from typing import Any
 import numpy as np
 import sympy
 
+from ..algebra.circle import TooMuchWorkError, Work
+from ..algebra.quotients import lowest_terms
 from ..errors import FormError
 from ..formulations.reduction import Reduced
 
-__all__ = ["bracket", "check_hypotheses", "moving_tensors"]
+__all__ = ["bracket", "check_hypotheses", "moving_tensors", "shortest"]
+
+#: How much an expression may cost to be brought to lowest terms, in products of terms.
+EFFORT = 150_000
 
 
 def moving_tensors(reduced: Reduced, completion: Sequence[int]) -> list[Any]:
@@ -93,3 +98,11 @@ def check_hypotheses(reduced: Reduced) -> None:
             seen="an affine constraint",
             remedy="use da.reduce, which takes such systems",
         )
+
+
+def shortest(expression: Any) -> sympy.Expr:
+    """The expression in lowest terms, where that takes bounded work."""
+    try:
+        return lowest_terms(expression, Work(EFFORT))
+    except TooMuchWorkError:
+        return expression

@@ -33,16 +33,14 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ..algebra.circle import TooMuchWorkError, Work
 from ..algebra.graph import GraphAlgebra
-from ..algebra.quotients import lowest_terms
 from ..algebra.tree import TreeAlgebra
 from ..compiled.constrained_solve import rank
 from ..errors import ModelError, RunError, nearest
 from ..formulations.reduction import Bundle, Reduced, bundle_of
 from ..model.scenario import Scenario
 from ..model.system import System
-from .moving_frame import check_hypotheses, moving_tensors
+from .moving_frame import check_hypotheses, moving_tensors, shortest
 
 __all__ = ["CoefficientField", "ReducedCoefficients", "reduced_coefficients"]
 
@@ -50,10 +48,10 @@ __all__ = ["CoefficientField", "ReducedCoefficients", "reduced_coefficients"]
 LIMIT = 1e-9
 #: Directions that complete the frame: one that is nearer than this to the span of the others is not taken.
 LEAST_ANGLE = 1e-6
+#: A column of the section that is shorter than this part of its length elsewhere has vanished.
+VANISHING = 1e-9
 #: Random velocities, momenta and accelerations at which the coefficients are checked.
 TRIES = 3
-#: How much an expression may cost to be brought to lowest terms, in products of terms.
-EFFORT = 150_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +220,7 @@ class CoefficientField:
         rest = {name: value for name, value in values.items() if name not in self._shape_names}
         numbers, completion = self.at(shape, rest), self._completion(values)
         matrices = moving_tensors(Reduced(self.bundle, TreeAlgebra()), completion)
-        tables = [np.array([[_shortest(x) for x in row] for row in matrix.tolist()], dtype=object) for matrix in matrices]
+        tables = [np.array([[shortest(x) for x in row] for row in matrix.tolist()], dtype=object) for matrix in matrices]
         found = _assembled([t.reshape(m.shape) for t, m in zip(tables, matrices, strict=True)], *self.sizes)
         gap = max(_gap(found, numbers, name, values) for name in ("structure", "lam", "curvature", "lift_slope", "gamma"))
         if not gap < LIMIT:
@@ -275,13 +273,21 @@ class CoefficientField:
             rows = np.vstack([e.T, np.eye(k)[[*chosen, place]]])
             if len(chosen) < k - m and rank(rows, LEAST_ANGLE).rank == len(rows):
                 chosen.append(place)
-        if len(chosen) < k - m or rank(e.T @ metric @ e, LEAST_ANGLE).rank < m:
+        vanishes = np.any(np.linalg.norm(e, axis=0) < VANISHING * self._generic_sizes(values))
+        if len(chosen) < k - m or vanishes or rank(e.T @ metric @ e, LEAST_ANGLE).rank < m:
             raise RunError(
                 "The section of g^D or its inertia degenerates at this shape",
                 seen=", ".join(f"{name} = {values[name]:g}" for name in self._shape_names),
                 remedy="look at another shape, or pass a section that stays independent there",
             )
         return tuple(chosen)
+
+    def _generic_sizes(self, values: Mapping[str, float]) -> Any:
+        """How long the columns of the section are elsewhere (m,): at a shape where it vanishes only rounding is left of it."""
+        random = np.random.default_rng(23)
+        shapes = [dict(zip(self._shape_names, random.uniform(0.3, 1.1, self.sizes[2]), strict=True)) for _ in range(2)]
+        tables = [self._evaluated(self._section, {**values, **shape})[0] for shape in shapes]
+        return np.max([np.linalg.norm(table, axis=0) for table in tables], axis=0)
 
     @cached_property
     def _section(self) -> Any:
@@ -339,7 +345,7 @@ class CoefficientField:
         """The momentum and shape equations and (5.8.2) at random velocities, momenta and accelerations."""
         bundle, random, m = self.bundle, np.random.default_rng(17), found.count
         shape = [bundle.system.coordinates[j] for j in bundle.shape]
-        worst = _relative(found.lam[:m], found.lam)
+        worst = max(_relative(found.lam[:m], found.lam), _relative(found.inertia @ found.inverse - np.eye(m), 0.0))
         for _ in range(TRIES):
             v, a, p = (random.uniform(-1, 1, size) for size in (len(shape), len(shape), m))
             letters = dict(zip((q.dot.name for q in shape), v, strict=True))
@@ -429,14 +435,6 @@ def _relative(gap: Any, terms: Any) -> float:
     """The size of a difference beside that of its terms; infinite where it is not a number."""
     size = float(np.max(np.abs(gap), initial=0.0)) / (1 + float(np.max(np.abs(terms), initial=0.0)))
     return size if np.isfinite(size) else np.inf
-
-
-def _shortest(expression: Any) -> sympy.Expr:
-    """The expression in lowest terms, where that takes bounded work."""
-    try:
-        return lowest_terms(expression, Work(EFFORT))
-    except TooMuchWorkError:
-        return expression
 
 
 def _gap(found: ReducedCoefficients, numbers: ReducedCoefficients, name: str, values: Mapping[str, float]) -> float:

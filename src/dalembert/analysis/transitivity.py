@@ -30,7 +30,8 @@ from ..compiled.constrained_solve import solve
 from ..errors import ModelError, nearest
 from ..formulations import hamel, voronets
 from ..formulations.independent import Reduction, Split
-from ..formulations.presentation import latex_names, tidy
+from ..formulations.presentation import tidy
+from ..formulations.typeset import letter_latex
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
@@ -168,7 +169,8 @@ class Transitivity(Report):
 
     def latex(self) -> str:
         """A_s^a as a LaTeX matrix, rows by independent and columns by dependent velocities."""
-        names = latex_names([*self.coefficients, *self.system.velocities])
+        letters = {symbol for entry in self.coefficients for symbol in entry.free_symbols}
+        names = {symbol: letter_latex(symbol) for symbol in letters}
         return str(sympy.latex(sympy.Matrix(self.coefficients), symbol_names=names))
 
     def to_json(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Bloch and others, Internet Supplement, section 5.9: the bicycle, whose Lagrangian is singular and regular on D (5.9.82-5.9.96).
+"""Bloch and others, Internet Supplement, section 5.9: the bicycle, singular in all and regular on D (5.9.82-5.9.89).
 
-On M the chart is (x, y, theta, psi, phi, p_psi, p_phi, p). Forms are held against the library's two-form on M, carried over from
-its own chart by complex steps.
+On M the chart is (x, y, theta, psi, phi, p_psi, p_phi, p). Forms are held against the library's two-form, carried over
+from its own chart by complex steps.
 """
 
 from __future__ import annotations
@@ -23,11 +23,8 @@ from .planar_charts import (
     free_momenta,
     gap_of_spans,
     library_form,
-    library_two_form,
     momentum_rates,
-    reduced_form,
     velocities_of,
-    wedge,
 )
 from .registry import Corrected, claim
 
@@ -197,8 +194,8 @@ def constraints() -> float:
 @claim(
     "B-5.9.82-singular",
     "FL is singular, of rank 4, and FL on D is invertible",
-    how=f"{STATES}: the library refuses its Hamiltonian form and gives its form on M; ranks of both by singular values and by the"
-    " library's own rank",
+    how=f"{STATES}: the library refuses its Hamiltonian form and gives its form on M; ranks by singular values and by"
+    " the library's own rank",
 )
 def singular_legendre() -> float:
     try:
@@ -254,8 +251,8 @@ def momentum() -> float:
 
 @claim(
     "B-5.9.82-sum",
-    "p = m (xi_1 + a sin(psi) xi_3) + m a phi sin(psi) (xi_1 + a sin(psi) xi_3) + m phi (c xi_2 - c a cos(psi) psi_dot + c^2 xi_3);"
-    " the print lacks the last +",
+    "p = m (xi_1 + a sin(psi) xi_3) + m a phi sin(psi) (xi_1 + a sin(psi) xi_3) + m phi (c xi_2 - c a cos(psi) psi_dot +"
+    " c^2 xi_3); the print lacks the last +",
     how=f"{STATES}: the sum against the library's p = I Omega; as printed, its last two terms are a product",
 )
 def momentum_by_body_velocity() -> Corrected:
@@ -393,66 +390,5 @@ def symmetries() -> float:
         slopes = chart_of_library(b.spot.planar, b.velocities, b.chart)
         inside, *_ = np.linalg.lstsq(slopes, library_form(b.spot).frame, rcond=None)
         return gap_of_spans(inside @ null_space(inside[3:]), b.symmetry[:, None])
-
-    return over_bicycles(residual)
-
-
-def kernel(b: Bicycle) -> Any:
-    """The printed covector whose kernel in H is U (8,)."""
-    s = np.sin(b.psi)
-    by_psi = b.c * np.cos(b.psi) * b.n / b.F * b.p_psi / b.a
-    return DP + (by_psi - (b.a * s * b.n + b.c**2 * b.phi * s**2) / b.F * b.p) * DPHI
-
-
-@claim(
-    "B-5.9.88-form",
-    "Omega_M with mu_1, mu_2, mu_3 and their differentials",
-    how=f"{STATES}: the printed wedges against the library's Omega_M",
-)
-def pulled_back_form() -> float:
-    def residual(b: Bicycle) -> float:
-        one, two, _ = b.mu(b.chart)
-        first, second, third = b.mu_slopes
-        found = (
-            wedge(b.along, first)
-            + one * wedge(b.across, DTHETA)
-            + wedge(b.across, second)
-            - two * wedge(b.along, DTHETA)
-            + wedge(DTHETA, third)
-            + wedge(DPSI, DP_PSI)
-            + wedge(DPHI, DP_PHI)
-        )
-        return distance(found, library_two_form(b.spot, b.velocities, b.chart))
-
-    return over_bicycles(residual)
-
-
-@claim(
-    "B-5.9.88-contraction",
-    "The field of the section in Omega_M, on H, is d mu_1 + phi d mu_3 = dp + (...) dphi",
-    how=f"{STATES}: the printed lines on the printed span of H against the library's two-form",
-)
-def contraction_with_the_section() -> float:
-    def residual(b: Bicycle) -> float:
-        one, two, _ = b.mu(b.chart)
-        first, _, third = b.mu_slopes
-        long = first - one * b.phi * b.across - two * DTHETA + two * b.phi * b.along + b.phi * third
-        there = b.symmetry @ library_two_form(b.spot, b.velocities, b.chart) @ b.allowed
-        short = first + b.phi * third
-        return largest(*(distance(form @ b.allowed, there) for form in (long, short, kernel(b))))
-
-    return over_bicycles(residual)
-
-
-@claim(
-    "B-5.9.89",
-    "U is the kernel of that form",
-    how=f"{STATES}: against the row of the library's two-form on D/G; the library's motion is in it",
-)
-def complement() -> float:
-    def residual(b: Bicycle) -> float:
-        row = reduced_form(b.spot).matrix[0]  # on e, lifts of d/dpsi and d/dphi, d/d(r_dot), d/dp
-        expected = np.concatenate([[0.0, 0.0, kernel(b)[4]], np.zeros(2), [1.0]])
-        return largest(distance(row, expected), abs(kernel(b) @ b.rates))
 
     return over_bicycles(residual)

@@ -231,8 +231,8 @@ def connection() -> float:
 
 @claim(
     "B-5.9.65-singular",
-    "phi = 0 is no singularity of A and Gamma; at phi = pi/2 the constraints lose a rank and the section and its inertia vanish",
-    how="the library's coefficients at phi = 0, its refusal at phi = pi/2, and the rank and inertia there by singular values",
+    "phi = 0 is no singularity of A and Gamma; at phi = pi/2 the constraints lose a rank, and the section vanishes",
+    how="the library's coefficients at phi = 0, its refusal at phi = pi/2, and the rank there by singular values",
 )
 def singular_shapes() -> float:
     field, board = states()[0].s.planar.coefficients, states()[0].s.planar

@@ -79,6 +79,16 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
         "document_b_invariant_existence",
         "document_b_horizontal_symmetries",
         "document_b_nonholonomic_connection",
+        "document_b_reduced_equations",
+        "document_b_hamiltonian_side",
+        "document_b_snakeboard",
+        "document_b_hamiltonian_reduction",
+        "document_b_reduction_proof",
+        "document_b_reduced_structure",
+        "document_b_snakeboard_reduced",
+        "document_b_snakeboard_shape",
+        "document_b_bicycle",
+        "document_b_bicycle_motion",
     ),
 }
 

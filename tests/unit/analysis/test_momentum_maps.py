@@ -247,3 +247,14 @@ def test_the_inertia_turns_with_the_configuration(a: int, b: int) -> None:
     Ad = group.adjoint(g)
     assert np.allclose(there @ Ad, np.linalg.inv(Ad).T @ here)
     assert not np.allclose(there @ Ad, Ad.T @ here, atol=1e-2)
+
+
+def test_an_energy_that_is_not_quadratic_has_no_locked_inertia() -> None:
+    x, y = da.coordinates("x y")
+    fast = da.System([x, y], lagrangian=-sympy.sqrt(1 - x.dot**2 - y.dot**2))
+    J = da.momentum_map(fast, {"e": {x: -y, y: x}})
+    for ask in (J.inertia, J.mechanical_connection):
+        with pytest.raises(ModelError, match="quadratic"):
+            ask({"x": 1.0, "y": 0.0})
+    with pytest.raises(ModelError, match="quadratic"):
+        _ = J.locked_inertia
