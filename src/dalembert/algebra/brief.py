@@ -33,8 +33,8 @@ SHORT = 12
 SHORT_INVERSE, WRITTEN_INVERSE = 60, 150
 #: The longest inverse that is written out where there are no names.
 LONGEST_INVERSE = 1000
-#: The largest number of differences of angles that stand for angles.
-MOST_TURNS = 3
+#: The largest number of differences of angles that stand for angles, and the work on each part in the choice of them.
+MOST_TURNS, TURN_EFFORT = 4, 20_000
 
 
 def helpful_turns(expressions: Sequence[sympy.Expr]) -> tuple[Turn, ...]:
@@ -68,14 +68,16 @@ def _angles(expressions: Sequence[sympy.Expr]) -> list[sympy.Symbol]:
 
 
 def _terms(expressions: Sequence[sympy.Expr], turns: Sequence[Turn]) -> int:
+    """The number of terms of some expressions, or of their parts where these are large."""
     total = 0
     for expression in expressions:
-        alphabet = Alphabet([expression], Work(INVERSE_EFFORT), turns)
-        try:
-            quotient = alphabet.read(expression)
-            total += len(quotient.above) + sum(len(factor) for factor, _ in quotient.below)
-        except TooMuchWorkError:
-            total += INVERSE_EFFORT
+        for parts in ([expression], sympy.Add.make_args(expression)):
+            try:
+                quotients = [Alphabet([part], Work(TURN_EFFORT), turns).read(part) for part in parts]
+            except TooMuchWorkError:
+                continue
+            total += sum(len(q.above) + sum(len(factor) for factor, _ in q.below) for q in quotients)
+            break
     return total
 
 
@@ -184,8 +186,11 @@ class BriefAlgebra:
         Differences of angles to work in.
     """
 
-    def __init__(self, named: bool = True, turns: Sequence[Turn] = ()) -> None:
-        self._plain, self._may_name, self._turns, self.work = TreeAlgebra(), named, tuple(turns), Work(EFFORT)
+    def __init__(
+        self, named: bool = True, turns: Sequence[Turn] = (), effort: int = EFFORT, is_strict: bool = True
+    ) -> None:
+        self._plain, self._may_name, self._turns, self.work = TreeAlgebra(), named, tuple(turns), Work(effort)
+        self._effort, self._is_strict, self.has_long_inverse = effort, is_strict, False
         self.inverses: list[NamedInverse] = []
         self.meanings: dict[sympy.Symbol, sympy.Expr] = {}
         self._rates: dict[tuple[sympy.Symbol, _Pairs], sympy.Expr] = {}
@@ -196,10 +201,12 @@ class BriefAlgebra:
         try:
             return lowest_terms(expression, Work(PART_EFFORT, self.work), self._turns)
         except TooMuchWorkError:
-            raise self._refusal(expression) from None
+            if self._is_strict:
+                raise self._refusal(expression) from None
+            return expression
 
     def _refusal(self, expression: sympy.Expr) -> ModelError:
-        seen = f"more than {EFFORT} operations" if self.work.left < 0 else f"a part with {expression.count_ops()} operations"
+        seen = f"more than {self._effort} operations" if self.work.left < 0 else f"a part with {expression.count_ops()} operations"
         return ModelError(
             "These equations are too large to be written out",
             seen=seen,
@@ -306,10 +313,11 @@ class BriefAlgebra:
                 return [alphabet.expression(alphabet.derivative(quotient, letter)) for letter in letters]
         except TooMuchWorkError:
             pass  # as a whole it is too large, its derivatives may not be
-        try:
-            self.work.spend(NODE * len(letters) * expression.count_ops())
-        except TooMuchWorkError:
-            raise self._refusal(expression) from None
+        if self._is_strict:
+            try:
+                self.work.spend(NODE * len(letters) * expression.count_ops())
+            except TooMuchWorkError:
+                raise self._refusal(expression) from None
         return [self._kept(sympy.diff(expression, letter)) for letter in letters]
 
     def _rate(self, symbol: sympy.Symbol, pairs: _Pairs) -> sympy.Expr:
@@ -383,7 +391,9 @@ class BriefAlgebra:
         known = {home.matrix: home for home in self.inverses}
         inverses = {part: known[part].letters if part in known else self._inverse(part) for _, part in sets}
         lengths = [_operations(inverse) for part, inverse in inverses.items() if inverse is not None and part not in known]
-        named = self._may_name and (None in inverses.values() or sum(lengths) > SHORT_INVERSE)
+        is_long = None in inverses.values() or sum(lengths) > SHORT_INVERSE
+        self.has_long_inverse |= is_long
+        named = self._may_name and is_long
         named = named and not any(home.letters.as_immutable() in inverses for home in self.inverses)
         found = sympy.zeros(matrix.rows, right.cols)
         for places, part in sets:
@@ -408,6 +418,7 @@ class BriefAlgebra:
                 return inverse
         except TooMuchWorkError:
             pass
+        self.has_long_inverse = True
         if self._may_name:
             return None
         raise ModelError(

@@ -119,6 +119,10 @@ class Alphabet:
         if value.divisor == 1 and not value.below:
             self.ring.add_root(self.places[letter], value.above)
 
+    def allow(self, work: Work) -> None:
+        """What may be done from now on."""
+        self._work = self.ring.work = work
+
     def with_difference(self, first: int, second: int, sign: int) -> Alphabet:
         """The same generators where the pair `first` belongs to the angle u_first - sign u_second; for writing only."""
         other, generators, angles = copy(self), list(self.generators), list(self.angles)
@@ -215,12 +219,12 @@ class Alphabet:
 
     def expression(self, quotient: Quotient) -> sympy.Expr:
         """A quotient as an expression: the numerator term by term, the denominator in factors."""
+        self._work.spend(TERM * len(quotient.above))
         below = sympy.Mul(*(self.written(factor) ** -power for factor, power in quotient.below))
         return self.written(quotient.above) * below / quotient.divisor
 
     def written(self, polynomial: Polynomial) -> sympy.Expr:
         """A polynomial as an expression, term by term."""
-        self._work.spend(TERM * len(polynomial))
         return sympy.Add(*(int(c) * self.monomial(m) for m, c in sorted(polynomial.items())))
 
     def monomial(self, exponents: Sequence[int]) -> sympy.Expr:

@@ -94,6 +94,13 @@ class Writer:
         """The quotient as one fraction, or as a sum grouped by heads where that is not much longer."""
         if not quotient.above:
             return sympy.S.Zero
+        try:
+            return self._shortest_quotient(quotient)
+        except TooMuchWorkError:
+            below = sympy.Mul(*(self._nested(factor) ** -power for factor, power in quotient.below))
+            return _times(self._nested(quotient.above), below, sympy.Rational(1, quotient.divisor))
+
+    def _shortest_quotient(self, quotient: Quotient) -> sympy.Expr:
         groups = self._by_places(quotient.above, self._heads)
         if len(groups) < 2:
             return self._fraction(quotient)
@@ -180,8 +187,20 @@ class Writer:
             self._work.spend(len(polynomial))
             found = [way for writer, same in self._ways(polynomial) for way in writer._sums(same, depth)]
         except TooMuchWorkError:
-            return self.alphabet.written(polynomial)
+            return self._nested(polynomial)
         return min(found, key=size)
+
+    def _nested(self, polynomial: Polynomial) -> sympy.Expr:
+        """g A + B with the generator that most terms share, again and again: short enough, and without a search."""
+        counts = [sum(1 for m in polynomial if m[k]) for k in range(len(self.ring.generators))]
+        most = max(counts)
+        if most < 2 or len(polynomial) < 3:
+            return self.alphabet.written(polynomial)
+        place = counts.index(most)
+        (rest, _), *shared = self._monomial_apart(self.ring.from_terms({m: c for m, c in polynomial.items() if m[place]}))
+        others = self.ring.from_terms({m: c for m, c in polynomial.items() if not m[place]})
+        outer = sympy.Mul(*(self.alphabet.written(factor) ** power for factor, power in shared))
+        return _times(self._nested(rest), outer) + self._nested(others) if others else _times(self._nested(rest), outer)
 
     def _single(self, polynomial: Polynomial) -> sympy.Expr:
         ((monomial, coefficient),) = polynomial.items()

@@ -389,6 +389,12 @@ def connection(
     Matrix([[-J0*sin(phi)*cos(phi)/(m*r), 0, J0*sin(phi)**2/(m*r**2)]])
     """
     model, values, _ = read_model(system, None, None)
+    if not isinstance(getattr(group, "frame", group), Mapping):
+        raise ModelError(
+            "A connection needs the left-invariant fields of the group",
+            seen=type(group).__name__,
+            remedy="give {speed: {coordinate: component}}, or da.LieGroup.SE(2).chart((x, y, theta)) and the like",
+        )
     bundle = bundle_of(model, group, section=section, identity=identity)
     return Connection(bundle, _kind(bundle), {name: float(value) for name, value in values.items()})
 

@@ -304,7 +304,7 @@ class CoefficientField:
 
     @cached_property
     def _equations(self) -> Any:
-        """p_dot, the shape residual and d/dt dl_c/dr_dot - dl_c/dr, all without forces, and dl/dxi on the constraints."""
+        """p_dot, the shape residual and d/dt dl_c/dr_dot - dl_c/dr, all without forces; dl/dxi and xi."""
         reduced, algebra = self.reduced, self.reduced.algebra
         s = len(self.bundle.shape)
         on_constraints = reduced.here(reduced.lagrangian)
@@ -314,9 +314,8 @@ class CoefficientField:
         on_body = algebra.part(force, range(s, force.shape[0]), [0])
         pushed = algebra.part(force, range(s), [0]) - reduced.connection.T @ on_body
         slope = reduced.here(algebra.gradient(reduced.lagrangian, reduced.xi))
-        return self._compiled(
-            [reduced.momentum_rate - reduced.section.T @ on_body, reduced.shape_residual + pushed, left, slope]
-        )
+        free = [reduced.momentum_rate - reduced.section.T @ on_body, reduced.shape_residual + pushed]
+        return self._compiled([*free, left, slope, reduced.body_velocity])
 
     @cached_property
     def _fields(self) -> Any:
@@ -352,7 +351,7 @@ class CoefficientField:
             letters |= dict(zip((q.ddot.name for q in shape), a, strict=True))
             letters |= dict(zip((q.name for q in bundle.momenta), p, strict=True))
             tables = self._evaluated(self._equations, {**letters, **values})
-            momentum, residual, left, slope = (table.ravel() for table in tables)
+            momentum, residual, left, slope, xi = (table.ravel() for table in tables)
             rate, force, compact = (f(v, p) for f in (found.momentum_rate, found.shape_force, found.compact_shape_force))
             shape_terms = np.concatenate([left, force])
             worst = max(
@@ -361,6 +360,7 @@ class CoefficientField:
                 _relative(left - force - residual, shape_terms),
                 _relative(force - compact, shape_terms),
                 _relative(found.frame.T @ slope - found.body_momenta(v, p), slope),
+                _relative(found.frame @ (found.lift @ p - found.connection @ v) - xi, xi),
             )
         return worst
 
@@ -440,6 +440,7 @@ def _relative(gap: Any, terms: Any) -> float:
 def _gap(found: ReducedCoefficients, numbers: ReducedCoefficients, name: str, values: Mapping[str, float]) -> float:
     """How far the expressions of a tensor are from its numbers."""
     table = getattr(found, name)
-    here = [float(sympy.Expr.evalf(x.xreplace({letter: values[letter.name] for letter in x.free_symbols}))) for x in table.flat]
+    known = {name: sympy.Float(value) for name, value in values.items()}
+    here = [float(x.xreplace({letter: known[letter.name] for letter in x.free_symbols})) for x in table.flat]
     expected = getattr(numbers, name).ravel()
     return _relative(np.array(here) - expected, expected)

@@ -112,6 +112,15 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
             remedy="write q_dot = F(q, eta, t) with speeds eta",
         )
     given = tuple(table[q.name] for q in system.coordinates)
+    known = {*system.coordinates, *system.parameters, *speeds, t}
+    foreign = sorted({s.name for value in given for s in value.free_symbols - known})
+    if foreign:
+        raise FormError(
+            "The velocities contain letters that have no place there",
+            seen=", ".join(foreign),
+            remedy="write them in the system's coordinates, its parameters, t and speeds",
+        )
+    _check_names(system, [s.name for s in speeds])
     _check_inverse(system, given, speeds)
     letters = Letters(speeds, Letters.named(s.name for s in speeds).rates)
 
@@ -152,18 +161,25 @@ def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sy
             seen=f"{len(found)} given, {freedom} degrees of freedom",
             remedy="give the free ones; the constraints are the others",
         )
-    state = (*system.coordinates, *system.velocities, *system.momenta)
-    taken = {"t", "energy", *system.outputs, *(s.name for s in (*state, *system.inputs))}
-    taken |= {q.ddot.name for q in system.coordinates} | {f"{name}_dot" for name in found}
+    _check_names(system, list(found))
     for name, value in found.items():
         strange = value.free_symbols - {*system.coordinates, *system.velocities, *system.parameters, t}
-        if strange or name in taken or not name.isidentifier():
+        if strange:
             raise FormError(
-                f"The quasi-velocity `{name}` cannot be used",
-                seen=str(value),
-                remedy="give it a name of its own, and write it in the system's coordinates, velocities, parameters and t",
+                f"The quasi-velocity `{name}` contains letters that have no place there",
+                seen=", ".join(sorted(s.name for s in strange)),
+                remedy="write it in the system's coordinates, velocities, parameters and t",
             )
     return found
+
+
+def _check_names(system: System, names: list[str]) -> None:
+    """A quasi-velocity is a letter of the motion, beside all others."""
+    state = (*system.coordinates, *system.velocities, *system.momenta, *(q.ddot for q in system.coordinates))
+    taken = {"t", "energy", *system.outputs, *(s.name for s in (*state, *system.inputs)), *(f"{name}_dot" for name in names)}
+    for name in names:
+        if name in taken or not name.isidentifier():
+            raise FormError(f"A quasi-velocity cannot be called `{name}`", remedy="give it a name of its own")
 
 
 def _fits(system: System, split: Split, stated: Mapping[str, sympy.Expr]) -> bool:

@@ -8,6 +8,7 @@ and cannot vanish, where that makes it shorter. Parts that recur or are long get
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import gcd
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Line", "Written", "tidy", "write"]
 
-#: The work that one expression or line may take, that of solving for the unknowns, and the least with which it is worth trying.
-EFFORT, SOLVED_EFFORT, LEAST_EFFORT = 150_000, 30_000, 5_000
+#: The work that one expression or line may take, clearing its denominators, solving for the unknowns, and the least there is.
+EFFORT, SCALED_EFFORT, SOLVED_EFFORT, LEAST_EFFORT = 150_000, 50_000, 30_000, 5_000
+#: The work that a derivation may take without names for inverses, and the operations that need no names.
+PLAIN_EFFORT, SHORT_EXTENT = 200_000, 800
+#: Forms whose derivations differentiate the statement of the system and do nothing else.
+INVERTS_NOTHING = ("lagrange", "vakonomic")
 #: The work that all lines may take, and the number of terms that are looked at to make them short.
 WHOLE_EFFORT, WHOLE_LOOKS = 600_000, 15_000
 
@@ -114,28 +119,34 @@ def tidy(
 def write(equations: Equations, compact: bool = True) -> Written:
     """The equations as lines; with names for parts of them where they are `compact`.
 
-    Names that the derivation itself gives, to inverses, help where these are long and hinder where two of them follow each
-    other, so that both ways are tried.
+    Names that the derivation itself gives, to inverses, help where these stay in the equations and hinder where they cancel. The
+    derivation is tried without them first.
     """
-    if not compact:
-        return _Writing(equations, compact=False, named=False).written()
+    turns = helpful_turns(_stated(equations))
+    is_strict = equations.form not in INVERTS_NOTHING
+    plain, algebra = None, BriefAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, is_strict=is_strict)
     try:
-        return _Writing(equations, compact=True, named=True).written()
-    except ModelError as refusal:
-        try:
-            return _Writing(equations, compact=True, named=False).written()
-        except ModelError:
-            raise refusal from None
+        plain = _Writing(equations, compact, algebra, turns)
+        if not (compact and algebra.has_long_inverse) or plain.extent() <= SHORT_EXTENT:
+            return plain.written()
+    except ModelError:
+        if not (compact and algebra.has_long_inverse):
+            raise
+    try:
+        named = _Writing(equations, compact, BriefAlgebra(named=True, turns=turns), turns)
+    except ModelError:
+        if plain is None:
+            raise
+        return plain.written()
+    return plain.written() if plain is not None and plain.extent() <= named.extent() else named.written()
 
 
 class _Writing:
     """One set of equations on its way to lines."""
 
-    def __init__(self, equations: Equations, compact: bool, named: bool) -> None:
-        self.equations, self.compact = equations, compact
+    def __init__(self, equations: Equations, compact: bool, algebra: BriefAlgebra, turns: Sequence[Turn]) -> None:
+        self.equations, self.compact, self.algebra, self.turns = equations, compact, algebra, turns
         self.work, self.looks = Work(WHOLE_EFFORT), Work(WHOLE_LOOKS)
-        self.turns = helpful_turns(_stated(equations))
-        self.algebra = BriefAlgebra(named=named, turns=self.turns)
         self.blocks: Blocks = equations.blocks(self.algebra)
         for block in (self.blocks.metric, self.blocks.force, self.blocks.rows, self.blocks.right, self.blocks.rates):
             now(block)  # so that all names are there
@@ -144,6 +155,15 @@ class _Writing:
         system = equations.system
         motion = [letter for letter in equations.state if letter not in system.coordinates]
         self.heads = [*motion, *(s for s in system.velocities if s not in motion), *self.z, *self.mu]
+
+    def extent(self) -> int:
+        """How many operations the equations have before they are made short."""
+        blocks = self.blocks
+        shown = (blocks.metric, blocks.force) if blocks.free is None else (blocks.free, blocks.dual_rows)
+        expressions = [entry for block in (*shown, blocks.rows, blocks.right, blocks.rates) for entry in now(block)]
+        expressions += self.algebra.meanings.values()
+        expressions += [entry for home in self.algebra.inverses for entry in home.matrix]
+        return sum(entry.count_ops() for entry in expressions)
 
     def written(self) -> Written:
         lines = self._kinematics() + self._dynamics()
@@ -217,13 +237,18 @@ class _Writing:
         try:
             alphabet = Alphabet(expressions, Work(EFFORT, self.work), self.turns, tidy)
             quotients = [alphabet.read(c) for c in expressions]
-            unknowns = [letter in self.z for _, letter in terms]
+        except TooMuchWorkError:
+            quotients, shortest = [], expressions
+        if quotients:
+            ways = [quotients]
+            if scaled:
+                alphabet.allow(Work(SCALED_EFFORT, self.work))
+                with suppress(TooMuchWorkError):
+                    ways = _scalings(alphabet, quotients, [letter in self.z for _, letter in terms])
+            alphabet.allow(Work(EFFORT, self.work))
             writer = Writer(alphabet, self.heads, Work(LOOKS, self.looks))
-            ways = _scalings(alphabet, quotients, unknowns) if scaled else [quotients]
             candidates = [[writer.quotient(quotient) for quotient in way] for way in ways]
             shortest = min(candidates, key=lambda way: sum(map(size, way)))
-        except TooMuchWorkError:
-            shortest = expressions
         return _signed([(c, letter) for c, (_, letter) in zip(shortest, terms, strict=True)], self.z, lead)
 
 

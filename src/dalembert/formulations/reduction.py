@@ -36,6 +36,7 @@ from . import lagrange
 from .blocks import Blocks, Projection
 from .equations import Equations
 from .group_frame import GroupFrame, given_frame, structure_constants
+from .presentation import tidy
 from .rows import velocity_level
 
 __all__ = ["Bundle", "Reduced", "bundle_of", "equations_on", "reduce"]
@@ -182,7 +183,7 @@ def bundle_of(
     shape = tuple(k for k in range(len(system.coordinates)) if k not in places)
     bare = Bundle(system, frame, constants, places, shape, unit, sympy.zeros(len(places), 0), ())
     _check_invariance(bare)
-    rows, found = _section(bare)
+    rows, found = _section(bare, search=section is None)
     if section is not None:
         found = sympy.Matrix([[as_expression(value) for value in column] for column in section]).T
         _check_section(bare, rows, found)
@@ -224,7 +225,7 @@ def _affine_rows(algebra: Any, residual: Any, letters: Any) -> Any:
     return algebra.columns([algebra.jacobian(residual, letters), shift])
 
 
-def _section(bundle: Bundle) -> tuple[tuple[int, ...], sympy.Matrix]:
+def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matrix]:
     """Independent rows of a_xi, and a frame of its kernel as expressions of the shape."""
     from ..algebra.tree import TreeAlgebra
 
@@ -240,13 +241,15 @@ def _section(bundle: Bundle) -> tuple[tuple[int, ...], sympy.Matrix]:
         raise FormError(
             "The constraints also bind the shape: D and the group orbits do not span all directions (Bloch 5.5)",
             seen=f"rank {algebra.generic_rank(whole)} of the constraints, {rank} of them on the group",
-            remedy="choose a larger base: a smaller group",
+            remedy="choose a larger group, so that its orbits and the allowed directions span all of them",
         )
     sample = _generic(algebra, slope)
     rows: list[int] = []
     for place in range(sample.shape[0]):
         if len(rows) < rank and numeric_rank(sample[[*rows, place]]) == len(rows) + 1:
             rows.append(place)
+    if not search:
+        return tuple(rows), sympy.zeros(k, 0)
     tree = Reduced(bundle, TreeAlgebra())
     written = tree.algebra.jacobian(tree.residual, tree.xi).extract(rows, list(range(k)))
     return tuple(rows), _kernel(written, sample[rows])
@@ -278,7 +281,7 @@ def _kernel(rows: sympy.Matrix, sample: Any) -> sympy.Matrix:
         for number, place in enumerate(places):
             others = [p for p in places if p != place]
             minor = rows.extract(list(range(count)), others).det(method="berkowitz") if others else sympy.Integer(1)
-            column[place] = sympy.trigsimp(sympy.expand((-1) ** number * minor))
+            column[place] = tidy((-1) ** number * minor)
         columns.append(column)
     return sympy.Matrix(columns).T if columns else sympy.zeros(k, 0)
 

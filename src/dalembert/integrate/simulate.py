@@ -180,7 +180,7 @@ def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, f
     if symbolic:
         system = system.driven(symbolic)
     if isinstance(model, Equations):
-        return derive(system, form or model.form)
+        return derive(system, form or model.form, **(model.options if form in (None, model.form) else {}))
     return derive(system, form or (fastest_form(system) if free_choice else default_form(system)))
 
 

@@ -361,6 +361,16 @@ def test_names_are_checked() -> None:
         da.connection(system, group).at({"theta": 0.1})
 
 
+def test_groups_by_their_chart() -> None:
+    scenario = da.gallery.load("snakeboard")
+    q = letters(scenario.system)
+    chart = da.LieGroup.SE(2).chart((q["x"], q["y"], q["theta"]))
+    by_chart = da.connection(scenario, chart)
+    assert by_chart.basis == ("xi_x", "xi_y", "xi_th") and by_chart.local == found("snakeboard").local
+    with pytest.raises(ModelError, match="left-invariant fields"):
+        da.connection(scenario, da.LieGroup.SE(2))
+
+
 def test_texts() -> None:
     board = snakeboard()
     assert "general: constraints together with a momentum equation" in board.text()

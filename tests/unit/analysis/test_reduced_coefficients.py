@@ -164,7 +164,7 @@ def test_symbols_have_the_values_of_numbers() -> None:
     values = dict(scenario.parameters) | {"theta": 0.3}
 
     def number(x: Any) -> float:
-        return float(sympy.N(x.xreplace({s: values[s.name] for s in x.free_symbols})))
+        return float(x.xreplace({s: sympy.Float(values[s.name]) for s in x.free_symbols}))
 
     for name in ("frame", "structure", "inertia", "inverse_slope", "lam", "lift_slope", "transport", "shape_curvature"):
         table = getattr(written, name)
@@ -192,7 +192,8 @@ def test_a_free_body_has_eulers_coefficients() -> None:
 
 
 TENSORS = [
-    "frame", "structure", "inertia", "inverse", "inverse_slope", "gamma", "connection", "lift", "lam", "curvature", "lift_slope",
+    "frame", "structure", "inertia", "inverse", "inverse_slope", "gamma", "connection", "lift", "lam", "curvature",
+    "lift_slope",
 ]  # fmt: skip
 
 

@@ -218,8 +218,44 @@ def test_letters_that_the_system_does_not_have_are_refused() -> None:
     own = along_and_turn(system)
     z, scale = da.coordinates("z"), da.parameters("scale")
     for strange in (z.dot, scale, system.momenta[0]):
-        with pytest.raises(FormError, match="the system's coordinates, velocities, parameters and t"):
+        with pytest.raises(FormError, match="letters that have no place there"):
             da.derive(system, "hamel", quasi_velocities=own | {"turn": own["turn"] * strange})
+
+
+def test_velocities_by_speeds_are_checked_too() -> None:
+    system = skate()
+    x, y, theta = system.coordinates
+    u, w, taken = da.speeds("u w x_dot")
+
+    def derived(turn: Any, ahead: Any = u) -> da.Equations:
+        return da.derive(system, "hamel", velocities={x: ahead * cos(theta), y: ahead * sin(theta), theta: turn})
+
+    assert [s.name for s in derived(w).state[3:]] == ["u", "w"]
+    for strange in (da.parameters("scale"), x.dot, x.momentum):
+        with pytest.raises(FormError, match="letters that have no place there"):
+            derived(w * strange)
+    with pytest.raises(FormError, match="a name of its own"):
+        derived(w, taken)
+    with pytest.raises(FormError, match="do not obey the constraints"):
+        da.derive(system, "hamel", velocities={x: u, y: u, theta: w})
+    with pytest.raises(FormError, match="rank 1 of 2"):
+        derived(u + w, u + w)
+    with pytest.raises(FormError, match="1 speeds for 2 degrees of freedom"):
+        derived(u)
+    with pytest.raises(FormError, match="leave one out"):
+        da.derive(system, "hamel", velocities={x: u}, quasi_velocities=along_and_turn(system))
+
+
+def test_a_run_with_inputs_keeps_the_options() -> None:
+    """A symbolic input makes a new system, and the equations are derived again as they were asked for."""
+    push = da.inputs("push")
+    system = skate()
+    x, _, theta = system.coordinates
+    driven = system.replacing(forces={x: push}, inputs=[push])
+    equations = da.derive(driven, "hamel", quasi_velocities=along_and_turn(driven), kind="second")
+    motion = da.simulate(equations, {theta: 0.4, theta.dot: 1.0}, (0, 0), inputs={push: sin(da.t) + 1})
+    assert {"forward", "turn"} <= set(motion.names)
+    assert motion.equations.options["kind"] == "second"
 
 
 def test_a_parameter_called_like_a_letter_of_the_derivation_changes_nothing() -> None:
