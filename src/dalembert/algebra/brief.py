@@ -11,74 +11,29 @@ and what multiplies dw is brought to zero by r = M w where that is so: the deriv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import sympy
 
 from ..errors import ModelError
 from .circle import TooMuchWorkError, Work
+from .later import Later, each, entries_of, now
 from .quotients import NODE, Alphabet, Turn, eliminated, lowest_terms
+from .statement import LONG_STATEMENT, with_constants
 from .tree import TreeAlgebra
 
-__all__ = ["BriefAlgebra", "Later", "NamedInverse", "helpful_turns", "now"]
+__all__ = ["BriefAlgebra", "NamedInverse"]
 
 #: The work that a derivation and a part of it may take, and after which an inverse gets a name.
-EFFORT, PART_EFFORT, INVERSE_EFFORT = 400_000, 150_000, 40_000
+EFFORT, PART_EFFORT, INVERSE_EFFORT = 300_000, 150_000, 40_000
 #: Expressions with fewer operations are not worth a look.
 SHORT = 12
 #: Where an inverse has more operations, solutions get names, and where it has more than the second number, the inverse does.
 SHORT_INVERSE, WRITTEN_INVERSE = 60, 150
 #: The longest inverse that is written out where there are no names.
 LONGEST_INVERSE = 1000
-#: The largest number of differences of angles that stand for angles, and the work on each part in the choice of them.
-MOST_TURNS, TURN_EFFORT = 4, 20_000
-
-
-def helpful_turns(expressions: Sequence[sympy.Expr]) -> tuple[Turn, ...]:
-    """Differences and sums of angles in which the expressions have fewer terms than in the angles themselves.
-
-    >>> a, b, m = sympy.symbols("a b m")
-    >>> helpful_turns([m + sympy.cos(a - b) ** 2])
-    (Turn(first=a, second=b, sign=1),)
-    """
-    turns: tuple[Turn, ...] = ()
-    fewest = _terms(expressions, turns)
-    for _ in range(MOST_TURNS):
-        candidates = [
-            Turn(first, second, sign)
-            for first, second, sign in product(*[_angles(expressions)] * 2, (1, -1))
-            if first != second and all(first not in (turn.first, turn.second) for turn in turns)
-        ]
-        rated = [(_terms(expressions, (*turns, turn)), k) for k, turn in enumerate(candidates)]
-        count, best = min(rated, default=(fewest, 0))
-        if count >= fewest:
-            break
-        fewest, turns = count, (*turns, candidates[best])
-    return turns
-
-
-def _angles(expressions: Sequence[sympy.Expr]) -> list[sympy.Symbol]:
-    """Letters that occur together with others inside sines and cosines."""
-    arguments = {node.args[0] for e in expressions for node in e.atoms(sympy.sin, sympy.cos)}
-    found = {s for argument in arguments if argument.is_Add for s in argument.args if s.is_Symbol or (-s).is_Symbol}
-    return sorted({s if s.is_Symbol else -s for s in found}, key=str)
-
-
-def _terms(expressions: Sequence[sympy.Expr], turns: Sequence[Turn]) -> int:
-    """The number of terms of some expressions, or of their parts where these are large."""
-    total = 0
-    for expression in expressions:
-        for parts in ([expression], sympy.Add.make_args(expression)):
-            try:
-                quotients = [Alphabet([part], Work(TURN_EFFORT), turns).read(part) for part in parts]
-            except TooMuchWorkError:
-                continue
-            total += sum(len(q.above) + sum(len(factor) for factor, _ in q.below) for q in quotients)
-            break
-    return total
 
 
 @dataclass(frozen=True)
@@ -101,77 +56,6 @@ class NamedInverse:
     is_named: bool
 
 
-class Later:
-    """A matrix or scalar that is computed when someone reads it: a derivation states more than its equations need."""
-
-    _op_priority = 1000.0  # SymPy's matrices then leave the operation to this class
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make, self._value = make, None
-
-    @property
-    def value(self) -> Any:
-        """The SymPy matrix or expression."""
-        if self._value is None:
-            self._value = self._make()
-        return self._value
-
-    def __add__(self, other: Any) -> Later:
-        return Later(lambda: self.value + now(other))
-
-    def __radd__(self, other: Any) -> Later:
-        return Later(lambda: now(other) + self.value)
-
-    def __sub__(self, other: Any) -> Later:
-        return Later(lambda: self.value - now(other))
-
-    def __rsub__(self, other: Any) -> Later:
-        return Later(lambda: now(other) - self.value)
-
-    def __neg__(self) -> Later:
-        return Later(lambda: -self.value)
-
-    def __mul__(self, other: Any) -> Later:
-        return Later(lambda: self.value * now(other))
-
-    def __rmul__(self, other: Any) -> Later:
-        return Later(lambda: now(other) * self.value)
-
-    def __truediv__(self, other: Any) -> Later:
-        return Later(lambda: self.value / now(other))
-
-    def __pow__(self, power: Any) -> Later:
-        return Later(lambda: self.value**power)
-
-    def __matmul__(self, other: Any) -> Later:
-        return Later(lambda: self.value @ now(other))
-
-    def __rmatmul__(self, other: Any) -> Later:
-        return Later(lambda: now(other) @ self.value)
-
-    def __getitem__(self, place: Any) -> Later:
-        return Later(lambda: self.value[place])
-
-    @property
-    def T(self) -> Later:
-        return Later(lambda: self.value.T)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.value.shape  # type: ignore[no-any-return]
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.value)
-
-
-def now(item: Any) -> Any:
-    """The value of what may have been put off."""
-    return item.value if isinstance(item, Later) else item
-
-
 _Pairs = tuple[tuple[sympy.Symbol, sympy.Expr], ...]
 
 
@@ -187,13 +71,18 @@ class BriefAlgebra:
     """
 
     def __init__(
-        self, named: bool = True, turns: Sequence[Turn] = (), effort: int = EFFORT, is_strict: bool = True
+        self,
+        named: bool = True,
+        turns: Sequence[Turn] = (),
+        effort: int = EFFORT,
+        constants: Iterable[sympy.Symbol] = (),
     ) -> None:
         self._plain, self._may_name, self._turns, self.work = TreeAlgebra(), named, tuple(turns), Work(effort)
-        self._effort, self._is_strict, self.has_long_inverse = effort, is_strict, False
+        self._effort, self._constants, self.has_long_inverse = effort, frozenset(constants), False
         self.inverses: list[NamedInverse] = []
         self.meanings: dict[sympy.Symbol, sympy.Expr] = {}
         self._rates: dict[tuple[sympy.Symbol, _Pairs], sympy.Expr] = {}
+        self._pushed: dict[sympy.Symbol, sympy.Expr] = {}
         self._pushes: dict[tuple[int, int, _Pairs], Any] = {}
         self._homes: dict[sympy.Symbol, tuple[NamedInverse, Any]] = {}
 
@@ -201,12 +90,12 @@ class BriefAlgebra:
         try:
             return lowest_terms(expression, Work(PART_EFFORT, self.work), self._turns)
         except TooMuchWorkError:
-            if self._is_strict:
-                raise self._refusal(expression) from None
-            return expression
+            raise self._refusal(expression) from None
 
     def _refusal(self, expression: sympy.Expr) -> ModelError:
-        seen = f"more than {self._effort} operations" if self.work.left < 0 else f"a part with {expression.count_ops()} operations"
+        seen = (
+            f"more than {self._effort} operations" if self.work.left < 0 else f"a part with {expression.count_ops()} operations"
+        )
         return ModelError(
             "These equations are too large to be written out",
             seen=seen,
@@ -219,11 +108,17 @@ class BriefAlgebra:
     # -- as in plain trees -------------------------------------------------------------------------------------------
 
     def scalar(self, expression: sympy.Expr) -> Any:
-        return Later(lambda: expression)
+        return Later(lambda: self._stated(expression))
 
     def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
         entries = list(expressions)
-        return Later(lambda: self._plain.vector(now(entry) for entry in entries))
+        return Later(lambda: self._plain.vector(self._stated(now(entry)) for entry in entries))
+
+    def _stated(self, expression: sympy.Expr) -> sympy.Expr:
+        """An expression of the model; where it is long, with names for sums of constants in it."""
+        if not self._constants or expression.count_ops() <= LONG_STATEMENT:
+            return expression
+        return with_constants(expression, self._constants, self.meanings)
 
     def zeros(self, rows: int, columns: int = 1) -> Any:
         return Later(lambda: self._plain.zeros(rows, columns))
@@ -238,7 +133,7 @@ class BriefAlgebra:
         return Later(lambda: self._plain.inner(now(left), now(right)))
 
     def root(self, scalar: Any) -> Any:
-        return Later(lambda: self._plain.root(_each(now(scalar), self._lowest)))
+        return Later(lambda: self._plain.root(each(now(scalar), self._lowest)))
 
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
         return Later(lambda: self._plain.part(now(matrix), rows, columns))
@@ -257,7 +152,7 @@ class BriefAlgebra:
 
     def jacobian(self, vector: Any, letters: Any) -> Any:
         def made() -> Any:
-            entries, variables = _entries(vector), list(now(letters))
+            entries, variables = entries_of(vector), list(now(letters))
             slopes = [self._slopes(entry, variables) for entry in entries]
             return sympy.Matrix(len(entries), len(variables), [slope for row in slopes for slope in row])
 
@@ -266,7 +161,7 @@ class BriefAlgebra:
     def along(self, vector: Any, letters: Any, direction: Any) -> Any:
         def made() -> Any:
             pairs = tuple((letter, rate) for letter, rate in zip(now(letters), now(direction), strict=True) if rate != 0)
-            changes = [self._kept(self._change(entry, pairs)) for entry in _entries(vector)]
+            changes = [self._kept(self._change(entry, pairs)) for entry in entries_of(vector)]
             return sympy.Matrix(len(changes), 1, changes)
 
         return Later(made)
@@ -300,9 +195,9 @@ class BriefAlgebra:
         return found, steep
 
     def spelt_out(self, expression: sympy.Expr) -> sympy.Expr:
-        """The expression without the names of `meanings`."""
-        while self.meanings and any(symbol in self.meanings for symbol in expression.free_symbols):
-            expression = expression.xreplace(self.meanings)
+        """The expression without the names of `meanings` that are not constant."""
+        while any(symbol in self._pushed for symbol in expression.free_symbols):
+            expression = expression.xreplace(self._pushed)
         return expression
 
     def _derivatives(self, expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
@@ -313,11 +208,10 @@ class BriefAlgebra:
                 return [alphabet.expression(alphabet.derivative(quotient, letter)) for letter in letters]
         except TooMuchWorkError:
             pass  # as a whole it is too large, its derivatives may not be
-        if self._is_strict:
-            try:
-                self.work.spend(NODE * len(letters) * expression.count_ops())
-            except TooMuchWorkError:
-                raise self._refusal(expression) from None
+        try:
+            self.work.spend(NODE * len(letters) * expression.count_ops())
+        except TooMuchWorkError:
+            raise self._refusal(expression) from None
         return [self._kept(sympy.diff(expression, letter)) for letter in letters]
 
     def _rate(self, symbol: sympy.Symbol, pairs: _Pairs) -> sympy.Expr:
@@ -349,7 +243,7 @@ class BriefAlgebra:
         if expression.count_ops() <= SHORT:
             return expression
         name = sympy.Dummy("n", real=True)
-        self.meanings[name] = expression
+        self.meanings[name] = self._pushed[name] = expression
         return name
 
     def _at_solutions(self, expression: sympy.Expr) -> sympy.Expr:
@@ -373,11 +267,11 @@ class BriefAlgebra:
     # -- solving -----------------------------------------------------------------------------------------------------
 
     def solve(self, matrix: Any, right: Any) -> Any:
-        return Later(lambda: self._solved(_each(now(matrix), self._lowest), now(right)))
+        return Later(lambda: self._solved(each(now(matrix), self._lowest), now(right)))
 
     def solve_square(self, matrix: Any, right: Any) -> Any:
         def made() -> Any:
-            table, column = _each(now(matrix), self._lowest), now(right)
+            table, column = each(now(matrix), self._lowest), now(right)
             try:
                 return eliminated(table, column, Work(INVERSE_EFFORT, self.work), self._turns)
             except TooMuchWorkError:
@@ -400,9 +294,9 @@ class BriefAlgebra:
             rows = right.extract(places, range(right.cols))
             home = known.get(part) or (self._named_inverse(part, inverses[part]) if named else None)
             if home is None:
-                values = _each(inverses[part] @ rows, self._lowest)
+                values = each(inverses[part] @ rows, self._lowest)
             else:
-                values = home.letters @ rows if rows.cols > 1 else self._named_solution(home, _each(rows, self._lowest))
+                values = home.letters @ rows if rows.cols > 1 else self._named_solution(home, each(rows, self._lowest))
             for row, place in enumerate(places):
                 found[place, :] = values.row(row)
         return found
@@ -457,10 +351,10 @@ class BriefAlgebra:
         exchange = {letter: value for letter, value in zip(letters, values, strict=True) if letter != value}
         if not exchange:
             return block
-        if any(self.spelt_out(meaning).has(*exchange) for meaning in self.meanings.values()):
-            block = _each(block, self.spelt_out)
+        if any(not exchange.keys().isdisjoint(self._letters([name])) for name in self._pushed):
+            block = each(block, self.spelt_out)
         exchange |= self._changed_names(block, exchange)
-        return _each(block.xreplace(exchange), self._kept)
+        return each(block.xreplace(exchange), self._kept)
 
     def _changed_names(self, block: Any, exchange: dict[sympy.Symbol, sympy.Expr]) -> dict[sympy.Symbol, sympy.Expr]:
         """Names in the block whose meaning depends on what is exchanged, with what they become."""
@@ -479,11 +373,31 @@ class BriefAlgebra:
     def without(self, block: Any, letters: Any) -> Any | None:
         if not self.depends(block, letters):
             return block
-        plain = _each(now(block), self._lowest)
-        return None if self.depends(plain, letters) else Later(lambda: plain)
+        plain, variables = each(now(block), self._lowest), now(letters)
+        if self.depends(plain, variables):
+            if any(self._lowest(slope) != 0 for entry in entries_of(plain) for slope in self._slopes(entry, list(variables))):
+                return None
+            plain = self._substituted(plain, variables, sympy.zeros(len(variables), 1))
+        return Later(lambda: plain)
 
     def depends(self, block: Any, letters: Any) -> bool:
-        return self._plain.depends(now(block), now(letters))
+        value = now(block)
+        return bool(self._letters(value.free_symbols) & set(now(letters)))
+
+    def _letters(self, symbols: Iterable[sympy.Symbol]) -> set[sympy.Symbol]:
+        """The letters of the model on which some letters and names depend."""
+        found: set[sympy.Symbol] = set()
+        for symbol in symbols:
+            if symbol in self._pushed:
+                found |= self._letters(self._pushed[symbol].free_symbols)
+            elif symbol in self._homes:
+                home, place = self._homes[symbol]
+                found |= self._letters(home.matrix.free_symbols)
+                if not isinstance(place, tuple):
+                    found |= self._letters(home.solutions[place // home.matrix.rows][1].free_symbols)
+            else:
+                found.add(symbol)
+        return found
 
 
 def _operations(matrix: Any) -> int:
@@ -501,12 +415,3 @@ def _components(matrix: Any) -> list[list[int]]:
             pending = [k for k in pending if k not in joined]
         found.append(sorted(places))
     return found
-
-
-def _each(block: Any, change: Callable[[sympy.Expr], sympy.Expr]) -> Any:
-    return block.applyfunc(change) if isinstance(block, sympy.MatrixBase) else change(block)
-
-
-def _entries(block: Any) -> list[sympy.Expr]:
-    value = now(block)
-    return list(value) if isinstance(value, sympy.MatrixBase) else [value]

@@ -2,9 +2,10 @@ r"""Polynomials in letters, sines and cosines, where the squares of sine and cos
 
     Z[x_1, ..., x_k, s_1, c_1, s_2, c_2, ...] / (s_1^2 + c_1^2 - 1, s_2^2 + c_2^2 - 1, ...)
 
-and likewise for letters that are roots of polynomials, g^2 = P. A polynomial is reduced when it holds at most the first power of
-each s_j and of each root; equal elements of this ring have equal reduced polynomials. The ring has no unique factors (s^2 = (1 - c)(1 + c)), so common factors are found by division. Work is counted, in
-products of terms, and ends at a limit: no result depends on the speed of the machine.
+and likewise for letters that are roots of polynomials, g^2 = P. A polynomial is reduced when it holds at most the first power
+of each s_j and of each root; equal elements of this ring have equal reduced polynomials. The ring has no unique factors
+(s^2 = (1 - c)(1 + c)), so common factors are found by division. Work is counted, in products of terms, and ends at a limit: no
+result depends on the speed of the machine.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from .quotients import Alphabet, Quotient
 __all__ = ["LOOKS", "Writer", "size"]
 
 #: The number of terms that are looked at in the search.
-LOOKS = 6_000
+LOOKS = 3_000
 #: How many of the candidates at each level are followed, and in how short sums there are more of them.
 BRANCHES, MORE_BRANCHES, MORE_BRANCHES_TERMS = 2, 3, 8
 #: How much longer a sum grouped by velocities may be than one that is not, and the terms above which it always is.

@@ -67,6 +67,7 @@ class Naming:
         long = self._long_lines()
         self._name_repeated(lambda: (self._parts[k] for k in long), SAVED_IN_LONG)
         self._name_long()
+        self._drop_second_names()
         self._settle()
 
     def lines(self) -> list[list[sympy.Expr]]:
@@ -184,6 +185,13 @@ class Naming:
             if not candidates:
                 return
             self._name(max(candidates, key=size))
+
+    def _drop_second_names(self) -> None:
+        """A name that means no more than another letter goes."""
+        while second := next(((s, m) for s, m in self._meanings.items() if isinstance(s, sympy.Dummy) and m.is_Symbol), None):
+            symbol, meaning = second
+            del self._meanings[symbol]
+            self._exchange({symbol: meaning})
 
     def _settle(self) -> None:
         """Final names, numbered in the order in which they come up."""

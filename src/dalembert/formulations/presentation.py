@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ..algebra.brief import BriefAlgebra, helpful_turns, now
+from ..algebra.brief import BriefAlgebra
 from ..algebra.circle import Polynomial, TooMuchWorkError, Work
+from ..algebra.later import now
 from ..algebra.quotients import Alphabet, Quotient, Turn, eliminated, lowest_terms
 from ..algebra.shortest import LOOKS, Writer, size
+from ..algebra.statement import helpful_turns
 from ..errors import ModelError
 from ..model.symbols import Coordinate
 from .blocks import Blocks
@@ -33,10 +35,8 @@ __all__ = ["Line", "Written", "tidy", "write"]
 EFFORT, SCALED_EFFORT, SOLVED_EFFORT, LEAST_EFFORT = 150_000, 50_000, 30_000, 5_000
 #: The work that a derivation may take without names for inverses, and the operations that need no names.
 PLAIN_EFFORT, SHORT_EXTENT = 200_000, 800
-#: Forms whose derivations differentiate the statement of the system and do nothing else.
-INVERTS_NOTHING = ("lagrange", "vakonomic")
 #: The work that all lines may take, and the number of terms that are looked at to make them short.
-WHOLE_EFFORT, WHOLE_LOOKS = 600_000, 15_000
+WHOLE_EFFORT, WHOLE_LOOKS = 400_000, 8_000
 
 Term = tuple[sympy.Expr, sympy.Symbol | None]
 
@@ -119,12 +119,12 @@ def tidy(
 def write(equations: Equations, compact: bool = True) -> Written:
     """The equations as lines; with names for parts of them where they are `compact`.
 
-    Names that the derivation itself gives, to inverses, help where these stay in the equations and hinder where they cancel. The
-    derivation is tried without them first.
+    Names that the derivation itself gives, to inverses, help where these stay in the equations and hinder where they cancel.
+    The derivation is tried without them first.
     """
-    turns = helpful_turns(_stated(equations))
-    is_strict = equations.form not in INVERTS_NOTHING
-    plain, algebra = None, BriefAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, is_strict=is_strict)
+    constants = equations.system.parameters if compact else ()
+    turns = helpful_turns(_stated(equations), constants)
+    plain, algebra = None, BriefAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants)
     try:
         plain = _Writing(equations, compact, algebra, turns)
         if not (compact and algebra.has_long_inverse) or plain.extent() <= SHORT_EXTENT:
@@ -133,7 +133,7 @@ def write(equations: Equations, compact: bool = True) -> Written:
         if not (compact and algebra.has_long_inverse):
             raise
     try:
-        named = _Writing(equations, compact, BriefAlgebra(named=True, turns=turns), turns)
+        named = _Writing(equations, compact, BriefAlgebra(named=True, turns=turns, constants=constants), turns)
     except ModelError:
         if plain is None:
             raise
@@ -238,7 +238,8 @@ class _Writing:
             alphabet = Alphabet(expressions, Work(EFFORT, self.work), self.turns, tidy)
             quotients = [alphabet.read(c) for c in expressions]
         except TooMuchWorkError:
-            quotients, shortest = [], expressions
+            quotients = []
+        shortest = expressions
         if quotients:
             ways = [quotients]
             if scaled:

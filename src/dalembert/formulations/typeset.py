@@ -6,6 +6,7 @@ numbers, constants, coordinates, sums, functions, then velocities, momenta and m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -205,6 +206,9 @@ def _plain(name: str) -> str:
     head, bar, rest = name.partition("_")
     if bar and rest:
         return f"{_plain(head)}_{{{_plain(rest)}}}"
+    numbered = re.fullmatch(r"([^\W\d]+)(\d+\w*)", name)
+    if numbered:
+        return f"{_plain(numbered[1])}_{{{numbered[2]}}}"
     return str(sympy.latex(sympy.Symbol(name)))
 
 

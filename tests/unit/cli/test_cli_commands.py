@@ -53,7 +53,7 @@ def test_derive_follows_the_form_of_the_scenario(capsys) -> None:
     assert "chi_" in call(capsys, "derive", "appell-vakonomic").out
 
 
-@pytest.mark.parametrize("arguments", [("--format", "fortran"), ("--form", "newton"), ("--form", "implicit-lagrangian")])
+@pytest.mark.parametrize("arguments", [("--format", "fortran"), ("--form", "newton"), ("--form", "elimination")])
 def test_derive_refuses_in_a_sentence(arguments: tuple[str, ...], sleigh: Path, capsys) -> None:
     ending = call(capsys, "derive", sleigh, *arguments)
     assert ending.status == 2 and ending.out == ""
@@ -69,7 +69,7 @@ def test_check_classifies_and_compares(sleigh: Path, capsys) -> None:
     assert (blade["name"], blade["integrable"]) == ("blade", False)
     assert (found["rank"], found["degrees_of_freedom"]) == (1, 2)
     assert found["forms"]["lagrange"] == {"applies": True}
-    assert found["forms"]["implicit-lagrangian"]["applies"] is False and found["forms"]["implicit-lagrangian"]["why"]
+    assert found["forms"]["elimination"]["applies"] is False and found["forms"]["elimination"]["why"]
     assert found["agreement"]["worst"] < 1e-9 and len(found["agreement"]["pair"]) == 2
     text = call(capsys, "check", sleigh).out
     assert "blade" in text and "not integrable" in text and "worst difference" in text

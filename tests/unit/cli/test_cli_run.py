@@ -231,7 +231,7 @@ def test_a_file_that_fails_late_does_not_cost_the_result(tmp_path: Path, monkeyp
         (("rolling-disk", "--at", "-1"), "outside"),
         (("rolling-disk", "--t", "1"), "two times"),
         (("rolling-disk", "--form", "lagrang"), "lagrange"),
-        (("rolling-disk", "--form", "implicit-lagrangian"), "image"),
+        (("rolling-disk", "--form", "elimination"), "positions"),
         (("rolling-disk", "--method", "euler"), "dop853"),
         (("rolling-disk", "--rtol", "2"), "rtol"),
         (("rolling-disk", "--rtol", "small"), "--rtol"),
