@@ -24,11 +24,12 @@ QUICK = (
     "chaplygin-sleigh",
     "knife-edge",
     "appell",
-    "rolling-disk",
 )
 QUICK_FORMS = (*BASIC_FORMS, "voronets")
+#: Systems whose equations take seconds to write out.
+LARGE = ("planar-chain", "three-planar-bodies", "unicycle-rider", "rolling-disk", "rolling-disk-vakonomic")
 PAIRS = [
-    pytest.param(name, form, marks=[] if name in QUICK or form in QUICK_FORMS else [pytest.mark.long])
+    pytest.param(name, form, marks=[] if name in QUICK or (form in QUICK_FORMS and name not in LARGE) else [pytest.mark.long])
     for name, form in every_form()
 ]
 
