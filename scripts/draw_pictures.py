@@ -6,10 +6,13 @@ Each file stays under 300 kB, so that the repository stays small.
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
 from PIL import Image
 from sympy import cos, sin
 
@@ -78,6 +81,25 @@ def snakeboard_gaits() -> None:
     still("snakeboard-gaits.png", picture)
 
 
+def snakeboard_voronets() -> None:
+    """The equations of the snakeboard as they would stand in a paper, from the LaTeX of the library."""
+    from dalembert.formulations.typeset import lines_latex
+
+    lines = lines_latex(da.derive(da.gallery.load("snakeboard").system, "voronets").written())
+    height = 0.44 * len(lines) + 0.2
+    with matplotlib.rc_context({"mathtext.fontset": "cm"}):
+        picture = Figure(figsize=(6.0, height), facecolor="white")
+        for number, sides in enumerate(lines, start=1):
+            place = 1 - (0.44 * number - 0.06) / height
+            # Matplotlib sets no space before the name of a function.
+            left, right = (re.sub(r" (\\(?:sin|cos|tan|cot)\b)", r"\\,\1", side) for side in sides)
+            picture.text(0.46, place, f"${left}$", fontsize=17, ha="right", va="baseline")
+            picture.text(0.475, place, "$=$", fontsize=17, ha="left", va="baseline")
+            picture.text(0.525, place, f"${right}$", fontsize=17, ha="left", va="baseline")
+            picture.text(0.97, place, f"$({number})$", fontsize=15, ha="right", va="baseline")
+        still("snakeboard-voronets.png", picture, dpi=150.0)
+
+
 def planar_bodies() -> None:
     """Two hinged bodies: orbits of the hinge with the one that leaves the folded state and comes back; and three bodies."""
     picture = Picture(LIGHT, figsize=(8.4, 3.0), layout="constrained")
@@ -141,7 +163,7 @@ def pendulum() -> None:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for draw in (rolling_disk_film, sleigh, pendulum, snakeboard_gaits, planar_bodies):
+    for draw in (rolling_disk_film, sleigh, pendulum, snakeboard_gaits, snakeboard_voronets, planar_bodies):
         draw()
     for path in sorted(FOLDER.iterdir()):
         size = path.stat().st_size

@@ -21,6 +21,23 @@ _PIECES = re.compile(
 )
 
 
+#: The name of a function, with its power, and a letter right after it.
+_FUNCTION = re.compile(
+    r"(<mi>(?:sin|cos|tan|cot)</mi>|<msup><mi>(?:sin|cos|tan|cot)</mi><mrow>.*?</mrow></msup>)(?=(<m[ion]>|<mover>)?)"
+)
+_SPACE = '<mspace width="0.167em" />'
+
+
+def converted(formula: str, display: str = "inline") -> str:
+    """MathML of a formula: with the environment `aligned`, which the converter calls `split`, and with space around functions.
+
+    >>> converted(r"\\begin{aligned} a &= b \\end{aligned}").count("<mtr>")
+    1
+    """
+    mathml = convert(formula.replace("{aligned}", "{split}"), display=display)
+    return _FUNCTION.sub(lambda match: f"{_SPACE}{match[1]}{_SPACE if match[2] in ('<mi>', '<mn>') else ''}", mathml)
+
+
 class Formulas:
     """The formulas of one page."""
 
@@ -40,9 +57,9 @@ class Formulas:
             return match[0]
         word = f"formulanumber{len(self.elements)}end"
         if match["display"] is None:
-            self.elements.append(convert(match["inline"]))
+            self.elements.append(converted(match["inline"]))
             return word
-        self.elements.append(convert(match["display"].strip(), display="block"))
+        self.elements.append(converted(match["display"].strip(), display="block"))
         return f'\n\n<div class="formula">{word}</div>\n\n'
 
     def put_back(self, html: str) -> str:

@@ -235,6 +235,9 @@ class Writer:
         is_product = len(factors) > 1 or factors[0][1] > 1 or abs(content) > 1
         if is_product:
             yield self._product(Fraction(content), factors)
+            (rest, _), *shared = self._monomial_apart(polynomial)
+            if shared:
+                yield self._product(Fraction(1), [(rest, 1), *shared])
         used = {k for monomial in polynomial for k, power in enumerate(monomial) if power}
         if used <= self._turning:
             yield self.alphabet.written(polynomial)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Naming"]
 
 #: What a name must save, in units of `size`: anywhere, and in lines that are longer than the third number.
-SAVED, SAVED_IN_LONG, LONG_LINE = 24, 12, 200
+SAVED, SAVED_IN_LONG, LONG_LINE = 20, 12, 200
 #: A part that is longer than this is broken up by naming sums inside it that are longer than the second number.
 LONG, LONG_SUM = 90, 22
 #: The largest number of names.

@@ -249,7 +249,7 @@ class _Writing:
             alphabet.allow(Work(EFFORT, self.work))
             writer = Writer(alphabet, self.heads, Work(LOOKS, self.looks))
             candidates = [[writer.quotient(quotient) for quotient in way] for way in ways]
-            shortest = min(candidates, key=lambda way: sum(map(size, way)))
+            shortest = min(candidates, key=lambda way: sum(size(part) for part in way if part not in (1, -1)))
         return _signed([(c, letter) for c, (_, letter) in zip(shortest, terms, strict=True)], self.z, lead)
 
 

@@ -13,8 +13,7 @@ import dalembert as da
 from core_systems import BASIC_FORMS, equations_of, every_form, parameter_numbers
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import ModelError
-from dalembert.formulations.presentation import Written, tidy, write
-from dalembert.formulations.typeset import letter_latex
+from dalembert.formulations.presentation import Written
 
 #: The systems whose forms are all written out in a quick run; the others only in some.
 QUICK = (
@@ -113,7 +112,7 @@ def same_rows(found: np.ndarray, expected: np.ndarray) -> float:
     spans = []
     for rows in (found, expected):
         scaled = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-        left, sizes, right = np.linalg.svd(scaled, full_matrices=False)
+        _left, sizes, right = np.linalg.svd(scaled, full_matrices=False)
         spans.append(right[: np.sum(sizes > 1e-9)])
     assert len(spans[0]) == len(spans[1])
     outside = spans[0] - spans[0] @ spans[1].T @ spans[1]
