@@ -126,9 +126,11 @@ class Kernel:
     @cached_property
     def solved(self) -> UnrolledSolution | None:
         """The solve in straight-line code, or None where it is too large or never healthy."""
-        if max(self.n, self.m) > (UNROLLED_CONSTRAINED if self.m or self.graph.free is not None else UNROLLED_FREE):
-            return None
         g = self.graph
+        if g.free is not None and not self.m:
+            return UnrolledSolution(g.free, ca.SX(0, 1), ca.SX(1))
+        if max(self.n, self.m) > (UNROLLED_CONSTRAINED if self.m or g.free is not None else UNROLLED_FREE):
+            return None
         for augment in (False, True):
             solution = unrolled_solve(
                 g.metric,

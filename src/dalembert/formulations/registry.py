@@ -9,6 +9,7 @@ from typing import Any
 
 from ..algebra.graph import GraphAlgebra
 from ..errors import FormError, ModelError, nearest
+from ..model.flow import Flow
 from ..model.system import System
 from . import (
     bates_sniatycki,
@@ -17,6 +18,7 @@ from . import (
     chaplygin,
     constrained_lagrangian,
     elimination,
+    flow,
     gibbs_appell,
     hamel,
     hamel_orthonormal,
@@ -67,7 +69,7 @@ def forms() -> tuple[str, ...]:
     return (*_FORMS, *_ALIASES)
 
 
-def derive(system: System, form: str | None = None, **options: Any) -> Equations:
+def derive(system: System | Flow, form: str | None = None, **options: Any) -> Equations:
     """The equations of motion of `system` in one form; some forms take options, see their modules.
 
     Examples
@@ -80,6 +82,8 @@ def derive(system: System, form: str | None = None, **options: Any) -> Equations
     x_dot = p_x/m
     p_x_dot = -k*x
     """
+    if isinstance(system, Flow):
+        return _of_flow(system, form, options)
     if not isinstance(system, System):
         raise ModelError("derive needs a System", seen=type(system).__name__, remedy="pass da.System(...)")
     name = form or default_form(system)
@@ -89,6 +93,16 @@ def derive(system: System, form: str | None = None, **options: Any) -> Equations
     if name not in kept:
         kept[name] = form_module(name).derive(system)
     return kept[name]
+
+
+def _of_flow(system: Flow, form: str | None, options: dict[str, Any]) -> Equations:
+    """A first-order system has one form, without options."""
+    if options:
+        raise FormError("A first-order flow has no options", seen=", ".join(options), remedy="leave them out")
+    kept: dict[str | None, Equations] = system.__dict__.setdefault("_derived", {})
+    if form not in kept:
+        kept[form] = flow.derive(system, form)
+    return kept[form]
 
 
 def _with_options(system: System, form: str, options: dict[str, Any]) -> Equations:

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..formulations.equations import Equations
 from ..model.constraints import HolonomicConstraint
+from ..model.flow import Flow
 from ..model.scenario import Scenario
 from ..model.system import System
 from .letters import own_states, shown_states
@@ -166,7 +167,8 @@ class Motion:
                 table.setdefault(letter.name, observed[key][k])
         for k, q in enumerate(system.coordinates):
             table[q.ddot.name] = observed["accelerations"][k]
-        table["energy"] = observed["energy"][0]
+        if not isinstance(system, Flow) or "energy" in system.integrals:
+            table["energy"] = observed["energy"][0]
         for name in system.outputs:
             table[name] = observed[f"output {name}"][0]
         for symbol in system.inputs:
@@ -180,6 +182,8 @@ class Motion:
 
     def __getitem__(self, key: Any) -> Any:
         name = getattr(key, "name", key)
+        if isinstance(self.system, Flow) and name in self.system.matrices:
+            return self._matrix(name)
         if name not in self.columns:
             near = nearest(str(name), self.columns)
             raise ModelError(
@@ -188,6 +192,18 @@ class Motion:
                 remedy=f"did you mean {near}" if near else "use one of these names",
             )
         return self.columns[name]
+
+    def _matrix(self, name: str) -> Any:
+        """A matrix of a flow along the motion, (nt, rows, columns); its entries are affine in the letters."""
+        matrix = self.system.matrices[name]  # type: ignore[attr-defined]
+        found = np.zeros((len(self.t), *matrix.shape))
+        for place in np.ndindex(*matrix.shape):
+            constant, slopes = matrix[place].as_coeff_Add()[0], matrix[place].as_coefficients_dict()
+            found[(slice(None), *place)] = float(constant)
+            for letter, slope in slopes.items():
+                if letter.free_symbols:
+                    found[(slice(None), *place)] += float(slope) * self.columns[letter.name]
+        return found
 
     @property
     def energy(self) -> Any:

@@ -14,6 +14,7 @@ from ..compiled.kernel import parameter_values
 from ..errors import FormError, ModelError, StartError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import default_form, derive, fastest_form
+from ..model.flow import Flow
 from ..model.scenario import Scenario
 from ..model.system import System
 from .driver import Driver
@@ -51,7 +52,7 @@ class Task:
 
 
 def simulate(
-    model: System | Equations | Scenario,
+    model: System | Flow | Equations | Scenario,
     start: Mapping[Any, Any] | None = None,
     span: Sequence[float] | None = None,
     *,
@@ -74,7 +75,7 @@ def simulate(
 
     Parameters
     ----------
-    model : System, Equations or Scenario
+    model : System, Flow, Equations or Scenario
         A scenario brings its own parameters, start and options, which the arguments override.
     start : mapping of symbol or name to value
         Coordinates, velocities or momenta. What is missing is completed from the constraints, or is zero.
@@ -165,9 +166,9 @@ def simulate(
 
 
 def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, free_choice: bool) -> Equations:
-    if not isinstance(model, (System, Equations)):
+    if not isinstance(model, (System, Flow, Equations)):
         raise ModelError(
-            "simulate needs a System, an Equations record or a Scenario",
+            "simulate needs a System, a Flow, an Equations record or a Scenario",
             seen=type(model).__name__,
             remedy="pass da.System(...), or da.gallery.load(name)",
         )
@@ -179,6 +180,8 @@ def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, f
         return model
     if symbolic:
         system = system.driven(symbolic)
+    if isinstance(system, Flow):
+        return derive(system, form)
     if isinstance(model, Equations):
         return derive(system, form or model.form, **(model.options if form in (None, model.form) else {}))
     return derive(system, form or (fastest_form(system) if free_choice else default_form(system)))

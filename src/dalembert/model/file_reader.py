@@ -12,7 +12,9 @@ import sympy
 from ..errors import DalembertError, ExpressionError, FileError, ModelError, StartError, nearest, raise_collected
 from .constraints import Constraint, ImageConstraint, UnilateralConstraint
 from .expressions import evaluate, parse, parse_relation
+from .file_flows import FLOW_TABLES, check_no_energies, read_flow
 from .file_writer import KINDS, OPTIONS
+from .flow import Flow
 from .names import check_name, shortened
 from .scenario import Scenario
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
@@ -26,7 +28,7 @@ MOST_FAULTS = 30
 
 _ENERGIES = ("lagrangian", "kinetic", "potential", "hamiltonian")
 _TEXTS = ("name", "source", "summary")
-_TABLES = ("parameters", "forces", "inputs", "outputs", "image", "bundle", "start", "simulate")
+_TABLES = ("parameters", "forces", "inputs", "outputs", "image", "bundle", "start", "simulate", *FLOW_TABLES)
 _KEYS = (*_TEXTS, "coordinates", *_ENERGIES, "constraints", "dissipation", *_TABLES)
 _CONSTRAINT_KEYS = ("expression", "name", "kind", "restitution", "work")
 
@@ -63,6 +65,7 @@ class _Reader:
             if not self.faults:
                 self._fault(FileError("The model file has no coordinates", remedy='write coordinates = ["x", ...]'))
             raise _UnreadableError
+        check_no_energies(self.table, self._fault)
         tables = {key: self._table(key) for key in _TABLES}
         speeds = self._names("image.speeds", tables["image"].get("speeds", []), MOST_COORDINATES)
         self._declare(coordinates, tables, speeds)
@@ -80,8 +83,11 @@ class _Reader:
             constraints += self._image(tables["image"], coordinates, speeds)
         start = self._start(tables["start"], coordinates, speeds, [constraint.name for constraint in constraints])
         options = self._options(tables["simulate"])
+        flow = self._flow(tables, coordinates, constraints, inputs, outputs, texts) if "rates" in self.table else None
         if self.faults:
             raise _UnreadableError
+        if flow is not None:
+            return Scenario(flow, parameters, start, options, texts.get("source", ""), texts.get("summary", ""))  # type: ignore[arg-type]
         system = System(
             [Coordinate(name) for name in coordinates],
             constraints=constraints,
@@ -94,6 +100,27 @@ class _Reader:
             **energies,
         )
         return Scenario(system, parameters, start, options, texts.get("source", ""), texts.get("summary", ""))
+
+    def _flow(
+        self,
+        tables: Mapping[str, Mapping[str, Any]],
+        coordinates: list[str],
+        constraints: list[Constraint],
+        inputs: Mapping[Input, Any],
+        outputs: Mapping[str, Any],
+        texts: Mapping[str, str],
+    ) -> Flow | None:
+        """A first-order system, stated by rates."""
+        return read_flow(
+            tables,
+            coordinates,
+            self._expression,
+            self._fault,
+            constraints=constraints,
+            inputs=inputs,
+            outputs=outputs,
+            name=texts.get("name", "flow"),
+        )
 
     # -- faults and plain values -------------------------------------------------------------------------------------
 

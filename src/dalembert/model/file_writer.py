@@ -20,6 +20,8 @@ from .constraints import (
     VelocityConstraint,
 )
 from .expressions import format
+from .file_flows import flow_sections
+from .flow import Flow
 from .scenario import Scenario
 from .system import System
 
@@ -38,7 +40,7 @@ OPTIONS = {"t": "span", "at": "at", "rtol": "rtol", "atol": "atol", "form": "for
 
 def written_scenario(scenario: Scenario) -> str:
     """The text of a model file that states `scenario`."""
-    system = scenario.system
+    system: Any = scenario.system
     given = {str(key): value for key, value in scenario.parameters.items()}
     missing = [symbol.name for symbol in system.parameters if symbol.name not in given]
     if missing:
@@ -49,15 +51,19 @@ def written_scenario(scenario: Scenario) -> str:
     letters = {*given, *(q.name for q in system.coordinates), *(symbol.name for symbol in system.inputs)}
     speeds = (*(system.image.speeds if system.image else ()), *system.bundle)
     writer = _Writer(letters | {u.name for u in speeds})
+    stated = flow_sections(system, writer.expression) if isinstance(system, Flow) else {}
+    forces = {} if isinstance(system, Flow) else system.forces
+    outputs = system.own_outputs if isinstance(system, Flow) else system.outputs
     sections = [
         writer.head(scenario),
+        *(_section(name, entries) for name, entries in stated.items()),
         _section("parameters", {name: _number(value) for name, value in given.items()}),
-        _section("forces", {q.name: writer.expression(value) for q, value in system.forces.items()}),
+        _section("forces", {q.name: writer.expression(value) for q, value in forces.items()}),
         _section(
             "inputs",
             {u.name: "{free = true}" if value is None else writer.expression(value) for u, value in system.inputs.items()},
         ),
-        _section("outputs", {name: writer.expression(value) for name, value in system.outputs.items()}),
+        _section("outputs", {name: writer.expression(value) for name, value in outputs.items()}),
         _section("image", writer.image(system.image)),
         _section("bundle", {v.name: writer.expression(value) for v, value in system.bundle.items()}),
         _section("start", {str(key): _number(value) for key, value in scenario.start.items()}),
@@ -117,9 +123,10 @@ class _Writer:
         lines = [f"name = {_text(system.name)}"]
         lines += [f"{key} = {_text(getattr(scenario, key))}" for key in ("source", "summary") if getattr(scenario, key)]
         lines.append(f"coordinates = [{', '.join(_text(q.name) for q in system.coordinates)}]")
-        lines += [f"{key} = {self.expression(value)}" for key, value in _energies(system).items()]
-        if system.dissipation != 0:
-            lines.append(f"dissipation = {self.expression(system.dissipation)}")
+        if not isinstance(system, Flow):
+            lines += [f"{key} = {self.expression(value)}" for key, value in _energies(system).items()]
+            if system.dissipation != 0:
+                lines.append(f"dissipation = {self.expression(system.dissipation)}")
         entries = self.constraints([c for c in system.constraints if not isinstance(c, ImageConstraint)])
         if entries:
             lines.append("constraints = [")

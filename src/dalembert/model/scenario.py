@@ -19,6 +19,7 @@ class Scenario:
     Attributes
     ----------
     system : System
+        Or a `Flow`, which answers the same questions.
     parameters : mapping of name to float
     start : mapping of name to float
         Names of coordinates, velocities (``x_dot``), momenta (``p_x``), speeds, or ``chi_<constraint>``.

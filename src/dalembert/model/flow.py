@@ -1,0 +1,397 @@
+r"""First-order systems: letters and their rates.
+
+    x_dot = X(x, t, u)
+
+Kinematic systems, Lie-Poisson and bracket equations, matrix flows, and what has no energies at all are stated in this way. A
+flow stands where a `System` stands and goes the same road: its Gauss problem has the rates as unknowns and the identity for a
+metric.
+
+Letters may be entries of matrices, and these may move by a group,
+
+    X_dot = U X - X V                      (X_dot = [X, u] is U = V = -u; X_dot = X u is U = 0, V = -u),
+
+which the methods that stay on orbits of the group must know: a flow says it with `Action`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import sympy
+
+from ..errors import DalembertError, ModelError, raise_collected
+from .constraints import Constraint, HolonomicConstraint, UnilateralConstraint
+from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Velocity, as_matrix, t
+from .system_checks import check_names
+from .system_reader import Reader
+
+__all__ = ["Action", "Flow"]
+
+
+@dataclass(frozen=True)
+class Action:
+    """How a matrix of a flow moves: X_dot = left X - X right.
+
+    Attributes
+    ----------
+    matrix : str
+        The name of X among the matrices of the flow.
+    left, right : sympy.Matrix or None
+        Elements of the Lie algebra as expressions of the letters; None is zero.
+    """
+
+    matrix: str
+    left: sympy.ImmutableMatrix | None = None
+    right: sympy.ImmutableMatrix | None = None
+
+    @property
+    def is_conjugation(self) -> bool:
+        """Whether X_dot = [left, X], so that the spectrum of X stays."""
+        return self.left is not None and self.left == self.right
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Flow:
+    """A first-order system.
+
+    Parameters
+    ----------
+    rates : mapping of Coordinate to expression
+        The rate of each letter, in letters, parameters, inputs and time.
+    inputs : sequence of Input, or mapping of Input to an expression of time and letters
+    integrals : mapping of name to expression
+        What stays constant along every motion; every motion reports it, and ``"energy"`` becomes `Motion.energy`.
+    outputs : mapping of name to expression
+        Further quantities that every motion reports.
+    constraints : sequence of holonomic constraints
+        Invariant relations of the flow, such as Q^T Q = 1: a start is brought to them, and every step of a general method.
+    matrices : mapping of name to matrix
+        Matrices whose entries are letters, multiples of them and numbers; ``motion[name]`` gives them as arrays.
+    actions : sequence of Action
+        Which of the matrices move by a group, and how.
+    name : str
+
+    Raises
+    ------
+    ModelError
+        With every fault of the input in one message.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y, z = da.coordinates("x y z")
+    >>> s, r, b = da.parameters("s r b")
+    >>> lorenz = Flow({x: s*(y - x), y: x*(r - z) - y, z: x*y - b*z}, name="Lorenz")
+    >>> motion = da.simulate(lorenz, {x: 1.0}, (0, 1), parameters={s: 10, r: 28, b: 8/3}, at=[0, 1])
+    >>> motion["x"].round(3).tolist()
+    [1.0, -9.408]
+    """
+
+    coordinates: tuple[Coordinate, ...]
+    rates: Mapping[Coordinate, sympy.Expr]
+    inputs: Mapping[Input, sympy.Expr | None]
+    integrals: Mapping[str, sympy.Expr]
+    own_outputs: Mapping[str, sympy.Expr]
+    constraints: tuple[Constraint, ...]
+    matrices: Mapping[str, sympy.ImmutableMatrix]
+    actions: tuple[Action, ...]
+    name: str
+
+    unilateral: tuple[UnilateralConstraint, ...] = ()
+    image: None = None
+    lagrangian: None = None
+    hamiltonian: None = None
+    kinetic: None = None
+    potential: None = None
+    is_hamiltonian: bool = False
+    bundle: Mapping[Any, Any] = field(default_factory=dict)
+
+    def __init__(
+        self,
+        rates: Mapping[Any, Any],
+        *,
+        inputs: Mapping[Input, Any] | Sequence[Input] = (),
+        integrals: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        constraints: Sequence[Constraint] = (),
+        matrices: Mapping[str, Any] | None = None,
+        actions: Sequence[Action] = (),
+        name: str = "flow",
+    ) -> None:
+        faults: list[DalembertError] = []
+        if not isinstance(rates, Mapping):
+            raise ModelError("A flow needs the rate of each letter", seen=type(rates).__name__, remedy="pass {x: ..., y: ...}")
+        reader = Reader(list(rates), faults)
+        listed = inputs if isinstance(inputs, Mapping) else dict.fromkeys([inputs] if isinstance(inputs, Input) else inputs)
+        values: dict[str, Any] = {
+            "coordinates": reader.coordinates,
+            "rates": MappingProxyType(
+                {
+                    q: reader.expression(value, f"rate of `{q}`")
+                    for q, value in zip(reader.coordinates, rates.values(), strict=False)
+                }
+            ),
+            "inputs": MappingProxyType(
+                {s: None if value is None else reader.expression(value, f"input `{s}`") for s, value in listed.items()}
+            ),
+            "integrals": MappingProxyType(
+                {k: reader.expression(value, f"integral `{k}`") for k, value in (integrals or {}).items()}
+            ),
+            "own_outputs": MappingProxyType(
+                {k: reader.expression(value, f"output `{k}`") for k, value in (outputs or {}).items()}
+            ),
+            "constraints": tuple(reader.constraint(c, k) for k, c in enumerate(constraints, start=1)),
+            "matrices": MappingProxyType({k: _matrix(value, k, reader) for k, value in (matrices or {}).items()}),
+            "actions": tuple(actions),
+            "name": str(name),
+            "bundle": MappingProxyType({}),
+        }
+        for attribute, value in values.items():
+            object.__setattr__(self, attribute, value)
+        if not faults:
+            self._check(faults)
+        raise_collected(faults)
+
+    def _check(self, faults: list[DalembertError]) -> None:
+        """Each letter in its place, each name with one meaning, actions that are those of the rates."""
+        check_names(self, faults)  # type: ignore[arg-type]
+        own = {*self.coordinates, *self.inputs, t}
+        for where, expression in self._stated():
+            letters = expression.free_symbols - set(expression.atoms(Parameter))
+            wrong = sorted((s for s in letters - own if isinstance(s, (Velocity, Acceleration, Momentum))), key=str)
+            foreign = sorted((s for s in letters - own if s not in wrong), key=str)
+            if wrong:
+                faults.append(
+                    ModelError(
+                        f"The {where} contains {', '.join(map(str, wrong))}", remedy="a flow is written in its letters alone"
+                    )
+                )
+            if foreign:
+                faults.append(
+                    ModelError(f"The {where} contains {', '.join(map(str, foreign))}", remedy="give these letters rates, too")
+                )
+        for constraint in self.constraints:
+            if not isinstance(constraint, HolonomicConstraint) or constraint.work:
+                faults.append(
+                    ModelError(
+                        f"The constraint `{constraint.name}` of a flow must be a relation of its letters",
+                        seen=type(constraint).__name__,
+                        remedy="use holonomic(...), or state a System",
+                    )
+                )
+        taken = [name for name in self.matrices if name in {q.name for q in self.coordinates} | {*self.outputs}]
+        for name in taken:
+            faults.append(ModelError(f"The name `{name}` stands for a matrix and for a number", remedy="rename one of them"))
+        for action in self.actions:
+            _check_action(self, action, faults)
+
+    def _stated(self) -> Iterable[tuple[str, sympy.Expr]]:
+        yield from ((f"rate of `{q}`", value) for q, value in self.rates.items())
+        yield from ((f"integral `{k}`", value) for k, value in self.integrals.items())
+        yield from ((f"output `{k}`", value) for k, value in self.own_outputs.items())
+        yield from ((f"constraint `{c.name}`", c.expression) for c in self.constraints)
+        yield from ((f"input `{s}`", value) for s, value in self.inputs.items() if value is not None)
+
+    # -- what a System answers, too ------------------------------------------------------------------------------
+
+    @cached_property
+    def velocities(self) -> tuple[Velocity, ...]:
+        """The rates as letters."""
+        return tuple(q.dot for q in self.coordinates)
+
+    @property
+    def momenta(self) -> tuple[Momentum, ...]:
+        """There are none."""
+        return ()
+
+    @property
+    def bilateral(self) -> tuple[Constraint, ...]:
+        """The invariant relations."""
+        return self.constraints
+
+    @cached_property
+    def outputs(self) -> Mapping[str, sympy.Expr]:
+        """What motions report beside the letters: integrals and outputs."""
+        integrals = {name: value for name, value in self.integrals.items() if name != "energy"}
+        return MappingProxyType(integrals | dict(self.own_outputs))
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Every parameter that occurs anywhere in the flow, by name."""
+        found = {symbol for expression in self.expressions() for symbol in expression.atoms(Parameter)}
+        return tuple(sorted(found, key=lambda symbol: symbol.name))
+
+    def expressions(self) -> Iterable[sympy.Expr]:
+        """Every expression of the flow."""
+        return (expression for _, expression in self._stated())
+
+    # -- flows from flows ----------------------------------------------------------------------------------------
+
+    def replacing(self, **changes: Any) -> Flow:
+        """The same flow with some of its attributes replaced, checked again."""
+        current: dict[str, Any] = {
+            "inputs": self.inputs,
+            "integrals": self.integrals,
+            "outputs": self.own_outputs,
+            "constraints": self.constraints,
+            "matrices": self.matrices,
+            "actions": self.actions,
+            "name": self.name,
+        }
+        return Flow(changes.pop("rates", self.rates), **(current | changes))
+
+    def driven(self, inputs: Mapping[Any, Any]) -> Flow:
+        """The same flow with inputs imposed as expressions of time and letters."""
+        table: dict[Any, Any] = dict(self.inputs)
+        by_name = {symbol.name: symbol for symbol in self.inputs}
+        for key, value in inputs.items():
+            symbol = by_name.get(str(key))
+            if symbol is None:
+                raise ModelError(
+                    f"The flow has no input `{key}`", seen=", ".join(by_name) or "no inputs", remedy="name one of its own"
+                )
+            table[symbol] = value
+        return self.replacing(inputs=table)
+
+    def touching(self, names: Sequence[str]) -> Flow:
+        """The same: there are no contacts."""
+        return self
+
+    def start(self, **matrices: Any) -> dict[str, float]:
+        """The letters that make matrices have these values, as a start for `simulate`.
+
+        >>> import dalembert as da
+        >>> a, b = da.coordinates("a b")
+        >>> turn = Flow({a: -b, b: a}, matrices={"R": [[a, -b], [b, a]]})
+        >>> turn.start(R=[[0.0, -1.0], [1.0, 0.0]])
+        {'a': 0.0, 'b': 1.0}
+        """
+        found: dict[str, float] = {}
+        for name, value in matrices.items():
+            if name not in self.matrices:
+                raise ModelError(f"The flow has no matrix `{name}`", seen=", ".join(self.matrices) or "none")
+            found |= _letters_of(name, self.matrices[name], value)
+        return {q.name: found[q.name] for q in self.coordinates if q.name in found}
+
+
+def _matrix(value: Any, name: str, reader: Reader) -> sympy.ImmutableMatrix:
+    """A matrix whose entries are affine in the letters."""
+    try:
+        matrix = as_matrix(value)
+    except (DalembertError, TypeError, ValueError):
+        reader.faults.append(ModelError(f"The matrix `{name}` must be a matrix of expressions", seen=type(value).__name__))
+        return sympy.ImmutableMatrix(sympy.zeros(1, 1))
+    for entry in matrix:
+        letters = entry.free_symbols
+        bent = any(letters & sympy.diff(entry, s).free_symbols for s in letters)
+        if letters - set(reader.coordinates) or bent:
+            reader.faults.append(
+                ModelError(
+                    f"The entries of the matrix `{name}` must be letters, multiples of them or numbers",
+                    seen=str(entry)[:80],
+                    remedy="make it an output",
+                )
+            )
+            break
+    return sympy.ImmutableMatrix(matrix)
+
+
+def _check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> None:
+    """X_dot of the rates must be left X - X right; decided at two points of exact numbers."""
+    matrix = flow.matrices.get(action.matrix)
+    if matrix is None:
+        faults.append(
+            ModelError(f"An action names the matrix `{action.matrix}`", seen=", ".join(flow.matrices) or "no matrices")
+        )
+        return
+    rows, columns = matrix.shape
+    for side, size in ((action.left, rows), (action.right, columns)):
+        if side is not None and side.shape != (size, size):
+            faults.append(
+                ModelError(
+                    f"The action on `{action.matrix}` has the wrong shape",
+                    seen=str(side.shape),
+                    remedy=f"it must be {size} x {size}",
+                )
+            )
+            return
+    letters = sorted({s for e in flow.expressions() for s in e.free_symbols} | set(flow.coordinates), key=lambda s: s.name)
+    for seed in (2, 5):
+        point = {s: sympy.Rational((seed * k * k + 7 * k + seed) % 23 + 3, 17) for k, s in enumerate(letters, start=1)}
+        here, moved = _numbers(matrix, point), _rates_of(matrix, {q: float(e.xreplace(point)) for q, e in flow.rates.items()})
+        left = _numbers(action.left, point) if action.left is not None else [{} for _ in range(rows)]
+        right = _numbers(action.right, point) if action.right is not None else [{} for _ in range(columns)]
+        worst, size = 0.0, 1.0
+        for i in range(rows):
+            said = dict.fromkeys(range(columns), 0.0)
+            for k, entry in left[i].items():
+                for j, other in here[k].items():
+                    said[j] += entry * other
+            for k, entry in here[i].items():
+                for j, other in right[k].items():
+                    said[j] -= entry * other
+            worst = max(worst, *(abs(value - moved[i].get(j, 0.0)) for j, value in said.items()))
+            size = max(size, *map(abs, said.values()))
+        if not worst <= 1e-9 * size:
+            faults.append(
+                ModelError(
+                    f"The rates of `{action.matrix}` are not those of its action",
+                    seen=f"a difference of {worst:.2g} at a point",
+                    remedy="check left X - X right",
+                )
+            )
+            return
+
+
+def _numbers(matrix: sympy.ImmutableMatrix, point: Mapping[Any, Any]) -> list[dict[int, float]]:
+    """The entries that are not zero at a point, row by row."""
+    rows, columns = matrix.shape
+    return [{j: float(matrix[i, j].xreplace(point)) for j in range(columns) if matrix[i, j] != 0} for i in range(rows)]
+
+
+def _rates_of(matrix: sympy.ImmutableMatrix, rates: Mapping[Coordinate, float]) -> list[dict[int, float]]:
+    """The rate of each entry of a matrix that is affine in the letters, row by row."""
+    rows, columns = matrix.shape
+    return [
+        {
+            j: sum(
+                float(slope) * rates[letter] for letter, slope in matrix[i, j].as_coefficients_dict().items() if letter in rates
+            )
+            for j in range(columns)
+            if matrix[i, j].free_symbols
+        }
+        for i in range(rows)
+    ]
+
+
+def _letters_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[str, float]:
+    """Solve matrix(letters) = value, where every letter stands alone in some entry."""
+    rows, columns = matrix.shape
+    numbers = [[float(entry) for entry in row] for row in value]
+    if len(numbers) != rows or any(len(row) != columns for row in numbers):
+        raise ModelError(f"The matrix `{name}` has other dimensions", remedy=f"give {rows} x {columns} numbers")
+    found: dict[str, float] = {}
+    for i in range(rows):
+        for j in range(columns):
+            entry = matrix[i, j]
+            letters = entry.free_symbols
+            if len(letters) == 1:
+                (letter,) = letters
+                slope = sympy.diff(entry, letter)
+                found.setdefault(letter.name, float((numbers[i][j] - entry.subs(letter, 0)) / slope))
+    size = 1.0 + max(abs(entry) for row in numbers for entry in row)
+    for i in range(rows):
+        for j in range(columns):
+            entry = matrix[i, j]
+            there = float(entry.subs({s: found.get(s.name, 0) for s in entry.free_symbols}))
+            if not abs(there - numbers[i][j]) <= 1e-9 * size:
+                raise ModelError(
+                    f"The matrix `{name}` cannot have this value",
+                    seen=f"entry ({i + 1}, {j + 1}) is {numbers[i][j]:g} where {entry} = {there:g}",
+                    remedy="keep its pattern (symmetric, skew, banded)",
+                )
+    return found

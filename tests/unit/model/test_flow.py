@@ -1,0 +1,169 @@
+"""First-order systems: stated, checked, simulated, written to files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+
+import dalembert as da
+from dalembert.errors import FormError, ModelError
+from dalembert.model import files
+
+x, y, z = da.coordinates("x y z")
+s, r, b = da.parameters("s r b")
+LORENZ = {x: s * (y - x), y: x * (r - z) - y, z: x * y - b * z}
+NUMBERS = {"s": 10.0, "r": 28.0, "b": 8 / 3}
+
+
+def lorenz_rates(t: float, v: np.ndarray) -> list[float]:
+    return [10 * (v[1] - v[0]), v[0] * (28 - v[2]) - v[1], v[0] * v[1] - 8 / 3 * v[2]]
+
+
+def turning() -> da.Flow:
+    """R_dot = R w with a constant w: R = R(0) exp(t w)."""
+    entries = da.coordinates("R_11 R_12 R_21 R_22")
+    matrix = sympy.Matrix(2, 2, entries)
+    rate = da.parameters("w")
+    generator = sympy.Matrix([[0, -rate], [rate, 0]])
+    moved = matrix * generator
+    return da.Flow(
+        dict(zip(entries, moved, strict=True)),
+        matrices={"R": matrix},
+        actions=[da.Action("R", None, sympy.ImmutableMatrix(-generator))],
+        constraints=[da.holonomic(entries[0] ** 2 + entries[2] ** 2 - 1, name="length")],
+        integrals={"energy": rate**2 / 2, "determinant": matrix.det()},
+    )
+
+
+def test_the_motion_is_that_of_another_integrator() -> None:
+    motion = da.simulate(da.Flow(LORENZ), {x: 1.0}, (0, 2), parameters=NUMBERS, at=[0, 2])
+    rival = solve_ivp(lorenz_rates, (0, 2), [1, 0, 0], rtol=1e-12, atol=1e-12, method="DOP853").y[:, -1]
+    assert np.allclose(motion.y[:, -1], rival, rtol=1e-8)
+
+
+def test_rates_and_their_derivatives_are_reported() -> None:
+    motion = da.simulate(da.Flow(LORENZ), {x: 1.0}, (0, 1), parameters=NUMBERS)
+    rates = np.array([lorenz_rates(0.0, state) for state in motion.y.T]).T
+    assert np.allclose([motion["x_dot"], motion["y_dot"], motion["z_dot"]], rates)
+    assert np.allclose(motion["x_ddot"], 10 * (rates[1] - rates[0]))
+
+
+def test_a_flow_without_energy_reports_none() -> None:
+    motion = da.simulate(da.Flow(LORENZ), {x: 1.0}, (0, 1), parameters=NUMBERS)
+    assert "energy" not in motion.names
+    with pytest.raises(ModelError, match="no quantity `energy`"):
+        _ = motion.energy
+
+
+def test_matrices_are_arrays_and_can_start_a_motion() -> None:
+    flow = turning()
+    first = np.array([[0.6, -0.8], [0.8, 0.6]])
+    motion = da.simulate(flow, flow.start(R=first), (0, 3), parameters={"w": 0.7}, at=[0, 1, 3])
+    assert motion["R"].shape == (3, 2, 2)
+    for time, found in zip(motion.t, motion["R"], strict=True):
+        assert np.allclose(found, first @ expm(time * 0.7 * np.array([[0, -1], [1, 0]])), atol=1e-10)
+    assert np.allclose(motion["determinant"], 1)
+    assert np.allclose(motion.energy, 0.245)
+
+
+def test_a_start_is_brought_to_the_relations() -> None:
+    flow = turning()
+    motion = da.simulate(flow, {"R_11": 2.0, "R_21": 0.0}, (0, 1), parameters={"w": 1.0})
+    assert motion.y[0, 0] ** 2 + motion.y[2, 0] ** 2 == pytest.approx(1)
+    assert motion.start_report
+
+
+def test_inputs_drive_a_flow() -> None:
+    u = da.inputs("u")
+    flow = da.Flow({x: u, y: x}, inputs=[u])
+    motion = da.simulate(flow, {}, (0, 2), inputs={u: 3 * da.t**2}, at=[2])
+    assert motion.y[:, -1] == pytest.approx([8, 4])
+    with pytest.raises(ModelError, match="not imposed"):
+        da.simulate(flow, {}, (0, 1))
+
+
+def test_text_is_readable() -> None:
+    assert da.derive(da.Flow({x: -b * x, y: x})).text() == "x_dot = -b*x\ny_dot = x"
+
+
+def test_model_files_hold_flows() -> None:
+    flow = turning()
+    scenario = da.Scenario(flow, {"w": 0.4}, flow.start(R=np.eye(2)), {"span": (0, 2)})
+    again = files.loads(files.dumps(scenario))
+    assert isinstance(again.system, da.Flow)
+    assert again.system.rates == flow.rates
+    assert again.system.matrices == flow.matrices
+    assert again.system.actions == flow.actions
+    assert again.system.integrals == flow.integrals
+    assert np.array_equal(da.simulate(again).y, da.simulate(scenario).y)
+
+
+def test_a_saved_motion_comes_back(tmp_path) -> None:
+    flow = turning()
+    motion = da.simulate(flow, flow.start(R=np.eye(2)), (0, 2), parameters={"w": 0.4})
+    motion.save(tmp_path / "turn.nc")
+    again = da.load(tmp_path / "turn.nc")
+    assert np.array_equal(again["R"], motion["R"])
+    assert np.allclose(again.sol(1.234), motion.sol(1.234), atol=0)
+
+
+FAULTS = {
+    "velocity": (lambda: da.Flow({x: y.dot, y: x}), "letters alone"),
+    "foreign": (lambda: da.Flow({x: y}), "give these letters rates"),
+    "not a mapping": (lambda: da.Flow([x, y]), "rate of each letter"),
+    "constraint": (lambda: da.Flow({x: y, y: -x}, constraints=[da.velocity(x.dot)]), "relation of its letters"),
+    "matrix entry": (lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x**2, y]]}), "multiples of them"),
+    "matrix name": (lambda: da.Flow({x: y, y: -x}, matrices={"x": [[x, y]]}), "a matrix and for a number"),
+    "unknown matrix": (lambda: da.Flow({x: y, y: -x}, actions=[da.Action("A")]), "names the matrix `A`"),
+    "wrong action": (
+        lambda: da.Flow(
+            {x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.Action("A", sympy.ImmutableMatrix([[0, -1], [1, 0]]))]
+        ),
+        "not those of its action",
+    ),
+    "action shape": (
+        lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.Action("A", sympy.ImmutableMatrix([[1]]))]),
+        "wrong shape",
+    ),
+    "pattern": (lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x, y], [-y, x]]}).start(A=[[1, 2], [3, 1]]), "pattern"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_told(fault: str) -> None:
+    make, words = FAULTS[fault]
+    with pytest.raises(ModelError, match=words):
+        make()
+
+
+def test_a_right_action_is_accepted() -> None:
+    spin = sympy.ImmutableMatrix([[0, 1], [-1, 0]])
+    flow = da.Flow({x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.Action("A", spin)])
+    assert not flow.actions[0].is_conjugation
+
+
+def test_mechanical_forms_refuse_flows() -> None:
+    with pytest.raises(FormError, match="mechanical system"):
+        da.derive(da.Flow(LORENZ), "lagrange")
+    with pytest.raises(FormError, match="no options"):
+        da.derive(da.Flow(LORENZ), kind="first")
+
+
+BAD_FILES = {
+    "both": ('coordinates = ["x"]\nkinetic = "x_dot**2"\n[rates]\nx = "1"\n', "rates or energies"),
+    "missing": ('coordinates = ["x", "y"]\n[rates]\nx = "1"\n', "no rate of y"),
+    "strange": ('coordinates = ["x"]\n[rates]\nx = "1"\nz = "2"\n', "no coordinate"),
+    "matrix": ('coordinates = ["x"]\n[rates]\nx = "1"\n[matrices]\nA = [["x"], ["x", "x"]]\n', "equal length"),
+    "action": ('coordinates = ["x"]\n[rates]\nx = "1"\n[matrices]\nA = [["x"]]\n[actions]\nA = 3\n', "left, right"),
+    "no rates": ('coordinates = ["x"]\nkinetic = "x_dot**2"\n[integrals]\nh = "x"\n', "belongs to a flow"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD_FILES)
+def test_bad_files_are_told(fault: str) -> None:
+    text, words = BAD_FILES[fault]
+    with pytest.raises(ModelError, match=words):
+        files.loads(text)
