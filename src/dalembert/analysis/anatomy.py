@@ -139,7 +139,9 @@ def read_model(
     """The system, with parameters and start by name; a scenario brings its own, which the arguments override."""
     system = model.system if isinstance(model, Scenario) else model
     if not isinstance(system, System):
-        raise ModelError("A System or a Scenario is needed", seen=type(model).__name__, remedy="pass da.System(...)")
+        raise ModelError(
+            "A mechanical System, or a Scenario with one, is needed", seen=type(system).__name__, remedy="pass da.System(...)"
+        )
     values: dict[str, Any] = {}
     beginning: dict[str, Any] = {}
     if isinstance(model, Scenario):

@@ -12,6 +12,7 @@ from ..algebra.graph import GraphAlgebra
 from ..compiled.constrained_solve import rank
 from ..errors import DalembertError
 from ..formulations.registry import applicability, derive
+from ..model.flow import Flow
 from ..model.scenario import Scenario
 from ..model.symbols import Momentum
 from ..model.system import System
@@ -165,6 +166,7 @@ def describe(
     Parameters
     ----------
     system : System or Scenario
+        For a `Flow`, the answer is a `FlowDescription`.
     parameters : mapping of symbol or name to value
         Those that are missing take random values, so that what is found holds in general.
     start : mapping of symbol or name to value
@@ -182,6 +184,10 @@ def describe(
     >>> found.constraints[0].integrable, found.growth, [item.name for item in found.conserved]
     (False, (2, 3), ['energy', 'p_theta'])
     """
+    if isinstance(system.system if isinstance(system, Scenario) else system, Flow):
+        from .flow_description import describe_flow
+
+        return describe_flow(system, parameters, start)  # type: ignore[arg-type, return-value]
     stated, values, beginning = read_model(system, parameters, start)
     anatomy = take_apart(stated, values, beginning)
     constraints = classify(anatomy)

@@ -67,10 +67,17 @@ def check_command(name: str, as_json: bool) -> int:
     """What kind of system it is, which forms apply, and how well they agree."""
     from ..analysis.comparison import compare
     from ..analysis.description import describe
+    from ..model.flow import Flow
 
     scenario = named_system(name)
     with waiting("Classifying"):
         description = describe(scenario)
+    if isinstance(scenario.system, Flow):
+        if as_json:
+            print_json(description.to_json())
+        else:
+            sys.stdout.write(f"{description.text().rstrip()}\n")
+        return FINE
     with waiting("Comparing the forms"):
         comparison = compare(scenario)
     if as_json:

@@ -1,0 +1,167 @@
+"""What kind of first-order flow this is: its relations and integrals, each tried at random states, and how matrices move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ..compiled.constrained_solve import rank
+from ..compiled.kernel import Kernel
+from ..formulations.flow import FORM
+from ..formulations.registry import derive
+from ..model.flow import Flow
+from ..model.scenario import Scenario
+from .anatomy import GENERIC, common
+from .sampling import Samples, consistent_states, evaluate
+from .tables import Report, Section
+
+__all__ = ["FlowDescription", "describe_flow"]
+
+#: A rate below this share of the terms that make it up is rounding.
+ZERO_RATE = 1e-10
+
+
+@dataclass(frozen=True, repr=False)
+class FlowDescription(Report):
+    """The character of a flow at random states on its relations.
+
+    Attributes
+    ----------
+    name : str
+    letters : tuple of str (n,)
+    relations, integrals : mapping of name to float
+        How fast each of them changes, at most, relative to the terms that add up to its rate; rounding where it is kept.
+    rank : int
+        Independent relations.
+    divergence : float or None
+        The divergence of the field where it is the same at all states; 0 keeps volume.
+    matrices : mapping of name to sentence
+    inputs : tuple of str
+    points : int
+    """
+
+    name: str
+    letters: tuple[str, ...]
+    relations: Mapping[str, float]
+    integrals: Mapping[str, float]
+    rank: int
+    divergence: float | None
+    matrices: Mapping[str, str]
+    inputs: tuple[str, ...]
+    points: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The description as plain data, in the shape of ``dalembert check --json``."""
+        return {
+            "name": self.name,
+            "coordinates": list(self.letters),
+            "constraints": [
+                {"name": name, "kind": "relation", "integrable": True, "invariant": bool(rate <= ZERO_RATE)}
+                for name, rate in self.relations.items()
+            ],
+            "rank": self.rank,
+            "degrees_of_freedom": len(self.letters) - self.rank,
+            "conserved": [
+                {"name": name, "conserved": bool(rate <= ZERO_RATE), "rate": rate} for name, rate in self.integrals.items()
+            ],
+            "divergence": self.divergence,
+            "matrices": dict(self.matrices),
+            "forms": {FORM: {"applies": True}},
+            "agreement": {"worst": None, "pair": []},
+            "points": self.points,
+        }
+
+    def _title(self) -> str:
+        return self.name
+
+    def _sections(self) -> list[Section]:
+        n = len(self.letters)
+        shown = ", ".join(self.letters[:12]) + (", ..." if n > 12 else "")
+        freedom = [("letters", f"{n}: {shown}"), ("freedom", str(n - self.rank))]
+        if self.inputs:
+            freedom.append(("inputs", ", ".join(self.inputs)))
+        if self.divergence is not None:
+            kept = "volume is kept" if abs(self.divergence) < 1e-9 else f"the same everywhere, {self.divergence:.6g}"
+            freedom.append(("divergence", kept))
+        return [
+            ("Freedom", freedom),
+            ("Relations", [(name, _verdict(rate)) for name, rate in self.relations.items()]),
+            ("Integrals", [(name, _verdict(rate)) for name, rate in self.integrals.items()]),
+            ("Matrices", list(self.matrices.items())),
+        ]
+
+
+def _verdict(rate: float) -> str:
+    if rate <= ZERO_RATE:
+        return f"kept by the flow (relative rate {rate:.1e} at random states)"
+    return f"NOT kept by the flow: it changes at the relative rate {rate:.2g}"
+
+
+def describe_flow(
+    model: Flow | Scenario, parameters: Mapping[Any, Any] | None, start: Mapping[Any, Any] | None
+) -> FlowDescription:
+    """Try the relations and integrals of a flow at random states on its relations.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> print(describe_flow(da.Flow({x: y, y: -x}, integrals={"radius": x**2 + y**2}), None, None).divergence)
+    0.0
+    """
+    flow: Any = model.system if isinstance(model, Scenario) else model
+    values = dict(model.parameters) if isinstance(model, Scenario) else {}
+    values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+    beginning = dict(model.start) if isinstance(model, Scenario) else {}
+    beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
+    values = {name: value for name, value in values.items() if name in {p.name for p in flow.parameters}}
+    kernel = Kernel(derive(flow))
+    samples = consistent_states(kernel, values, beginning, determined=False)
+    graph, algebra = kernel.graph, kernel.algebra
+    letters = algebra.vector(flow.coordinates)
+    slopes = evaluate(kernel, ca.jacobian(graph.position.residual, letters), samples)
+    spread = evaluate(kernel, ca.trace(ca.jacobian(graph.velocities, letters)), samples).ravel()
+    is_even = bool(np.ptp(spread) <= 1e-9 * (1 + np.max(np.abs(spread))))
+    return FlowDescription(
+        name=flow.name,
+        letters=tuple(q.name for q in flow.coordinates),
+        relations={c.name: _rate(kernel, samples, c.expression) for c in flow.constraints},
+        integrals={name: _rate(kernel, samples, value) for name, value in flow.integrals.items()},
+        rank=common(rank(rows, GENERIC).rank for rows in slopes) if flow.constraints else 0,
+        divergence=float(spread[0]) if is_even else None,
+        matrices=_matrices(flow),
+        inputs=tuple(symbol.name for symbol in flow.inputs),
+        points=len(samples),
+    )
+
+
+def _rate(kernel: Kernel, samples: Samples, expression: Any) -> float:
+    """max |dI/dt| / sum |dI/dx_k X_k| over the samples."""
+    letters = kernel.algebra.vector(kernel.equations.state)
+    slope = ca.jacobian(kernel.lower([expression]), letters)
+    terms = evaluate(kernel, slope.T * kernel.graph.velocities, samples)[..., 0]
+    sizes = np.abs(terms).sum(axis=1)
+    return float(np.max(np.abs(terms.sum(axis=1)) / np.where(sizes > 0, sizes, 1.0)))
+
+
+def _matrices(flow: Flow) -> dict[str, str]:
+    """How each matrix moves."""
+    actions = {action.matrix: action for action in flow.actions}
+    found = {}
+    for name, matrix in flow.matrices.items():
+        size, action = f"{matrix.shape[0]} x {matrix.shape[1]}", actions.get(name)
+        if action is None:
+            found[name] = size
+        elif action.is_conjugation:
+            found[name] = f"{size}, moves by conjugation: its spectrum stays"
+        elif action.left is None:
+            found[name] = f"{size}, moves by a group from the right"
+        elif action.right is None:
+            found[name] = f"{size}, moves by a group from the left"
+        else:
+            found[name] = f"{size}, moves by two groups, from the left and from the right"
+    return found
