@@ -91,6 +91,20 @@ class LieGroup:
         return cls(f"SE({n})", names, np.concatenate([_translations(n), wide]), (Motions(n),))
 
     @classmethod
+    def SU(cls, n: int) -> LieGroup:
+        """Unitary n x n matrices of determinant one, by real matrices ((A, -B), (B, A)) of twice the size for A + i B.
+
+        The basis is orthogonal in tr(a b): turns of axis i towards axis j (r), the same with i (s), and diagonal ones (d).
+
+        >>> spin = LieGroup.SU(2)
+        >>> spin.names, spin.size, spin.algebra.identify().name
+        (('r12', 's12', 'd1'), 4, 'so(3)')
+        """
+        _check_size(n, 2, "SU")
+        names, matrices = _unitary(n)
+        return cls(f"SU({n})", names, matrices, (Generated(2 * n),))
+
+    @classmethod
     def R(cls, n: int = 1) -> LieGroup:
         """Translations of n-dimensional space, by matrices ((1, p), (0, 1))."""
         _check_size(n, 1, "R")
@@ -334,6 +348,20 @@ def _check_size(n: int, least: int, kind: str) -> None:
 
 def _axes(n: int) -> tuple[str, ...]:
     return tuple(f"e_{axis}" for axis in "xyz"[:n]) if n <= 3 else tuple(f"t{k + 1}" for k in range(n))
+
+
+def _unitary(n: int) -> tuple[tuple[str, ...], Any]:
+    """An orthogonal basis of su(n) in its real form, with names."""
+    found: dict[str, Any] = {}
+    for i, j in combinations(range(n), 2):
+        turn, bend = np.zeros((n, n)), np.zeros((n, n))
+        turn[i, j], turn[j, i] = 1.0, -1.0
+        bend[i, j] = bend[j, i] = 1.0
+        found[f"r{i + 1}{j + 1}"] = turn + 0j
+        found[f"s{i + 1}{j + 1}"] = 1j * bend
+    for k in range(1, n):
+        found[f"d{k}"] = 1j * np.diag([1.0] * k + [-float(k)] + [0.0] * (n - k - 1))
+    return tuple(found), np.array([np.block([[m.real, -m.imag], [m.imag, m.real]]) for m in found.values()])
 
 
 def _translations(n: int) -> Any:

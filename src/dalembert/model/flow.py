@@ -369,20 +369,26 @@ def _rates_of(matrix: sympy.ImmutableMatrix, rates: Mapping[Coordinate, float]) 
 
 
 def _letters_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[str, float]:
-    """Solve matrix(letters) = value, where every letter stands alone in some entry."""
+    """Solve matrix(letters) = value, letter by letter: each must stand in some entry with none that is found after it."""
     rows, columns = matrix.shape
-    numbers = [[float(entry) for entry in row] for row in value]
+    numbers = [[float(number) for number in row] for row in value]
     if len(numbers) != rows or any(len(row) != columns for row in numbers):
         raise ModelError(f"The matrix `{name}` has other dimensions", remedy=f"give {rows} x {columns} numbers")
     found: dict[str, float] = {}
-    for i in range(rows):
-        for j in range(columns):
-            entry = matrix[i, j]
-            letters = entry.free_symbols
-            if len(letters) == 1:
-                (letter,) = letters
-                slope = sympy.diff(entry, letter)
-                found.setdefault(letter.name, float((numbers[i][j] - entry.subs(letter, 0)) / slope))
+    entries = [
+        (entry, value)
+        for row, values in zip(matrix.tolist(), numbers, strict=True)
+        for entry, value in zip(row, values, strict=True)
+    ]
+    while True:
+        count = len(found)
+        for entry, value in entries:
+            unknown = [s for s in entry.free_symbols if s.name not in found]
+            if len(unknown) == 1:
+                rest = entry.subs({s: found.get(s.name, 0) for s in entry.free_symbols})
+                found[unknown[0].name] = float((value - rest) / sympy.diff(entry, unknown[0]))
+        if len(found) == count:
+            break
     size = 1.0 + max(abs(entry) for row in numbers for entry in row)
     for i in range(rows):
         for j in range(columns):

@@ -1,0 +1,114 @@
+r"""Flows of matrices in closed form, with numbers: Toda by factorisation, orbits and two-sided motions by exponentials.
+
+    exp(t A_0) = k l,  k orthogonal, l lower triangular with a positive diagonal:     A(t) = k^T A_0 k  (full Toda)
+    u = [p_0, x_0]:     x(t) = exp(-t u) x_0 exp(t u),   p(t) = exp(-t u) p_0 exp(t u)                  (adjoint orbits, V = 0)
+    Q(t) = exp(t U) Q_0 exp(-t V),   P(t) = exp(t U) P_0 exp(-t V)                                       (two sides, J = 1)
+
+(Bloch and others, Supplement, section 7.7).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import expm, qr
+
+from ..errors import ModelError
+
+__all__ = ["orbit_motion", "ql", "toda_motion", "toda_projections", "two_sided_motion"]
+
+#: exp(h A) is factored with steps h that keep its condition below exp of this.
+LARGEST_EXPONENT = 6.0
+
+
+def ql(matrix: Any) -> tuple[Any, Any]:
+    """Factors k (orthogonal) and l (lower triangular, positive diagonal) with k l = matrix.
+
+    >>> k, l = ql([[2.0, 1.0], [0.0, 1.0]])
+    >>> bool(abs(k @ l - [[2, 1], [0, 1]]).max() < 1e-14), float(l[0, 1]), bool(l.diagonal().min() > 0)
+    (True, 0.0, True)
+    """
+    a = np.asarray(matrix, dtype=float)
+    # With the order of columns reversed, QR gives an upper factor; reversed back it is a lower one.
+    q, r = qr(a[:, ::-1])
+    k, lower = q[:, ::-1], r[::-1, ::-1]
+    signs = np.where(np.diag(lower) < 0, -1.0, 1.0)
+    return k * signs, np.tril(signs[:, None] * lower)
+
+
+def toda_motion(matrix: Any, times: Any, frame: bool = False) -> Any:
+    """The full symmetric Toda flow A_dot = [A, pi_k(A)] at some times, (nt, n, n); with the frame k as well where asked.
+
+    Each step factors exp(h A) and turns A by the orthogonal factor, so that the spectrum stays to rounding and nothing
+    overflows.
+
+    Parameters
+    ----------
+    matrix : array (n, n)
+        Symmetric.
+    times : sequence of nt times, from 0 on or back
+
+    Examples
+    --------
+    >>> toda_motion([[1.0, 0.5], [0.5, 0.0]], [20.0])[0].diagonal().round(6).tolist()
+    [-0.207107, 1.207107]
+    """
+    start = np.array(matrix, dtype=float)
+    if (
+        start.ndim != 2
+        or start.shape[0] != start.shape[1]
+        or not np.allclose(start, start.T, atol=1e-12 * (1 + np.abs(start).max()))
+    ):
+        raise ModelError("Toda's flow needs a symmetric matrix", seen=f"shape {start.shape}", remedy="give A with A = A^T")
+    spread = max(float(np.ptp(np.linalg.eigvalsh(start))), 1e-300)
+    wanted = np.asarray(times, dtype=float).ravel()
+    found, frames = np.zeros((len(wanted), *start.shape)), np.zeros((len(wanted), *start.shape))
+    for sign in (1, -1):
+        a, k, now = start.copy(), np.eye(len(start)), 0.0
+        for place in sorted(np.flatnonzero(wanted * sign >= 0), key=lambda index: abs(wanted[index])):
+            rest = wanted[place] - now
+            count = int(np.ceil(abs(rest) * spread / LARGEST_EXPONENT))
+            for _ in range(count):
+                values, vectors = np.linalg.eigh(a)
+                factor, _ = ql((vectors * np.exp(rest / count * (values - values.mean()))) @ vectors.T)
+                a, k = factor.T @ a @ factor, k @ factor
+                a = (a + a.T) / 2
+            now = wanted[place]
+            found[place], frames[place] = a, k
+    return (found, frames) if frame else found
+
+
+def toda_projections(matrix: Any) -> dict[str, Any]:
+    """The four projections of a matrix A = A_- + A_0 + A_+ that belong to gl = l + k and to its dual.
+
+        pi_l = A_- + A_0 + A_+^T,     pi_k = A_+ - A_+^T,     pi_kperp = A_- + A_0 + A_-^T,     pi_lperp = A_+ - A_-^T
+
+    The first two and the last two add up to A.
+    """
+    a = np.asarray(matrix, dtype=float)
+    below, middle, above = np.tril(a, -1), np.diag(np.diag(a)), np.triu(a, 1)
+    return {
+        "pi_l": below + middle + above.T,
+        "pi_k": above - above.T,
+        "pi_kperp": below + middle + below.T,
+        "pi_lperp": above - below.T,
+    }
+
+
+def orbit_motion(x: Any, p: Any, times: Any) -> tuple[Any, Any]:
+    """x and p of x_dot = [x, [p, x]], p_dot = [p, [p, x]] at some times, (nt, n, n) each; complex matrices, too."""
+    x, p = np.asarray(x), np.asarray(p)
+    u = p @ x - x @ p
+    turns = [expm(float(t) * u) for t in np.ravel(times)]
+    inverses = [expm(-float(t) * u) for t in np.ravel(times)]
+    return tuple(np.array([b @ m @ a for a, b in zip(turns, inverses, strict=True)]) for m in (x, p))  # type: ignore[return-value]
+
+
+def two_sided_motion(q: Any, p: Any, times: Any) -> tuple[Any, Any]:
+    """Q and P of the geodesics Q_dot = U Q - Q V, P_dot = U P - P V with J = 1 at some times; complex matrices, too."""
+    q, p = np.asarray(q), np.asarray(p)
+    u = p @ q.conj().T - q @ p.conj().T
+    v = p.conj().T @ q - q.conj().T @ p
+    turns = [(expm(float(t) * u), expm(-float(t) * v)) for t in np.ravel(times)]
+    return tuple(np.array([a @ m @ b for a, b in turns]) for m in (q, p))  # type: ignore[return-value]
