@@ -81,6 +81,19 @@ def snakeboard_gaits() -> None:
     still("snakeboard-gaits.png", picture)
 
 
+def snakeboard_height() -> None:
+    """The curvature of the snakeboard over its shapes, with a stroke round the middle and one where it turns over."""
+    board = da.gallery.load("snakeboard")
+    x, y, theta, psi, phi = board.system.coordinates
+    light = {"m": 6.0, "r": 0.2, "J0": 0.016, "J1": 0.0013}
+    group = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
+    found = da.connection(board, group)
+    height = da.height_function(found, {psi: (-1.2, 1.2), phi: (-1.5, 1.5)}, parameters=light, points=(3, 61))
+    strokes = [{psi: 0.7 * sin(da.t), phi: middle + 0.3 * cos(da.t)} for middle in (0.0, 1.0)]
+    loops = [da.area_rule(found, stroke, 2 * np.pi, parameters=light) for stroke in strokes]
+    still("snakeboard-height.png", da.plot_height(height, loops=loops, title=""))
+
+
 def snakeboard_voronets() -> None:
     """The equations of the snakeboard as they would stand in a paper, from the LaTeX of the library."""
     from dalembert.formulations.typeset import lines_latex
@@ -102,31 +115,24 @@ def snakeboard_voronets() -> None:
 
 def planar_bodies() -> None:
     """Two hinged bodies: orbits of the hinge with the one that leaves the folded state and comes back; and three bodies."""
-    picture = Picture(LIGHT, figsize=(8.4, 3.0), layout="constrained")
-    left, right = picture.subplots(1, 2, width_ratios=[1.35, 1])
+    picture = Picture(LIGHT, figsize=(8.4, 3.2), layout="constrained")
     pair = da.planar_chain(2, masses=[1, 1], inertias=[1, 1], hinges={(1, 2): (1, 0), (2, 1): (-1, 0)})
-    angle, momentum = np.meshgrid(np.linspace(-np.pi, np.pi, 241), np.linspace(-0.2, 2.2, 201))
-    coupling, total = 0.5 * np.cos(angle), 2.0
-    first, second = total - momentum, momentum
-    energy = (1.5 * (first**2 + second**2) - 2 * coupling * first * second) / (2 * (1.5**2 - coupling**2))
-    top = total**2 / 4
-    left.contour(angle, momentum, energy, levels=np.linspace(0.5, 2.0, 16), colors=[LIGHT.blend("body", 0.5)], linewidths=0.8)
-    left.contour(angle, momentum, energy, levels=[top], colors=[LIGHT.color("accent")], linewidths=1.8)
-    for found in da.relative_equilibria(pair, total=total).found:
-        filled = LIGHT.color("body") if found.stability == "stable" else "white"
-        for turn in (found.angles[0], -found.angles[0]):
-            left.plot(turn, found.momenta[1], "o", markersize=6, markerfacecolor=filled, markeredgecolor=LIGHT.color("body"))
-    left.set(title="two bodies", xlabel="angle of the hinge", ylabel="momentum of the second body")
     middle = da.parameters("m", positive=True)
     ends = {(1, 2): (1, 0), (2, 1): (-0.5, 0), (2, 3): (0.5, 0), (3, 2): (-1, 0)}
-    masses = np.linspace(0.1, 3.0, 30)
-    for mass in masses:
-        chain = da.planar_chain(3, masses=[1, middle, 1], inertias=[1, 1, 1], hinges=ends)
-        for found in da.relative_equilibria(chain, {middle: mass}).found:
-            color = LIGHT.color("accent" if found.stability == "stable" else "body")
-            for turn in {float(found.angles[0]), *([-np.pi] if abs(found.angles[0] - np.pi) < 1e-9 else [])}:
-                right.plot(mass, turn, ".", markersize=4, color=color)
-    right.set(title="three bodies", xlabel="mass of the middle body", ylabel="angle of the first hinge")
+    chain = da.planar_chain(3, masses=[1, middle, 1], inertias=[1, 1, 1], hinges=ends)
+    with LIGHT.context():
+        left, right = picture.subplots(1, 2, width_ratios=[1.35, 1])
+        da.phase_portrait(pair.reduced_system(), {"mu": 2.0}, momentum=True, axes=left)
+        left.set(title="two bodies")
+        left.set_xlabel("angle of the hinge", fontsize=11)
+        left.set_ylabel("momentum of the second body", fontsize=11, rotation=90, labelpad=4)
+        for mass in np.linspace(0.1, 3.0, 30):
+            for found in da.relative_equilibria(chain, {middle: mass}).found:
+                stable = found.stability == "stable"
+                for turn in {float(found.angles[0]), *([-np.pi] if abs(found.angles[0] - np.pi) < 1e-9 else [])}:
+                    role = LIGHT.color("accent" if stable else "body")
+                    right.plot(mass, turn, ".", markersize=4, color=role, zorder=4 if stable else 3)
+        right.set(title="three bodies", xlabel="mass of the middle body", ylabel="angle of the first hinge")
     still("planar-bodies.png", picture)
 
 
@@ -163,7 +169,7 @@ def pendulum() -> None:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for draw in (rolling_disk_film, sleigh, pendulum, snakeboard_gaits, snakeboard_voronets, planar_bodies):
+    for draw in (rolling_disk_film, sleigh, pendulum, snakeboard_gaits, snakeboard_height, snakeboard_voronets, planar_bodies):
         draw()
     for path in sorted(FOLDER.iterdir()):
         size = path.stat().st_size

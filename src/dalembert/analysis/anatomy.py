@@ -140,7 +140,7 @@ def read_model(
     system = model.system if isinstance(model, Scenario) else model
     if not isinstance(system, System):
         raise ModelError(
-            "A mechanical System, or a Scenario with one, is needed", seen=type(system).__name__, remedy="pass da.System(...)"
+            "A System or a Scenario with a System is needed", seen=type(system).__name__, remedy="pass da.System(...)"
         )
     values: dict[str, Any] = {}
     beginning: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Symbolic questions answered within bounded work: are these equal, and is there a shorter form.
+"""Symbolic questions answered within bounded work: are these equal, and is there a product.
 
 Equality is decided at random points first, which can disprove it; where the points find no difference, a proof by expansion
 is tried if the expressions are small. A verdict says which of the two it rests on. Nothing here calls a general simplifier
@@ -17,6 +17,7 @@ import sympy
 from sympy.simplify.fu import TR5, TR6
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.tidy import expansion_size, is_small_quotient, tidy
 
 __all__ = [
     "PROVED",
@@ -24,20 +25,13 @@ __all__ = [
     "Verdict",
     "differs_nowhere",
     "exact",
-    "expansion_size",
     "factored",
     "fresh",
     "is_small",
-    "neat",
-    "shortest",
 ]
 
 #: The most terms that the expansion of an expression may have, and its operations, in a proof.
 MOST_TERMS, MOST_OPERATIONS = 1500, 1500
-#: The same where an expression is only made shorter.
-NEAT_TERMS, NEAT_OPERATIONS = 200, 400
-#: The most operations and letters of an expression whose common factors are cancelled.
-CANCELLED_OPERATIONS, CANCELLED_LETTERS = 100, 8
 #: How a verdict was reached where it is a proof.
 PROVED = "symbolically"
 #: Two sides that differ by less than this, relative to their size, are equal at a point.
@@ -135,23 +129,6 @@ def differs_nowhere(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]], points: Poin
     return Verdict(True, by, worst)
 
 
-def expansion_size(expression: sympy.Basic) -> float:
-    """An upper bound of the number of terms that the expansion of an expression has, those of denominators counted each time.
-
-    >>> x, y = sympy.symbols("x y")
-    >>> expansion_size((x + y) ** 3 * (x + 1))
-    16.0
-    """
-    match expression:
-        case sympy.Add():
-            return float(sum(expansion_size(part) for part in expression.args))
-        case sympy.Mul():
-            return float(np.prod([expansion_size(part) for part in expression.args]))
-        case sympy.Pow() if expression.exp.is_Integer:
-            return float(min(expansion_size(expression.base), 1e6)) ** min(abs(int(expression.exp)), 40)
-    return 1.0
-
-
 def is_small(expression: sympy.Expr, operations: int = MOST_OPERATIONS, terms: int = MOST_TERMS) -> bool:
     """Whether an expression can be expanded with little work."""
     return bool(expression.count_ops() <= operations and expansion_size(expression) <= terms)
@@ -175,49 +152,14 @@ def _is_zero(expression: sympy.Expr) -> bool:
     return bool(above == 0 or (above.has(sympy.sin) and sympy.expand(TR5(above)) == 0))
 
 
-def neat(expression: sympy.Expr) -> sympy.Expr:
-    """The expression expanded, by Pythagoras, or without common factors, whichever is shortest, where that is little work."""
-    if not is_small(expression, NEAT_OPERATIONS, NEAT_TERMS):
-        return expression
-    expanded = sympy.expand(expression)
-    if expanded.has(sympy.sin, sympy.cos):
-        turned = [sympy.expand(rule(expanded)) for rule in (TR5, TR6)]
-        expanded = min([expanded, *turned], key=lambda candidate: candidate.count_ops())
-    return min([expression, expanded, sympy.factor_terms(expanded)], key=lambda candidate: candidate.count_ops())
-
-
-def shortest(expression: sympy.Expr) -> sympy.Expr:
-    """The shortest of the neat form, one over a common denominator, and one with common factors cancelled."""
-    candidates = [neat(expression)]
-    if is_small(candidates[0], NEAT_OPERATIONS, NEAT_TERMS):
-        candidates.append(sympy.factor_terms(sympy.together(candidates[0])))
-        opened, waves = _without_waves(candidates[-1])
-        if _is_cheap_fraction(opened):
-            cancelled = [sympy.cancel(opened), sympy.factor(opened)]
-            candidates += [form.xreplace(waves) for form in (*cancelled, sympy.factor_terms(cancelled[0]))]
-    return min(candidates, key=lambda candidate: candidate.count_ops())
-
-
-def _without_waves(expression: sympy.Expr) -> tuple[sympy.Expr, dict[sympy.Symbol, sympy.Expr]]:
-    """The expression with letters in the place of its sines and cosines, and what these stand for."""
-    nodes = sorted(expression.atoms(sympy.sin, sympy.cos), key=sympy.default_sort_key)
-    letters = {node: sympy.Dummy(f"w{k}") for k, node in enumerate(nodes)}
-    return expression.xreplace(letters), {letter: node for node, letter in letters.items()}
-
-
 def factored(expression: sympy.Expr) -> sympy.Expr:
-    """A product of polynomials over another where the expression is a small quotient of polynomials; else `shortest`.
+    """A product of polynomials over another where the expression is a small quotient of polynomials; else a shorter form.
 
     >>> x, y = sympy.symbols("x y")
     >>> factored(x + x / y**2)
     x*(y**2 + 1)/y**2
     """
-    return sympy.factor(expression) if _is_cheap_fraction(expression) else sympy.factor_terms(shortest(expression))
-
-
-def _is_cheap_fraction(expression: sympy.Expr) -> bool:
-    few = len(expression.free_symbols) <= CANCELLED_LETTERS and expression.count_ops() <= CANCELLED_OPERATIONS
-    return bool(few and expression.is_rational_function() and expansion_size(expression) <= NEAT_TERMS)
+    return sympy.factor(expression) if is_small_quotient(expression) else sympy.factor_terms(tidy(expression))
 
 
 def exact(expression: sympy.Expr) -> sympy.Expr:

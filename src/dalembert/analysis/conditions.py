@@ -16,10 +16,10 @@ from typing import Any
 
 import sympy
 
+from ..algebra.tidy import tidy
 from ..algebra.tree import TreeAlgebra
 from ..errors import DalembertError
 from ..formulations.independent import Reduction, Split
-from ..formulations.presentation import tidy
 from ..formulations.voronets import derive_on, transitivity
 from ..model.symbols import Parameter
 from ..model.system import System

@@ -29,11 +29,11 @@ import sympy
 
 from ..algebra.circle import TooMuchWorkError
 from ..algebra.quotients import eliminated
+from ..algebra.tidy import tidy
 from ..algebra.tree import TreeAlgebra
 from ..compiled.constrained_solve import rank
 from ..errors import ModelError
 from ..formulations import lagrange
-from ..formulations.presentation import tidy
 from ..formulations.reduction import Bundle, Reduced, bundle_of
 from ..geometry.connections import PrincipalConnection
 from ..geometry.group_coordinates import GroupCoordinates
@@ -132,12 +132,7 @@ class Connection:
     @cached_property
     def group(self) -> GroupCoordinates:
         """The group coordinates with their frame, Ad_g and the generators of the action."""
-        places = self.bundle.group
-        letters = tuple(self.system.coordinates[k] for k in places)
-        frame = sympy.ImmutableMatrix([[column[k] for column in self.bundle.frame.fields.values()] for k in places])
-        return GroupCoordinates(
-            self.basis, letters, frame, self.bundle.constants, tuple(self.bundle.identity[letter] for letter in letters)
-        )
+        return self.bundle.group_coordinates
 
     @cached_property
     def principal(self) -> PrincipalConnection:
@@ -367,8 +362,8 @@ def connection(
     ----------
     system : System or Scenario
     group, section, identity
-        As in `reduce`: left-invariant vector fields on the group coordinates by the name of their speed; body velocities
-        e_b(r) that the constraints allow while the shape rests; the group element of the local form.
+        As in `reduce`: left-invariant vector fields on the group coordinates by the name of their speed, or an action; body
+        velocities e_b(r) that the constraints allow while the shape rests; the group element of the local form.
 
     Raises
     ------
@@ -389,12 +384,6 @@ def connection(
     Matrix([[-J0*sin(phi)*cos(phi)/(m*r), 0, J0*sin(phi)**2/(m*r**2)]])
     """
     model, values, _ = read_model(system, None, None)
-    if not isinstance(getattr(group, "frame", group), Mapping):
-        raise ModelError(
-            "A connection needs the left-invariant fields of the group",
-            seen=type(group).__name__,
-            remedy="give {speed: {coordinate: component}}, or da.LieGroup.SE(2).chart((x, y, theta)) and the like",
-        )
     bundle = bundle_of(model, group, section=section, identity=identity)
     return Connection(bundle, _kind(bundle), {name: float(value) for name, value in values.items()})
 

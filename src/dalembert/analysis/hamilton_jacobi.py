@@ -21,6 +21,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.tidy import tidy
 from ..algebra.tree import TreeAlgebra
 from ..compiled.book import Book
 from ..compiled.kernel import kernel_of, parameter_values
@@ -34,7 +35,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import Coordinate, Parameter, t
 from ..model.system import System
 from .anatomy import read_model
-from .bounded import fresh, neat
+from .bounded import fresh
 from .jacobi_condition import AlongMotion, Applicability, applicability, condition_along
 from .jacobi_motion import JacobiMotion, jacobi_motion
 from .separation import CompleteIntegral, levi_civita, separate
@@ -99,8 +100,8 @@ class HamiltonJacobi(Report):
     @cached_property
     def canonical_equations(self) -> Mapping[sympy.Symbol, sympy.Expr]:
         """(5.9): the rates of q and of pi, by letter, coordinates first."""
-        rates = {q: neat(self.velocities[q]) for q in self.system.coordinates}
-        return rates | {pi: neat(-sympy.diff(self.hamiltonian, q)) for q, pi in self.momenta.items()}
+        rates = {q: tidy(self.velocities[q]) for q in self.system.coordinates}
+        return rates | {pi: tidy(-sympy.diff(self.hamiltonian, q)) for q, pi in self.momenta.items()}
 
     def latex(self) -> str:
         """(5.8) in LaTeX, with subscripts for derivatives."""
@@ -283,7 +284,7 @@ def _definitions(system: System, momenta: Sequence[sympy.Symbol]) -> dict[sympy.
     letters = [Parameter(fresh(f"lambda_{c.name}", taken)) for c in system.bilateral]
     table = {}
     for q, pi in zip(system.coordinates, momenta, strict=True):
-        terms = [letter * neat(sympy.diff(f, q.dot)) for letter, f in zip(letters, residual, strict=True)]
+        terms = [letter * tidy(sympy.diff(f, q.dot)) for letter, f in zip(letters, residual, strict=True)]
         table[pi] = sympy.Add(q.momentum, *terms)
     return table
 

@@ -21,9 +21,10 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.tidy import tidy
 from ..compiled.constrained_solve import rank
 from ..model.symbols import Coordinate, Parameter, t
-from .bounded import FLOOR, PROVED, ROUNDING, Points, differs_nowhere, neat
+from .bounded import FLOOR, PROVED, ROUNDING, Points, differs_nowhere
 
 __all__ = [
     "FAMILIES",
@@ -149,7 +150,7 @@ def conditions(equations: SecondOrder) -> tuple[Condition, ...]:
                 verdict = differs_nowhere([(left, right)])
                 holds, by = verdict.holds, verdict.by
             else:
-                residual = neat(left - right)
+                residual = tidy(left - right)
         found.append(Condition(family, pair, holds and bool(points or by == PROVED), by, worst, None if holds else residual))
     return tuple(found)
 
@@ -217,7 +218,7 @@ def regularity(equations: SecondOrder) -> tuple[bool, str]:
     values = Points().evaluated(algebra, algebra.jacobian(residual, algebra.vector(equations.accelerations)))
     regular = any(rank(value, 1e-10).rank == n for value in values)
     if n <= 3 and equations.is_small:
-        matrix = sympy.Matrix(n, n, lambda i, j: neat(sympy.diff(equations.residuals[i], equations.accelerations[j])))
+        matrix = sympy.Matrix(n, n, lambda i, j: tidy(sympy.diff(equations.residuals[i], equations.accelerations[j])))
         if sum(entry.count_ops() for entry in matrix) <= DETERMINANT_OPERATIONS:
-            return regular, f"det(dR/da) = {neat(matrix.det(method='berkowitz'))}"
+            return regular, f"det(dR/da) = {tidy(matrix.det(method='berkowitz'))}"
     return regular, f"rank of dR/da is {'full' if regular else 'not full'} at {len(values)} random points"

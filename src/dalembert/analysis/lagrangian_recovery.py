@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 import sympy
 
+from ..algebra.tidy import expansion_size, tidy
 from ..errors import ModelError
 from ..model.symbols import t
-from .bounded import Verdict, differs_nowhere, expansion_size, neat
+from .bounded import Verdict, differs_nowhere
 from .helmholtz_conditions import SecondOrder, euler_lagrange
 from .primitives import at_numbers, potential, primitive
 
@@ -63,12 +64,12 @@ def recover(equations: SecondOrder) -> Recovered:
         return Recovered(
             None, None, "cannot be integrated: A with the curl of the gyroscopic part was not found in closed form"
         )
-    pushes = [neat(c - sympy.diff(entry, t)) for c, entry in zip(force, covector, strict=True)]
+    pushes = [tidy(c - sympy.diff(entry, t)) for c, entry in zip(force, covector, strict=True)]
     height = potential(pushes, equations.coordinates)
     if height is None:
         return Recovered(None, None, "cannot be integrated: the potential was not found in closed form")
     linear = sympy.Add(*(entry * v for entry, v in zip(covector, equations.velocities, strict=True)))
-    lagrangian = _gathered(neat(quadratic) + neat(linear) - neat(height))
+    lagrangian = _gathered(tidy(quadratic) + tidy(linear) - tidy(height))
     try:
         verdict = differs_nowhere(
             zip(euler_lagrange(lagrangian, equations.coordinates).residuals, equations.residuals, strict=True)
@@ -82,7 +83,7 @@ def recover(equations: SecondOrder) -> Recovered:
 
 def _gathered(lagrangian: sympy.Expr) -> sympy.Expr:
     """The sum, as it is or without common factors."""
-    return min([lagrangian, neat(lagrangian)], key=lambda candidate: candidate.count_ops())
+    return min([lagrangian, tidy(lagrangian)], key=lambda candidate: candidate.count_ops())
 
 
 def _kinetic(equations: SecondOrder) -> sympy.Expr | None:
@@ -90,7 +91,7 @@ def _kinetic(equations: SecondOrder) -> sympy.Expr | None:
     n, v = len(equations.coordinates), equations.velocities
     still = dict.fromkeys(equations.accelerations, ZERO)
     metric = sympy.Matrix(n, n, lambda i, j: sympy.diff(equations.residuals[i], equations.accelerations[j]).xreplace(still))
-    metric = metric.applyfunc(neat)
+    metric = metric.applyfunc(tidy)
     if metric.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
         return None
     if all(entry.is_polynomial(*v) and expansion_size(entry) <= MOST_TERMS for entry in metric):
@@ -118,11 +119,11 @@ def _rest(equations: SecondOrder, quadratic: sympy.Expr) -> tuple[sympy.Matrix, 
     n, v = len(equations.coordinates), equations.velocities
     own = euler_lagrange(quadratic, equations.coordinates).residuals
     still = dict.fromkeys(equations.accelerations, ZERO)
-    left = [neat((given - mine).xreplace(still)) for given, mine in zip(equations.residuals, own, strict=True)]
+    left = [tidy((given - mine).xreplace(still)) for given, mine in zip(equations.residuals, own, strict=True)]
     for number in (ZERO, sympy.S.One):
         here = dict.fromkeys(v, number)
-        slopes = sympy.Matrix(n, n, lambda i, j: neat(sympy.diff(left[i], v[j]).subs(here)))  # noqa: B023
-        values = [neat(entry.subs(here) - number * sympy.Add(*slopes.row(i))) for i, entry in enumerate(left)]
+        slopes = sympy.Matrix(n, n, lambda i, j: tidy(sympy.diff(left[i], v[j]).subs(here)))  # noqa: B023
+        values = [tidy(entry.subs(here) - number * sympy.Add(*slopes.row(i))) for i, entry in enumerate(left)]
         if not any(entry.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for entry in (*slopes, *values)):
             return slopes, values
     return None
@@ -135,8 +136,8 @@ def _covector(gyroscopic: sympy.Matrix, coordinates: Sequence[sympy.Symbol]) -> 
     for k in range(n):
         for j in range(k + 1, n):
             curl = sympy.diff(covector[j], coordinates[k]) - sympy.diff(covector[k], coordinates[j])
-            left = at_numbers(neat(gyroscopic[j, k] - curl), coordinates[:k])
-            part = None if left is None else primitive(neat(left), coordinates[k])
+            left = at_numbers(tidy(gyroscopic[j, k] - curl), coordinates[:k])
+            part = None if left is None else primitive(tidy(left), coordinates[k])
             if part is None:
                 return None
             covector[j] += part

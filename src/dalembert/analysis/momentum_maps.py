@@ -24,11 +24,11 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.tidy import tidy
 from ..algebra.tree import TreeAlgebra
 from ..compiled.constrained_solve import rank
 from ..errors import ModelError
 from ..formulations import lagrange
-from ..formulations.presentation import tidy
 from ..model.scenario import Scenario
 from ..model.symbols import as_expression
 from ..model.system import System

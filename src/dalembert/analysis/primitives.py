@@ -16,8 +16,9 @@ import sympy
 from sympy.integrals.manualintegrate import manualintegrate
 from sympy.simplify.fu import TR8
 
+from ..algebra.tidy import tidy
 from ..errors import ModelError
-from .bounded import differs_nowhere, is_small, neat
+from .bounded import differs_nowhere, is_small
 
 __all__ = ["at_numbers", "potential", "primitive"]
 
@@ -180,7 +181,7 @@ def potential(form: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol]) -> sy
     total: sympy.Expr = ZERO
     for k, (entry, letter) in enumerate(zip(form, letters, strict=True)):
         rest = at_numbers(entry - sympy.diff(total, letter), letters[:k])
-        part = None if rest is None else primitive(neat(rest), letter)
+        part = None if rest is None else primitive(tidy(rest), letter)
         if part is None:
             return None
         total += part

@@ -21,8 +21,9 @@ from functools import cached_property
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.tidy import expansion_size, tidy
 from ..model.symbols import Parameter, t
-from .bounded import Points, Verdict, differs_nowhere, exact, expansion_size, factored, fresh, neat, shortest
+from .bounded import Points, Verdict, differs_nowhere, exact, factored, fresh
 from .primitives import primitive
 
 __all__ = ["CompleteIntegral", "Slope", "levi_civita", "separate"]
@@ -251,18 +252,18 @@ def _root(equation: sympy.Expr, pi: sympy.Symbol) -> tuple[sympy.Expr, sympy.Exp
 def _coefficients(equation: sympy.Expr, pi: sympy.Symbol) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr] | None:
     """A, B, C of A pi^2 + B pi + C, or None."""
     first = sympy.diff(equation, pi)
-    second = neat(sympy.diff(first, pi))
+    second = tidy(sympy.diff(first, pi))
     if second.has(pi):
         return None
-    found = second / 2, neat(first.xreplace({pi: ZERO})), neat(equation.xreplace({pi: ZERO}))
+    found = second / 2, tidy(first.xreplace({pi: ZERO})), tidy(equation.xreplace({pi: ZERO}))
     return None if any(part.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for part in found) else found
 
 
 def _quadratic_root(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr | None] | None:
     if a == 0:
-        return None if b == 0 else (shortest(-c / b), None)
-    shift = shortest(-b / (2 * a))
-    return shift, factored(neat(shift**2) - shortest(c / a))
+        return None if b == 0 else (tidy(-c / b), None)
+    shift = tidy(-b / (2 * a))
+    return shift, factored(tidy(shift**2) - tidy(c / a))
 
 
 def _root_of_quadratic_primitive(radicand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
@@ -279,7 +280,7 @@ def _root_of_quadratic_primitive(radicand: sympy.Expr, x: sympy.Symbol) -> sympy
         return root * x if b == 0 else sympy.Rational(2, 3) * radicand ** sympy.Rational(3, 2) / b
     turned = (2 * a * x + b) / (4 * a)
     if a.is_negative:
-        angle = sympy.asin((2 * a * x + b) / sympy.sqrt(neat(b**2 - 4 * a * c)))
+        angle = sympy.asin((2 * a * x + b) / sympy.sqrt(tidy(b**2 - 4 * a * c)))
         return turned * root - (4 * a * c - b**2) / (8 * a * sympy.sqrt(-a)) * angle
     if a.is_positive:
         log = sympy.log(2 * sympy.sqrt(a) * root + 2 * a * x + b)
@@ -301,7 +302,7 @@ def _explicit_motion(integral: CompleteIntegral) -> Mapping[sympy.Symbol, sympy.
     quadratic = None if radicand is None else _coefficients(radicand, x)
     if radicand is None or quadratic is None:
         return None
-    by_constant = {c: (neat(sympy.diff(slope.shift, c)), neat(sympy.diff(radicand, c))) for c in integral.constants}
+    by_constant = {c: (tidy(sympy.diff(slope.shift, c)), tidy(sympy.diff(radicand, c))) for c in integral.constants}
     energy = next(c for c in integral.constants if clock.shift == -c)
     if by_constant[energy][0] != 0 or any(part.has(x) for pair in by_constant.values() for part in pair):
         return None
@@ -311,7 +312,7 @@ def _explicit_motion(integral: CompleteIntegral) -> Mapping[sympy.Symbol, sympy.
     place = _inverted(a, b, c, lapse)
     if place is None:
         return None
-    place = neat(place)
+    place = tidy(place)
     found = {x: place}
     for other in slopes:
         if other.is_cyclic:
@@ -323,8 +324,8 @@ def _explicit_motion(integral: CompleteIntegral) -> Mapping[sympy.Symbol, sympy.
 def _inverted(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr, lapse: sympy.Expr) -> sympy.Expr | None:
     """x with int dx / (2 sqrt(a x^2 + b x + c)) = lapse, through turning points as well."""
     if a == 0:
-        return b * lapse**2 - shortest(c / b) if b != 0 else 2 * sympy.sqrt(c) * lapse
-    discriminant = neat(b**2 - 4 * a * c)
+        return b * lapse**2 - tidy(c / b) if b != 0 else 2 * sympy.sqrt(c) * lapse
+    discriminant = tidy(b**2 - 4 * a * c)
     if a.is_negative:
         return (-sympy.sqrt(discriminant) * sympy.sin(2 * sympy.sqrt(-a) * lapse) - b) / (2 * a)
     if a.is_positive:

@@ -25,12 +25,12 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.tidy import tidy
 from ..algebra.tree import TreeAlgebra
 from ..compiled.constrained_solve import solve
 from ..errors import ModelError, nearest
 from ..formulations import hamel, voronets
 from ..formulations.independent import Reduction, Split
-from ..formulations.presentation import tidy
 from ..formulations.typeset import letter_latex
 from ..model.scenario import Scenario
 from ..model.symbols import t

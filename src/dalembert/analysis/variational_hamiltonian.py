@@ -27,12 +27,13 @@ from typing import Any
 import sympy
 from sympy.core.relational import Relational
 
+from ..algebra.tidy import expansion_size, tidy
 from ..algebra.tree import TreeAlgebra
 from ..errors import FormError
 from ..formulations.independent import Reduction, Split, choose_split
 from ..model.symbols import Coordinate, Parameter
 from ..model.system import System
-from .bounded import differs_nowhere, expansion_size, fresh, neat, shortest
+from .bounded import differs_nowhere, fresh
 
 __all__ = ["VariationalHamiltonian", "variational_hamiltonian"]
 
@@ -95,7 +96,7 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
     split = choose_split(system)
     if system.hamiltonian is not None and not system.bilateral:
         hamiltonian = system.hamiltonian.xreplace(dict(zip(system.momenta, momenta, strict=True)))
-        slopes = {q: neat(sympy.diff(hamiltonian, pi)) for q, pi in zip(system.coordinates, momenta, strict=True)}
+        slopes = {q: tidy(sympy.diff(hamiltonian, pi)) for q, pi in zip(system.coordinates, momenta, strict=True)}
         return VariationalHamiltonian(system, split, momenta, hamiltonian, slopes, {}, ())
     reduction = Reduction(system, TreeAlgebra(), split)
     letters = tuple(reduction.independent)
@@ -109,10 +110,10 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
             "sqrt(v^T N v) whose N is proportional to the mass matrix",
             remedy='use the form "vakonomic", whose motion is the same',
         )
-    velocities = [shortest(v.xreplace(found.letters)) for v in reduction.velocities]
+    velocities = [tidy(v.xreplace(found.letters)) for v in reduction.velocities]
     at = dict(zip(system.velocities, velocities, strict=True))
     multipliers = {
-        system.coordinates[k]: neat(momenta[k] - reduction.momenta_at_velocity[k].xreplace(at)) for k in split.dependent
+        system.coordinates[k]: tidy(momenta[k] - reduction.momenta_at_velocity[k].xreplace(at)) for k in split.dependent
     }
     by_coordinate = dict(zip(system.coordinates, velocities, strict=True))
     return VariationalHamiltonian(system, split, momenta, found.value, by_coordinate, multipliers, found.branch)
@@ -159,18 +160,18 @@ def _without_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _
     constant, slope, metric = pieces
     values = _solve(metric, slope)
     value = constant + sum((s * v for s, v in zip(slope, values, strict=True)), ZERO) / 2
-    whole = sympy.Add(*(shortest(term) for term in sympy.Add.make_args(neat(value))))
+    whole = sympy.Add(*(tidy(term) for term in sympy.Add.make_args(tidy(value))))
     return _Stationary(whole, dict(zip(letters, values, strict=True)), _regularity(metric))
 
 
 def _quadratic(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, Any, Any] | None:
     """c, s and K of function = c + s . v - v^T K v / 2; None where it is not of this form."""
     slopes = [sympy.diff(function, letter) for letter in letters]
-    metric = sympy.Matrix(len(letters), len(letters), lambda i, j: neat(-sympy.diff(slopes[i], letters[j])))
+    metric = sympy.Matrix(len(letters), len(letters), lambda i, j: tidy(-sympy.diff(slopes[i], letters[j])))
     if metric.has(*letters) if letters else False:
         return None
     nowhere = dict.fromkeys(letters, ZERO)
-    constant, slope = function.xreplace(nowhere), [neat(entry.xreplace(nowhere)) for entry in slopes]
+    constant, slope = function.xreplace(nowhere), [tidy(entry.xreplace(nowhere)) for entry in slopes]
     if any(part.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for part in (constant, *slope)):
         return None
     return constant, slope, metric
@@ -180,7 +181,7 @@ def _regularity(metric: Any) -> tuple[Relational, ...]:
     """det K != 0, where it is not a matter of course."""
     conditions = []
     for block in _blocks(metric):
-        determinant = shortest(metric.extract(block, block).det(method="berkowitz"))
+        determinant = tidy(metric.extract(block, block).det(method="berkowitz"))
         moving = determinant.atoms(sympy.Symbol)
         if any(symbol.name.startswith("pi_") for symbol in moving):
             conditions.append(sympy.Ne(determinant, 0))
@@ -204,7 +205,7 @@ def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
                 seen=f"{len(block)} x {len(block)} with {sum(entry.count_ops() for entry in part)} operations",
                 remedy='use the form "vakonomic"',
             )
-        determinant = shortest(part.det(method="berkowitz"))
+        determinant = tidy(part.det(method="berkowitz"))
         if determinant == 0 or differs_nowhere([(determinant, ZERO)]).holds:
             raise FormError(
                 "The Lagrangian on the constraints does not determine its velocities: its mass matrix is singular",
@@ -213,7 +214,7 @@ def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
             )
         above = part.adjugate() * sympy.Matrix([right[k] for k in block])
         for k, entry in zip(block, above, strict=True):
-            values[k] = neat(entry) / determinant if len(block) > 1 else right[k] / determinant
+            values[k] = tidy(entry) / determinant if len(block) > 1 else right[k] / determinant
     return values
 
 
@@ -261,7 +262,7 @@ def _with_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _Sta
     constant, slope, extended = pieces
     if any(extended[k, n] != 0 for k in range(n)):
         return None
-    metric = (extended[:n, :n] + extended[n, n] * norm).applyfunc(neat)
+    metric = (extended[:n, :n] + extended[n, n] * norm).applyfunc(tidy)
     acting = [k for k in range(n) if any(norm[k, j] != 0 for j in range(n))]
     others = [k for k in range(n) if k not in acting]
     factor = _proportion(metric, norm, acting, others)
@@ -269,7 +270,7 @@ def _with_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _Sta
         return None
     push, pull = [slope[k] for k in acting], slope[n]
     raised = _solve(norm.extract(acting, acting), push)
-    length = sympy.sqrt(shortest(sum((a * b for a, b in zip(push, raised, strict=True)), ZERO)))
+    length = sympy.sqrt(tidy(sum((a * b for a, b in zip(push, raised, strict=True)), ZERO)))
     rest = _solve(metric.extract(others, others), [slope[k] for k in others])
     speed = (pull + length) / factor
     values = [ZERO] * n
@@ -278,7 +279,7 @@ def _with_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _Sta
     for k, value in zip(others, rest, strict=True):
         values[k] = value
     remainder = constant + sum((slope[k] * values[k] for k in others), ZERO) / 2
-    value = (length + pull) ** 2 / (2 * factor) + neat(remainder)
+    value = (length + pull) ** 2 / (2 * factor) + tidy(remainder)
     table = dict(zip(letters, values, strict=True)) | {node: power.xreplace({w: speed}) for node, power in nodes.items()}
     return _Stationary(value, table, (sympy.Gt(factor * sympy.sqrt(inside), pull),))
 
@@ -305,4 +306,4 @@ def _proportion(metric: Any, norm: Any, acting: Sequence[int], others: Sequence[
     crossed = [(metric[i, j] * norm[first], metric[first] * norm[i, j]) for i in acting for j in acting]
     if not differs_nowhere(crossed).holds:
         return None
-    return sympy.factor_terms(shortest(metric[first] / norm[first]))
+    return sympy.factor_terms(tidy(metric[first] / norm[first]))

@@ -22,8 +22,9 @@ from itertools import product
 
 import sympy
 
+from ..algebra.tidy import expansion_size, tidy
 from ..model.symbols import t
-from .bounded import differs_nowhere, expansion_size, factored, neat, shortest
+from .bounded import differs_nowhere, factored
 from .helmholtz_conditions import SecondOrder, condition_places, condition_sides, conditions
 from .primitives import at_numbers, potential, primitive
 
@@ -56,9 +57,9 @@ def search_multiplier(equations: SecondOrder) -> Multiplied | None:
         if all(condition.holds for condition in conditions(scaled)):
             return Multiplied(matrix, scaled)
         for constant in _constant_matrices(scaled):
-            trial = _scaled(equations, (constant @ matrix).applyfunc(shortest))
+            trial = _scaled(equations, (constant @ matrix).applyfunc(tidy))
             if trial is not None and all(condition.holds for condition in conditions(trial)):
-                return Multiplied((constant @ matrix).applyfunc(shortest), trial)
+                return Multiplied((constant @ matrix).applyfunc(tidy), trial)
     return None
 
 
@@ -74,11 +75,11 @@ class _Solved:
 def _solved(equations: SecondOrder) -> _Solved | None:
     """The equations solved for the accelerations, where they are affine in them and few."""
     n, a = len(equations.coordinates), equations.accelerations
-    metric = sympy.Matrix(n, n, lambda i, j: neat(sympy.diff(equations.residuals[i], a[j])))
+    metric = sympy.Matrix(n, n, lambda i, j: tidy(sympy.diff(equations.residuals[i], a[j])))
     size = sum(entry.count_ops() for entry in metric)
     if metric.has(*a) or not (metric.is_diagonal() or (n <= MOST_FREEDOM and size <= INVERTED_OPERATIONS)):
         return None
-    determinant = shortest(metric.det(method="berkowitz"))
+    determinant = tidy(metric.det(method="berkowitz"))
     if determinant == 0 or differs_nowhere([(determinant, ZERO)]).holds:
         return None
     still = dict.fromkeys(a, ZERO)
@@ -88,7 +89,7 @@ def _solved(equations: SecondOrder) -> _Solved | None:
     inverse = (
         sympy.diag(*(1 / entry for entry in metric.diagonal())) if metric.is_diagonal() else metric.adjugate() / determinant
     )
-    return _Solved([shortest(entry) for entry in inverse @ force], inverse, determinant)
+    return _Solved([tidy(entry) for entry in inverse @ force], inverse, determinant)
 
 
 def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
@@ -96,7 +97,7 @@ def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
     products = matrix @ sympy.Matrix(equations.residuals)
     if any(expansion_size(entry) > MOST_TERMS for entry in products):
         return None
-    found = SecondOrder(tuple(shortest(sympy.expand(entry)) for entry in products), equations.coordinates)
+    found = SecondOrder(tuple(tidy(sympy.expand(entry)) for entry in products), equations.coordinates)
     return found if found.is_small else None
 
 
@@ -108,18 +109,18 @@ def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]
     n, v = len(equations.coordinates), equations.velocities
     identity = sympy.eye(n)
     yield identity
-    slopes = [neat(-sympy.diff(force, letter)) for force, letter in zip(solved.accelerations, v, strict=True)]
-    mean = _exponential(neat(sympy.Add(*slopes) / n), equations)
+    slopes = [tidy(-sympy.diff(force, letter)) for force, letter in zip(solved.accelerations, v, strict=True)]
+    mean = _exponential(tidy(sympy.Add(*slopes) / n), equations)
     if mean is not None:
         root = solved.determinant if n == 1 else solved.determinant ** sympy.Rational(1, n)
         yield identity * _varying(mean / root, equations)
     if n > 1:
-        yield solved.inverse.applyfunc(shortest)
+        yield solved.inverse.applyfunc(tidy)
         if mean is not None:
-            yield (solved.inverse * mean).applyfunc(shortest)
+            yield (solved.inverse * mean).applyfunc(tidy)
         each = [entry for entry in (_exponential(slope, equations) for slope in slopes) if entry is not None]
         if len(each) == n:
-            yield (sympy.diag(*each) @ solved.inverse).applyfunc(shortest)
+            yield (sympy.diag(*each) @ solved.inverse).applyfunc(tidy)
         return
     by_velocity = _velocity_factor(solved.accelerations[0], equations)
     if by_velocity is not None:
@@ -129,14 +130,14 @@ def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]
 def _varying(factor: sympy.Expr, equations: SecondOrder) -> sympy.Expr:
     """A factor without its constant part."""
     letters = (*equations.coordinates, *equations.velocities, t)
-    return shortest(factor).as_independent(*letters, as_Add=False)[1]
+    return tidy(factor).as_independent(*letters, as_Add=False)[1]
 
 
 def _exponential(rate: sympy.Expr, equations: SecondOrder) -> sympy.Expr | None:
     """mu(q, t) with d/dt ln mu = rate, where the rate is c(q, t) + phi(q, t) . v and closed."""
     v, letters = equations.velocities, (*equations.coordinates, t)
-    slopes = [neat(sympy.diff(rate, letter)) for letter in v]
-    rest = neat(rate.subs(dict.fromkeys(v, ZERO)))
+    slopes = [tidy(sympy.diff(rate, letter)) for letter in v]
+    rest = tidy(rate.subs(dict.fromkeys(v, ZERO)))
     form = [*slopes, rest]
     if any(entry.has(*v, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for entry in form):
         return None
@@ -161,7 +162,7 @@ def _velocity_factor(force: sympy.Expr, equations: SecondOrder) -> sympy.Expr | 
     others = [equations.coordinates[0], t]
     constant = differs_nowhere([(sympy.diff(logarithmic, letter), ZERO) for letter in others])
     fixed = at_numbers(logarithmic, others) if constant.holds else None
-    exponent = None if fixed is None else primitive(shortest(fixed), v)
+    exponent = None if fixed is None else primitive(tidy(fixed), v)
     return None if exponent is None else sympy.exp(-exponent).replace(sympy.Abs, lambda inner: inner)
 
 
@@ -180,12 +181,12 @@ def _constant_matrices(equations: SecondOrder) -> Iterator[sympy.Matrix]:
     if rows is None:
         return
     basis = (
-        sympy.Matrix(rows).nullspace(simplify=shortest) if rows else [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
+        sympy.Matrix(rows).nullspace(simplify=tidy) if rows else [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
     )
     for weights in product((1, 0, 2, -1), repeat=min(len(basis), 4)):
         if any(weights):
             chosen = sum((w * vector for w, vector in zip(weights, basis, strict=False)), sympy.zeros(n * n, 1))
-            matrix = sympy.Matrix(n, n, [shortest(entry) for entry in chosen])
+            matrix = sympy.Matrix(n, n, [tidy(entry) for entry in chosen])
             determinant = matrix.det(method="berkowitz")
             if determinant != 0 and not differs_nowhere([(determinant, ZERO)]).holds:
                 yield matrix
@@ -206,5 +207,5 @@ def _linear_rows(equations: SecondOrder, unknowns: Sequence[sympy.Symbol]) -> li
             constant, varying = term.as_independent(*moving, as_Add=False)
             own[varying] = own.get(varying, ZERO) + constant
         coefficients += own.values()
-    rows = [[neat(sympy.diff(entry, unknown)) for unknown in unknowns] for entry in coefficients]
+    rows = [[tidy(sympy.diff(entry, unknown)) for unknown in unknowns] for entry in coefficients]
     return [row for row in rows if any(entry != 0 for entry in row)]

@@ -10,20 +10,21 @@ xi = -A r_dot: it depends on the path and not on how fast it is followed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sympy
 
 from ..errors import FormError
 from ..model.reduced import ReducedSystem
-from ..model.symbols import Parameter, as_expression, t
+from ..model.symbols import Coordinate, Parameter, as_expression, t
 from ..model.system import System
 from .blocks import Blocks, Projection
 from .equations import Equations
 from .reduction import Bundle, Reduced, bundle_of
 
-__all__ = ["follow_shape"]
+__all__ = ["Gait", "follow_shape", "shape_path"]
 
 CITATION = "Momentum and reconstruction equations along a shape path (Bloch et al. section 5.9)"
 
@@ -59,22 +60,20 @@ def follow_shape(
     (x, y, theta, p_1)
     """
     bundle = bundle_of(system, group, section=section, identity=identity)
-    path = _path(bundle, shape)
-    places = tuple(system.coordinates[k] for k in bundle.group)
-    carried = bundle.momenta if momentum else ()
-    names = {speed.name: speed for speed in bundle.speeds} | {q.name: q for q in path}
+    gait = Gait(bundle, shape_path(bundle, shape), momentum)
+    places = bundle.group_letters
     return Equations(
-        system=ReducedSystem(system, places, names),  # type: ignore[arg-type]
+        system=ReducedSystem(system, places, gait.names, gait),  # type: ignore[arg-type]
         form="gait",
         citation=CITATION,
-        state=(*places, *carried),
-        unknowns=(*(q.dot for q in places), *(Parameter(f"{p.name}_dot") for p in carried)),
+        state=(*places, *gait.carried),
+        unknowns=gait.rates_of(places),
         row_names=(),
-        derivation=lambda algebra: _blocks(bundle, algebra, path, momentum),
+        derivation=gait.blocks,
     )
 
 
-def _path(bundle: Bundle, shape: Mapping[Any, Any]) -> dict[sympy.Symbol, sympy.Expr]:
+def shape_path(bundle: Bundle, shape: Mapping[Any, Any]) -> dict[sympy.Symbol, sympy.Expr]:
     """The path by shape coordinate, every one of them, in t and parameters."""
     given = {str(getattr(key, "name", key)): as_expression(value) for key, value in shape.items()}
     coordinates = [bundle.system.coordinates[k] for k in bundle.shape]
@@ -101,37 +100,74 @@ def _names(system: System) -> set[str]:
     return {parameter.name for parameter in system.parameters}
 
 
-def _blocks(bundle: Bundle, algebra: Any, path: Mapping[sympy.Symbol, sympy.Expr], momentum: bool) -> Blocks:
-    """The rates are known: the metric is the identity."""
-    reduced = Reduced(bundle, algebra)
-    place, speed = algebra.vector(path.values()), algebra.vector([sympy.diff(value, t) for value in path.values()])
-    still = algebra.zeros(len(bundle.momenta))
+@dataclass(frozen=True)
+class Gait:
+    """A bundle whose shape follows a path.
 
-    def along(block: Any) -> Any:
-        block = block if momentum else algebra.substitute(block, reduced.p, still)
+    Attributes
+    ----------
+    bundle : Bundle
+    path : mapping of shape coordinate to expression of t and parameters
+    momentum : bool
+        Whether the momenta are carried along; they are zero otherwise.
+    """
+
+    bundle: Bundle
+    path: Mapping[sympy.Symbol, sympy.Expr]
+    momentum: bool
+
+    @property
+    def carried(self) -> tuple[Parameter, ...]:
+        """The momenta of the state."""
+        return self.bundle.momenta if self.momentum else ()
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What a motion reports: body velocities and the shape."""
+        return {speed.name: speed for speed in self.bundle.speeds} | {q.name: q for q in self.path}
+
+    def rates_of(self, places: Sequence[Coordinate]) -> tuple[sympy.Symbol, ...]:
+        """The letters of the rates of some coordinates and of the momenta."""
+        return (*(q.dot for q in places), *(Parameter(f"{p.name}_dot") for p in self.carried))
+
+    def along(self, reduced: Reduced, block: Any) -> Any:
+        """A block of (r, r_dot, p) on the path, in t and p."""
+        algebra = reduced.algebra
+        if not self.momentum:
+            block = algebra.substitute(block, reduced.p, algebra.zeros(len(self.bundle.momenta)))
+        place = algebra.vector(self.path.values())
+        speed = algebra.vector([sympy.diff(value, t) for value in self.path.values()])
         old = algebra.stack([reduced.shape, reduced.shape_velocities])
         return algebra.substitute(block, old, algebra.stack([place, speed]))
 
-    body = along(reduced.body_velocity)
-    letters = [bundle.system.coordinates[k] for k in bundle.group]
-    group_rates = algebra.vector([q.dot for q in letters])
-    carried = bundle.momenta if momentum else ()
-    unknowns = algebra.stack([group_rates, algebra.vector([Parameter(f"{p.name}_dot") for p in carried])])
-    field = reduced.fields @ body
-    momentum_rate = along(reduced.momentum_rate) if momentum else algebra.zeros(0)
-    force = algebra.stack([field, momentum_rate])
-    size = unknowns.shape[0]
-    energy = (
-        algebra.inner(algebra.gradient(reduced.lagrangian, reduced.xi), reduced.xi)
-        + algebra.inner(algebra.gradient(reduced.lagrangian, reduced.shape_velocities), reduced.shape_velocities)
-        - reduced.lagrangian
-    )
-    acceleration = algebra.along(field, reduced.group, field) + algebra.jacobian(field, reduced.time)
-    if momentum:
-        acceleration = acceleration + algebra.along(field, reduced.p, momentum_rate)
+    def blocks(self, algebra: Any) -> Blocks:
+        """The rates of the group coordinates and of the momenta."""
+        reduced = Reduced(self.bundle, algebra)
+        field = reduced.fields @ self.along(reduced, reduced.body_velocity)
+        return self.carrying(reduced, self.bundle.group_letters, field)
+
+    def carrying(self, reduced: Reduced, places: Sequence[Coordinate], field: Any) -> Blocks:
+        """The record for coordinates `places` that move with the velocities `field`, and for the momenta."""
+        algebra = reduced.algebra
+        momentum_rate = self.along(reduced, reduced.momentum_rate) if self.momentum else algebra.zeros(0)
+        acceleration = algebra.along(field, algebra.vector(places), field) + algebra.jacobian(field, reduced.time)
+        if self.momentum:
+            acceleration = acceleration + algebra.along(field, reduced.p, momentum_rate)
+        body, shape = (self.along(reduced, block) for block in (reduced.body_velocity, reduced.shape))
+        outputs = {s.name: algebra.part(body, [a], [0]) for a, s in enumerate(self.bundle.speeds)}
+        outputs |= {q.name: algebra.part(shape, [a], [0]) for a, q in enumerate(self.path)}
+        energy = self.along(reduced, reduced.here(reduced.energy))
+        rates = algebra.vector(self.rates_of(places))
+        return _known_rates(algebra, rates, field, momentum_rate, acceleration, energy, outputs)
+
+
+def _known_rates(
+    algebra: Any, unknowns: Any, velocities: Any, further: Any, accelerations: Any, energy: Any, outputs: Mapping[str, Any]
+) -> Blocks:
+    """The record of letters whose rates are known, coordinates before others: the metric is the identity."""
+    force = algebra.stack([velocities, further])
+    size = force.shape[0]
     nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(size, size))
-    outputs = {s.name: algebra.part(body, [a], [0]) for a, s in enumerate(bundle.speeds)}
-    outputs |= {q.name: algebra.part(place, [a], [0]) for a, q in enumerate(path)}
     return Blocks(
         metric=algebra.jacobian(unknowns, unknowns),
         force=force,
@@ -140,10 +176,10 @@ def _blocks(bundle: Bundle, algebra: Any, path: Mapping[sympy.Symbol, sympy.Expr
         unknowns=unknowns,
         multipliers=algebra.zeros(0),
         rates=unknowns,
-        velocities=field,
-        accelerations=acceleration,
+        velocities=velocities,
+        accelerations=accelerations,
         momenta=algebra.zeros(0),
-        energy=along(reduced.here(energy)),
+        energy=energy,
         reactions={},
         position=nothing,
         velocity=nothing,

@@ -7,7 +7,7 @@ and cannot vanish, where that makes it shorter. Parts that recur or are long get
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import gcd
@@ -21,6 +21,7 @@ from ..algebra.later import now
 from ..algebra.quotients import Alphabet, Quotient, Turn, eliminated, lowest_terms
 from ..algebra.shortest import LOOKS, Writer, size
 from ..algebra.statement import helpful_turns
+from ..algebra.tidy import EFFORT, tidy
 from ..errors import ModelError
 from ..model.symbols import Coordinate
 from .blocks import Blocks
@@ -29,10 +30,10 @@ from .naming import Naming
 if TYPE_CHECKING:
     from .equations import Equations
 
-__all__ = ["Line", "Written", "tidy", "write"]
+__all__ = ["Line", "Written", "write"]
 
-#: The work that one expression or line may take, clearing its denominators, solving for the unknowns, and the least there is.
-EFFORT, SCALED_EFFORT, SOLVED_EFFORT, LEAST_EFFORT = 150_000, 50_000, 30_000, 5_000
+#: The work that clearing the denominators of a line may take, and solving for the unknowns.
+SCALED_EFFORT, SOLVED_EFFORT = 50_000, 30_000
 #: The work that a derivation may take without names for inverses, and the operations that need no names.
 PLAIN_EFFORT, SHORT_EXTENT = 200_000, 800
 #: The work that all lines may take, and the number of terms that are looked at to make them short.
@@ -82,38 +83,6 @@ class Written:
 
     lines: tuple[Line, ...]
     names: tuple[tuple[sympy.Expr, sympy.Expr], ...]
-
-
-def tidy(
-    expression: sympy.Expr, effort: int = EFFORT, heads: Iterable[sympy.Symbol] = (), turns: Sequence[Turn] = ()
-) -> sympy.Expr:
-    """A shorter form of the expression where one is found within bounded work: lowest terms, Pythagoras, common factors.
-
-    The bound is a count of operations, so that the result is the same on every machine.
-
-    Parameters
-    ----------
-    expression : expression
-    effort : int
-        Products of terms after which it is left as it is.
-    heads : iterable of symbols
-        Letters by which sums are grouped.
-    turns : sequence of Turn
-        Differences of angles to work in.
-
-    >>> r, phi = sympy.symbols("r phi")
-    >>> tidy(r * sympy.cos(phi) ** 2 * sympy.sin(2 * phi) / (1 - sympy.cos(phi) ** 2))
-    2*r*cos(phi)**2*cot(phi)
-    """
-    try:
-        alphabet = Alphabet([expression], Work(effort), turns, tidy)
-        found = Writer(alphabet, heads).quotient(alphabet.read(expression))
-    except TooMuchWorkError:
-        share = effort // max(1, len(expression.args))
-        if share < LEAST_EFFORT or not (expression.is_Add or expression.is_Mul):
-            return expression
-        return expression.func(*(tidy(part, share, heads, turns) for part in expression.args))
-    return min(found, expression, key=size)
 
 
 def write(equations: Equations, compact: bool = True) -> Written:

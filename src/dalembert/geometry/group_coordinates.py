@@ -129,6 +129,11 @@ class GroupCoordinates:
         """K(g), the generators of left translations in columns, (k x k)."""
         return sympy.ImmutableMatrix((self.frame * self.adjoint_inverse).applyfunc(_tidied))
 
+    @property
+    def factors(self) -> tuple[tuple[int, Any], ...]:
+        """The letters in the order of the product g = exp(s_1 x_1) exp(s_2 x_2) ...: their places and the x (k x 1)."""
+        return tuple((leg.place, leg.velocity) for leg in self._legs)
+
     # -- letters of the second kind ------------------------------------------------------------------------------
 
     @cached_property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .animation import Animation, animate, motion_strip
 from .figures import CaptionedFigure, gavin_figures
+from .height import plot_height
 from .labels import mathtext
 from .plots import phase, plot
 from .returns import Return, closest_return, period, return_distance, section_through_start
@@ -28,6 +29,7 @@ __all__ = [
     "period",
     "phase",
     "plot",
+    "plot_height",
     "return_distance",
     "section_through_start",
 ]

@@ -188,6 +188,102 @@ def test_only_reduced_motions_are_reconstructed() -> None:
         da.reconstruct(motion)
 
 
+# -- groups by their action --------------------------------------------------------------------------------------------
+
+
+def plane_action(system: da.System, heading: str = "theta") -> da.GroupAction:
+    q = letters(system)
+    x, y, angle = q["x"], q["y"], q[heading]
+    return da.GroupAction(system, da.LieGroup.SE(2), generators={"e_x": {x: 1}, "e_y": {y: 1}, "e_th": {x: -y, y: x, angle: 1}})
+
+
+@pytest.mark.parametrize(("name", "heading"), [("snakeboard", "theta"), ("bicycle", "theta"), ("chaplygin-sleigh", "theta")])
+def test_an_action_reduces_as_its_body_frame(name: str, heading: str) -> None:
+    system = da.gallery.load(name).system
+    by_action, by_frame = bundle_of(system, plane_action(system, heading)), bundle_of(system, se2(system, heading))
+    assert by_action.frame.matrix == by_frame.frame.matrix and np.array_equal(by_action.constants, by_frame.constants)
+    assert tuple(by_action.frame.fields) == ("xi_x", "xi_y", "xi_th")
+    first, second = (da.reduce(system, group).function() for group in (plane_action(system), se2(system)))
+    random = np.random.default_rng(3)
+    state = random.uniform(0.2, 0.8, len(da.reduce(system, se2(system)).state))
+    numbers = {p.name: float(random.uniform(0.5, 1.5)) for p in system.parameters}
+    assert np.array_equal(first(0.0, state, numbers), second(0.0, state, numbers))
+
+
+def test_an_action_by_its_map() -> None:
+    system = da.gallery.load("snakeboard").system
+    x, y, theta, *_ = system.coordinates
+    a, b, c = da.parameters("a b c")
+    moved = {x: a + x * cos(c) - y * sin(c), y: b + x * sin(c) + y * cos(c), theta: theta + c}
+    action = da.GroupAction(system, da.LieGroup.SE(2), moved, letters=(a, b, c))
+    assert da.connection(system, action).local == da.connection(system, se2(system)).local
+    gait = da.follow_shape(system, action, {"psi": sin(da.t), "phi": cos(da.t)})
+    assert [s.name for s in gait.state] == ["x", "y", "theta", "p_1"]
+
+
+def test_rotations_of_space_give_the_angular_velocity_of_the_body() -> None:
+    """Turns of space are the symmetry, and what is left obeys Euler's equations, wherever the frame is taken."""
+    angles = da.coordinates("alpha beta gamma")
+    chart = da.LieGroup.SO(3).chart(angles, ["e3", "e1", "e3"])
+    inertia = np.array([1.1, 1.7, 2.3])
+    body = da.System(angles, kinetic=sum(float(j) * w**2 for j, w in zip(inertia, chart.body_velocity(), strict=True)) / 2)
+    turns = {name: list(chart.right_frame[:, k]) for k, name in enumerate(("e1", "e2", "e3"))}
+    action = da.GroupAction(body, da.LieGroup.SO(3), generators=turns)
+    with pytest.raises(FormError, match=r"no frame at the identity .* beta = 0"):
+        da.reduce(body, action)
+    equations = da.reduce(body, action, identity={"beta": 1.0})
+    # at (0, 1, 0) the body and space differ by a turn of 1 about e1, and the speeds are those of the turned body
+    turn = np.array([[1, 0, 0], [0, np.cos(1), -np.sin(1)], [0, np.sin(1), np.cos(1)]])
+    spin = np.array([0.3, -0.5, 0.9])
+    momentum = inertia * spin
+    rates = equations.function()(0.0, turn @ momentum, {})
+    assert np.allclose(rates, turn @ np.cross(momentum, spin), atol=1e-12)
+
+
+def test_what_was_discovered_can_be_divided_out() -> None:
+    scenario = da.gallery.load("snakeboard")
+    found = da.discover_symmetries(scenario)
+    equations = da.reduce(scenario.system, found)
+    assert [s.name for s in equations.state] == ["phi", "phi_dot", "p_1", "p_2"] and found.group == "SO(2) x SE(2)"
+    options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12, "at": [0.0, 0.5]}
+    whole = da.simulate(scenario.system, scenario.start, (0, 0.5), form="lagrange", **options)
+    rebuilt = da.simulate(da.reduce(scenario.system, found, reconstruct=True), scenario.start, (0, 0.5), **options)
+    for q in scenario.system.coordinates:
+        assert np.allclose(rebuilt[q], whole[q], atol=1e-9), q
+
+
+@pytest.mark.parametrize("use", [da.reduce, da.connection, lambda s, g: da.follow_shape(s, g, {})], ids=["r", "c", "f"])
+@pytest.mark.parametrize(
+    "group", [3, "SE(2)", None, [1, 2], da.LieGroup.SE(2), {"ahead": 3}], ids=["int", "str", "none", "list", "group", "flat"]
+)
+def test_what_is_no_group_gets_a_sentence(use: Any, group: Any) -> None:
+    with pytest.raises(FormError, match=r"left-invariant fields, or by its action .*: give"):
+        use(da.gallery.load("snakeboard").system, group)
+
+
+def test_actions_without_body_velocities_are_refused() -> None:
+    q1, q2, q3 = q = da.coordinates("q1 q2 q3")
+    particle = da.System(q, kinetic=(q1.dot**2 + q2.dot**2 + q3.dot**2) / 2)
+    turns = {"e1": [0, -q3, q2], "e2": [q3, 0, -q1], "e3": [-q2, q1, 0]}
+    with pytest.raises(FormError, match=r"not free.*orbits of dimension 2 of a group of dimension 3"):
+        da.reduce(particle, da.GroupAction(particle, da.LieGroup.SO(3), generators=turns))
+    with pytest.raises(FormError, match=r"do not split .* 1 generators move q1, q2"):
+        da.reduce(particle, da.GroupAction(particle, da.LieGroup.SO(2), generators=[[-q2, q1, 0]]))
+    with pytest.raises(FormError, match=r"do not split .* depend on q3"):
+        da.reduce(particle, da.GroupAction(particle, da.LieGroup.R(1), generators=[[1 + q3**2, 0, 0]]))
+    x = da.coordinates("x")
+    with pytest.raises(FormError, match="does not have"):
+        da.reduce(particle, da.GroupAction([x], da.LieGroup.R(1), generators=[[1]]))
+
+
+def test_fields_that_depend_on_the_shape_are_refused() -> None:
+    """p = <l_xi, e> would not obey the momentum equation of a frame at rest."""
+    x, r = da.coordinates("x r")
+    system = da.System([x, r], kinetic=(x.dot**2 + r.dot**2) / 2)
+    with pytest.raises(FormError, match="must not depend on the shape"):
+        da.reduce(system, {"u": {x: 1 + r**2}})
+
+
 # -- gaits -------------------------------------------------------------------------------------------------------------
 
 
