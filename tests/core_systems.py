@@ -28,7 +28,7 @@ def equations_of(name: str, form: str) -> da.Equations:
 def every_form() -> tuple[tuple[str, str], ...]:
     """Every gallery system with every form whose hypotheses it meets."""
     found = []
-    for name in da.gallery.names():
+    for name in da.gallery.names("mechanical"):
         if name not in SAME_SYSTEM:
             judged = applicability(da.gallery.load(name).system)
             found += [(name, form) for form, fault in judged.items() if fault is None]

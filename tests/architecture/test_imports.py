@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "algebra": {"errors"},
     "formulations": {"errors", "model", "algebra", "geometry"},
     "compiled": {"errors", "model", "algebra", "root"},
-    "integrate": {"errors", "model", "compiled", "formulations", "root"},
+    "integrate": {"errors", "model", "geometry", "compiled", "formulations", "root"},
     "analysis": CORE | {"root"},
     "control": CORE | {"root", "analysis"},
     "gallery": {"errors", "model"},

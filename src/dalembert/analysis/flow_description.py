@@ -41,6 +41,9 @@ class FlowDescription(Report):
         The divergence of the field where it is the same at all states; 0 keeps volume.
     matrices : mapping of name to sentence
     inputs : tuple of str
+    agreement : (float, pair of str)
+        The largest relative difference between the native rates and those by another road: left X - X right of the actions
+        where there are any, else the graph itself.
     points : int
     """
 
@@ -52,6 +55,7 @@ class FlowDescription(Report):
     divergence: float | None
     matrices: Mapping[str, str]
     inputs: tuple[str, ...]
+    agreement: tuple[float, tuple[str, str]]
     points: int
 
     def to_json(self) -> dict[str, Any]:
@@ -71,7 +75,7 @@ class FlowDescription(Report):
             "divergence": self.divergence,
             "matrices": dict(self.matrices),
             "forms": {FORM: {"applies": True}},
-            "agreement": {"worst": None, "pair": []},
+            "agreement": {"worst": self.agreement[0], "pair": list(self.agreement[1])},
             "points": self.points,
         }
 
@@ -92,6 +96,7 @@ class FlowDescription(Report):
             ("Relations", [(name, _verdict(rate)) for name, rate in self.relations.items()]),
             ("Integrals", [(name, _verdict(rate)) for name, rate in self.integrals.items()]),
             ("Matrices", list(self.matrices.items())),
+            ("Rates", [("agreement", f"{self.agreement[0]:.1e} at worst between {' and '.join(self.agreement[1])}")]),
         ]
 
 
@@ -135,8 +140,38 @@ def describe_flow(
         divergence=float(spread[0]) if is_even else None,
         matrices=_matrices(flow),
         inputs=tuple(symbol.name for symbol in flow.inputs),
+        agreement=_agreement(flow, kernel, samples),
         points=len(samples),
     )
+
+
+def _agreement(flow: Flow, kernel: Kernel, samples: Samples) -> tuple[float, tuple[str, str]]:
+    """The native rates against those by another road."""
+    inputs = np.zeros(len(kernel.free_inputs))
+    native = np.array(
+        [kernel.rates(t, y, samples.parameters, inputs) for t, y in zip(samples.times, samples.states, strict=True)]
+    )
+    if not flow.actions:
+        other = evaluate(kernel, kernel.graph.velocities, samples)[..., 0]
+        return _difference(native, other), (FORM, f"{FORM} by its graph")
+    worst, vector = 0.0, kernel.algebra.vector
+    place = {q: k for k, q in enumerate(flow.coordinates)}
+    for action in flow.actions:
+        matrix = flow.matrices[action.matrix]
+        here = evaluate(kernel, kernel.lower(list(matrix)), samples).reshape(len(samples), *matrix.shape)
+        said = np.zeros_like(here)
+        for side, sign in ((action.left, 1), (action.right, -1)):
+            if side is not None:
+                turn = evaluate(kernel, kernel.lower(list(side)), samples).reshape(len(samples), *side.shape)
+                said += turn @ here if sign > 0 else -(here @ turn)
+        slopes = evaluate(kernel, ca.jacobian(kernel.lower(list(matrix)), vector(list(place))), samples)
+        moved = np.einsum("smk,sk->sm", slopes, native).reshape(said.shape)
+        worst = max(worst, _difference(moved, said))
+    return worst, (FORM, "action")
+
+
+def _difference(found: Any, other: Any) -> float:
+    return float(np.max(np.abs(found - other)) / max(float(np.max(np.abs(other))), 1e-300))
 
 
 def _rate(kernel: Kernel, samples: Samples, expression: Any) -> float:

@@ -87,6 +87,10 @@ def run(
     atol: Annotated[float | None, typer.Option("--atol", help="Absolute tolerance.")] = None,
     form: Form = None,
     method: Annotated[str | None, typer.Option("--method", metavar="M", help="The method of integration.")] = None,
+    step: Annotated[
+        float | None, typer.Option("--step", metavar="H", help="The step of a method with fixed steps, such as gauss4.")
+    ] = None,
+    every: Annotated[int | None, typer.Option("--every", metavar="K", help="Store every K-th of the fixed steps.")] = None,
     as_json: AsJson = False,
     project_start: Annotated[
         bool,
@@ -96,7 +100,8 @@ def run(
     """Simulate a system."""
     from .run import Request, run_command
 
-    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method, "project_start": project_start}
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method, "step": step, "every": every}
+    options["project_start"] = project_start
     request = Request(system, tuple(settings or ()), at, span, options, output, plot, animate, as_json)
     return run_command(request)
 

@@ -27,9 +27,8 @@ def summary(motion: Motion, written: Sequence[Path]) -> list[Any]:
     if scenario is not None and scenario.source:
         parts.append(Text(scenario.source, style="dim"))
     first, last = statistics.get("span") or (motion.segments[0].step_t[0], motion.segments[-1].step_t[-1])
-    asked = (
-        f"t = {first:.6g} to {last:.6g}, form {statistics['form']}, method {statistics['method']}, rtol {statistics['rtol']:g}"
-    )
+    control = f"step {statistics['step']:g}" if "step" in statistics else f"rtol {statistics['rtol']:g}"
+    asked = f"t = {first:.6g} to {last:.6g}, form {statistics['form']}, method {statistics['method']}, {control}"
     lines = [("simulated", asked)]
     lines += [("start", sentence) for sentence in motion.start_report]
     lines.append(("outcome", motion.message if motion.success else motion.outcome.value))

@@ -254,7 +254,7 @@ class _Writer:
                 if found[0][1] == "double":
                     return f"fabs({texts[0]})", "double"
                 return f"(({texts[0]}) < 0 ? -({texts[0]}) : ({texts[0]}))", "i64"
-            case "sqrt" | "pow" | "nextafter":
+            case "sqrt" | "sin" | "cos" | "pow" | "nextafter":
                 return f"{name}({', '.join(texts)})", "double"
             case "float":
                 return f"(double)({texts[0]})", "double"

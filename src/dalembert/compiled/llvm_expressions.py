@@ -15,7 +15,13 @@ from .llvm_values import Body, Value, llvm_type
 __all__ = ["Expressions"]
 
 #: Functions of mathematics by the names that LLVM and the C library have for them.
-_FLOAT_CALLS = {"sqrt": "llvm.sqrt.f64", "nextafter": "nextafter", "pow": "pow"}
+_FLOAT_CALLS = {
+    "sqrt": "llvm.sqrt.f64",
+    "sin": "llvm.sin.f64",
+    "cos": "llvm.cos.f64",
+    "nextafter": "nextafter",
+    "pow": "pow",
+}
 #: What a call without a result stands for where a value is expected.
 NOTHING = Value("0", "i64")
 

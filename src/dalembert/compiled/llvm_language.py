@@ -18,6 +18,8 @@ __all__ = ["module_text"]
 _DECLARATIONS = (
     "declare double @llvm.sqrt.f64(double)",
     "declare double @llvm.fabs.f64(double)",
+    "declare double @llvm.sin.f64(double)",
+    "declare double @llvm.cos.f64(double)",
     "declare double @nextafter(double, double)",
     "declare double @pow(double, double)",
 )

@@ -224,7 +224,7 @@ class _Writing:
 
 def _stated(equations: Equations) -> list[sympy.Expr]:
     """What the system was stated by."""
-    system = equations.system
+    system: Any = getattr(equations.system, "original", equations.system)  # what a reduced system was made of
     velocities = system.image.velocities.values() if system.image is not None else ()
     energies = (system.hamiltonian if system.is_hamiltonian else system.lagrangian,)
     return [e for e in (*energies, *(c.expression for c in system.bilateral), *velocities) if isinstance(e, sympy.Expr)]

@@ -48,15 +48,36 @@ _NAMES = (
     "ball-on-rotating-plate",
     "unicycle-rider",
 )
+#: First-order flows.
+_FLOWS = (
+    "adjoint-orbit",
+    "brockett-orbit",
+    "grassmannian",
+    "sphere-geodesic",
+    "rigid-body",
+    "rigid-body-four",
+    "symmetric-rigid-body",
+    "double-bracket",
+    "toda-lattice",
+    "full-toda",
+)
+_KINDS = {"all": (*_NAMES, *_FLOWS), "mechanical": _NAMES, "flows": _FLOWS}
 
 
-def names() -> tuple[str, ...]:
+def names(kind: str = "all") -> tuple[str, ...]:
     """The names that `load` accepts, in the order of the source documents.
 
-    >>> "snakeboard" in names()
-    True
+    Parameters
+    ----------
+    kind : str
+        "all", or "mechanical" for Systems, or "flows" for first-order Flows.
+
+    >>> "snakeboard" in names(), "snakeboard" in names("flows")
+    (True, False)
     """
-    return _NAMES
+    if kind not in _KINDS:
+        raise ModelError(f"There is no kind of system `{kind}`", seen=kind, remedy=f"choose one of {', '.join(_KINDS)}")
+    return _KINDS[kind]
 
 
 def load(name: str) -> Scenario:
@@ -69,11 +90,11 @@ def load(name: str) -> Scenario:
     ModelError
         Where there is no system of that name; the message names the nearest one.
     """
-    if name not in _NAMES:
-        similar = nearest(name.lower().replace("_", "-").replace(" ", "-"), _NAMES)
+    if name not in names():
+        similar = nearest(name.lower().replace("_", "-").replace(" ", "-"), names())
         raise ModelError(
             f"The gallery has no system called `{name[:80]}`",
-            remedy=f"did you mean `{similar}`?" if similar else f"choose one of {', '.join(_NAMES)}",
+            remedy=f"did you mean `{similar}`?" if similar else f"choose one of {', '.join(names())}",
         )
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     scenario: Scenario = module.scenario()

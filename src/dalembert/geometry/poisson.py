@@ -32,6 +32,8 @@ __all__ = ["PoissonStructure", "jacobi_identity", "jacobiator"]
 
 #: How many random points a generic rank is the largest of.
 RANK_POINTS = 3
+#: A structure constant that is nearer than this to a whole number is one.
+WHOLE = 1e-12
 
 
 def jacobiator(matrix: Any, letters: Sequence[sympy.Symbol]) -> dict[tuple[int, int, int], sympy.Expr]:
@@ -134,23 +136,36 @@ class PoissonStructure:
         return cls(sympy.Matrix(sympy.BlockMatrix([[zero, one], [-one, zero]])), (*positions, *momenta))
 
     @classmethod
-    def lie_poisson(cls, constants: Any, letters: Sequence[sympy.Symbol], sign: int = 1) -> PoissonStructure:
+    def lie_poisson(cls, algebra: Any, letters: Sequence[sympy.Symbol] | None = None, sign: int = 1) -> PoissonStructure:
         """The structure {x_i, x_j} = sign c_ijk x_k on the dual of a Lie algebra with [e_i, e_j] = c_ijk e_k.
+
+        Its Hamiltonian fields are x_dot = -sign ad*_xi x with xi = dH: the equations of Lie and Poisson, which are those of
+        Euler and Poincare by their momenta.
 
         Parameters
         ----------
-        constants : nested sequence or array (n, n, n)
-            c, by i, j and k. Jacobi's identity of the algebra is checked with that of the structure.
+        algebra : LieGroup, LieAlgebra, or nested sequence or array (n, n, n)
+            Where c is taken from, or c itself by i, j and k. Its Jacobi identity is checked with that of the structure.
+        letters : sequence of n symbols
+            p_1, p_2, ... unless given: the momenta of `reduce`.
         sign : 1 or -1
             -1 belongs to left-invariant systems, such as the rigid body.
+
+        >>> from dalembert.geometry.lie import LieGroup
+        >>> body = PoissonStructure.lie_poisson(LieGroup.SO(3), sign=-1)
+        >>> body.matrix[0, 1], body.casimirs(degree=2)
+        (-p_3, (p_1**2 + p_2**2 + p_3**2,))
         """
         if sign not in (1, -1):
             raise ModelError("The sign of a Lie-Poisson structure must be 1 or -1", seen=sign, remedy="choose one")
+        algebra = getattr(algebra, "algebra", algebra)
+        constants = getattr(algebra, "constants", algebra)
+        names = [sympy.Symbol(f"p_{k + 1}", real=True) for k in range(len(constants))] if letters is None else letters
         rows = [
-            [sign * sum(_number(c) * x for c, x in zip(constants[i][j], letters, strict=True)) for j, _ in enumerate(letters)]
-            for i, _ in enumerate(letters)
+            [sign * sum(_whole(c) * x for c, x in zip(constants[i][j], names, strict=True)) for j, _ in enumerate(names)]
+            for i, _ in enumerate(names)
         ]
-        return cls(rows, letters)
+        return cls(rows, names)
 
     def product(self, other: PoissonStructure) -> PoissonStructure:
         """Both structures side by side on the space of all letters, which must differ."""
@@ -334,6 +349,13 @@ def _number(entry: Any) -> sympy.Expr:
     if isinstance(entry, int | np.integer):
         return sympy.Integer(int(entry))
     return sympy.Float(float(entry), DIGITS)
+
+
+def _whole(entry: Any) -> sympy.Expr:
+    """A number or an expression; structure constants of matrices are whole numbers up to rounding."""
+    if isinstance(entry, float | np.floating) and abs(float(entry) - round(float(entry))) < WHOLE:
+        return sympy.Integer(round(float(entry)))
+    return _number(entry)
 
 
 def _read(matrix: Any, letters: Sequence[sympy.Symbol]) -> sympy.Matrix:

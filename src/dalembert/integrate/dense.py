@@ -8,6 +8,7 @@ import numpy as np
 
 from ..compiled.native import MISSING
 from ..errors import ModelError
+from .fixed_dense import ShorterSteps
 from .letters import shown_states
 from .run import native_functions
 
@@ -36,7 +37,9 @@ def dense_states(motion: Any, t: Any) -> Any:
             here = ~done
         places = np.flatnonzero(here)
         local = np.empty((flat.size, segment.step_y.shape[1]))
-        _Interpolator(segment, sign).fill(flat, places, local)
+        is_fixed = "step" in motion.statistics
+        between = ShorterSteps(motion, segment, sign) if is_fixed else _Interpolator(segment, sign)
+        between.fill(flat, places, local)
         result[places] = shown_states(segment.book, flat[places], local[places])
         done |= here
     return np.moveaxis(result.reshape((*times.shape, -1)), -1, 0)

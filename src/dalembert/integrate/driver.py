@@ -19,7 +19,9 @@ from ..formulations.registry import derive
 from . import advance as loop
 from .chart import DEGENERATES, Chart
 from .contact import Contacts
-from .endings import classify, crawling
+from .endings import classify, crawling, unsolved
+from .fixed_run import FixedRun
+from .fixed_steps import DEGENERATE, UNSOLVED
 from .inputs import InputCallback
 from .letters import shown_states, state_with_velocities
 from .motion import Motion
@@ -102,7 +104,7 @@ class Driver:
             began, reached, left = clock.perf_counter(), self.run.t, self._steps_left()
             code = self.run.call("advance", max(1, min(budget, left)))
             spent = clock.perf_counter() - began
-            if code in (loop.BUDGET, loop.FULL):
+            if code in (loop.BUDGET, loop.FULL) and self.task.stepping is None:
                 tried = left - self._steps_left()
                 slow = abs(self.run.t - reached) < tried * CRAWL * abs(self.task.span[1] - self.task.span[0])
                 slow_steps = slow_steps + tried if slow else 0
@@ -129,7 +131,7 @@ class Driver:
                     return (
                         Outcome.TOO_MANY_STEPS,
                         f"More than {self.task.max_steps} steps were needed; t = {self.run.t:.9g} was reached. "
-                        "Raise max_steps or rtol.",
+                        f"Raise max_steps or {'rtol' if self.task.stepping is None else 'step'}.",
                     )
             case loop.FULL:
                 self.record.flush(self.run)
@@ -140,6 +142,11 @@ class Driver:
                 self.run.call("commit")
             case loop.EVENT:
                 return self._handle_events()
+            case _ if code == DEGENERATE:
+                return self.chart.switch(self, self.run.t, self.run.y.copy())
+            case _ if code == UNSOLVED:
+                if not self.run.prepare_newton():
+                    return unsolved(self)
             case _:
                 self.record.flush(self.run)
                 return classify(self, code)
@@ -207,9 +214,10 @@ class Driver:
         searched = [*(found.event for found in self.record.found), *self.contacts.events(self.mode)]
         self.mode_events = [*searched, *self.chart.events]
         states = np.full((len(at), kernel.n_state), np.nan)
-        run = self.run = Run(kernel, task, t, y, at, states, len(self.mode_events))
+        make: Any = Run if task.stepping is None else FixedRun
+        run = self.run = make(kernel, task, t, y, at, states, len(self.mode_events))
         entries = run.book.entries
-        if task.project and kernel.is_constrained:
+        if task.project and kernel.is_constrained and task.stepping is None:
             run.book.prepare_projection()
             entries[loop.PROJECT] = 1
         entries[loop.N_SEARCHED] = len(searched)
@@ -225,7 +233,8 @@ class Driver:
         if status in (SINGULAR, CONTRADICTORY):
             self.check_inputs()
             raise explain(kernel, status, t, run.y, task.parameters, run.book.info)
-        run.clock[loop.H] = step or first_step(run, task, t)
+        if task.stepping is None:
+            run.clock[loop.H] = step or first_step(run, task, t)
         if self.mode_events:
             run.events_old[:] = run.book.events(t, run.y, len(self.mode_events))
 

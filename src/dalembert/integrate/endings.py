@@ -12,7 +12,7 @@ from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from . import advance as loop
 from .outcome import Outcome
 
-__all__ = ["classify", "crawling"]
+__all__ = ["classify", "crawling", "unsolved"]
 
 #: A run that crawls for this many steps without a reason that we know ends all the same.
 PATIENCE = 20_000
@@ -37,11 +37,7 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
     if lost is not None or reason is not None:
         return Outcome.SINGULAR, _singular_sentence(driver, t, start, reason or lost)
     if np.max(np.abs(run.y)) > GROWTH * (1.0 + np.max(np.abs(start))):
-        largest = driver.kernel.equations.state[int(np.argmax(np.abs(run.y)))].name
-        return (
-            Outcome.BLEW_UP,
-            f"The motion blew up at t = {t:.9g}: {largest} reached {np.max(np.abs(run.y)):.3g} and grows without bound.",
-        )
+        return _blown_up(driver)
     if run.counts[loop.LAST_STATUS] in (SINGULAR, STUCK):
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
     return (
@@ -58,6 +54,31 @@ def crawling(driver: Any, steps: int) -> tuple[Outcome, str] | None:
     if reason is not None:
         return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
     return classify(driver, loop.TOO_SMALL) if steps > PATIENCE else None
+
+
+def unsolved(driver: Any) -> tuple[Outcome, str]:
+    """The ending of a run whose implicit equations could not be solved in a step."""
+    driver.check_inputs()
+    run, task = driver.run, driver.task
+    if np.max(np.abs(run.y)) > GROWTH * (1.0 + np.max(np.abs(driver.start_state))):
+        return _blown_up(driver)
+    reason = vanishing(driver.kernel, run.t, run.y, run.book.parameters, driver.start_state)
+    if reason is not None:
+        return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
+    return (
+        Outcome.UNSOLVED,
+        f"The equations of the next step of {task.method} could not be solved at t = {run.t:.9g} with step "
+        f"{abs(task.stepping.step):g}. Take a smaller step.",
+    )
+
+
+def _blown_up(driver: Any) -> tuple[Outcome, str]:
+    run = driver.run
+    largest = driver.kernel.equations.state[int(np.argmax(np.abs(run.y)))].name
+    return (
+        Outcome.BLEW_UP,
+        f"The motion blew up at t = {run.t:.9g}: {largest} reached {np.max(np.abs(run.y)):.3g} and grows without bound.",
+    )
 
 
 def _explained(driver: Any, status: int) -> Exception:

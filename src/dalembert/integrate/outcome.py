@@ -16,6 +16,7 @@ class Outcome(StrEnum):
     SINGULAR = "became singular"
     CONTRADICTORY = "constraints contradict"
     STEP_TOO_SMALL = "step too small"
+    UNSOLVED = "step not solved"
     TOO_MANY_STEPS = "too many steps"
     INTERRUPTED = "interrupted"
 

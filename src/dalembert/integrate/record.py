@@ -13,15 +13,12 @@ from .events import Event
 from .letters import reported_letters, shown_states
 from .motion import Motion, Segment
 from .outcome import Outcome
-from .run import Run
+from .run import COUNTED, Run
 
 if TYPE_CHECKING:
     from .driver import Driver
 
 __all__ = ["Found", "Record", "motion_of"]
-
-#: What is counted in a run, and where native code counts it.
-COUNTED = {"steps": loop.ACCEPTED, "rejected": loop.REJECTED, "nfev": loop.EVALUATIONS, "projections": loop.PROJECTED}
 
 
 @dataclass
@@ -82,6 +79,9 @@ class Record:
     def close(self, run: Run, mode: tuple[str, ...]) -> None:
         """End the segment."""
         self.flush(run)
+        times, states = run.last_step()
+        self._times.append(times)
+        self._states.append(states)
         self.reached = int(run.counts[loop.NEXT_AT])
         here = slice(self._first, self.reached)
         self.at_segment[here] = len(self.segments)
@@ -89,8 +89,8 @@ class Record:
         written = ~np.isnan(fresh).any(axis=1)
         self.at_states[here][written] = shown_states(run.book, self.at[here][written], fresh[written])
         self.segments.append(Segment(run.book, mode, np.concatenate(self._times), np.concatenate(self._states)))
-        for key, place in COUNTED.items():
-            self.totals[key] += int(run.counts[place])
+        for key, place in run.counted.items():
+            self.totals[key] = self.totals.get(key, 0) + int(run.counts[place])
 
     def points(self, asked: bool) -> tuple[Any, Any, Any]:
         """Times, states and the segments they lie in: those that were asked for, or every step."""
@@ -114,10 +114,12 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
         "integrate_seconds": driver.native_seconds,
         "method": task.method,
         "form": task.equations.form,
-        "rtol": task.rtol,
-        "atol": float(np.min(task.atol)),
         "span": list(task.span),
     }
+    if task.stepping is None:
+        statistics |= {"rtol": task.rtol, "atol": float(np.min(task.atol))}
+    else:
+        statistics |= {"step": abs(task.stepping.step), "every": task.stepping.every}
     system, state = task.equations.system, reported_letters(task.equations)
     names = [symbol.name for symbol in state]
     return Motion(

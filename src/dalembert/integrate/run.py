@@ -14,7 +14,7 @@ from ..compiled.verdicts import CONTRADICTORY
 from . import advance as loop
 from .steppers import dop853
 
-__all__ = ["Run", "first_step", "native_functions"]
+__all__ = ["COUNTED", "Run", "first_step", "native_functions"]
 
 #: Tolerances speak of the motion; a step is held to this share of them, because errors of steps add up and are amplified.
 LOCAL_SHARE = 0.02
@@ -22,6 +22,8 @@ LOCAL_SHARE = 0.02
 LEAST_RTOL = 2e-15
 #: How many steps are stored before Python collects them.
 CAPACITY = 4096
+#: What is counted in a run, and where native code counts it.
+COUNTED = {"steps": loop.ACCEPTED, "rejected": loop.REJECTED, "nfev": loop.EVALUATIONS, "projections": loop.PROJECTED}
 
 
 @lru_cache(maxsize=1)
@@ -41,6 +43,8 @@ def native_functions() -> dict[str, Any]:
 
 class Run:
     """A run from (t, y) in one mode: its book, its clock and counts, its state, and what it has stored."""
+
+    counted = COUNTED
 
     def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
         self._functions = native_functions()
@@ -81,6 +85,10 @@ class Run:
         count = int(self.counts[loop.RECORDED])
         self.counts[loop.RECORDED] = 0
         return self.step_times[:count].copy(), self.step_states[:count].copy()
+
+    def last_step(self) -> tuple[Any, Any]:
+        """What is left to store at the end: nothing, because every step is stored."""
+        return self.step_times[:0].copy(), self.step_states[:0].copy()
 
 
 def first_step(run: Run, task: Any, t: float) -> float:

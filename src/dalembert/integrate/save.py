@@ -37,7 +37,8 @@ LONGEST_ATTRIBUTE = 30_000
 def scenario_of(motion: Motion) -> Scenario:
     """The scenario that repeats a motion: its system as it was driven, the parameters and the start that were used."""
     statistics = motion.statistics
-    options: dict[str, Any] = {key: statistics[key] for key in ("rtol", "form", "method") if key in statistics}
+    known_options = ("rtol", "form", "method", "step", "every")
+    options: dict[str, Any] = {key: statistics[key] for key in known_options if key in statistics}
     span = statistics.get("span") or (motion.segments[0].step_t[0], motion.segments[-1].step_t[-1])
     if span[0] != span[1]:
         options = {"span": (float(span[0]), float(span[1]))} | options

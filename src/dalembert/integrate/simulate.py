@@ -15,15 +15,17 @@ from ..errors import FormError, ModelError, StartError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import default_form, derive, fastest_form
 from ..model.flow import Flow
+from ..model.methods import FIXED_STEP
 from ..model.scenario import Scenario
 from ..model.system import System
 from .driver import Driver
 from .events import Event, read_events
+from .fixed_run import Stepping
 from .motion import Motion
+from .stepping import check_equations, read_method, read_stepping, snapped
 
-__all__ = ["METHODS", "simulate"]
+__all__ = ["simulate"]
 
-METHODS = ("dop853",)
 #: Forms that can be simulated with one-sided constraints.
 CONTACT_FORMS = ("lagrange", "hamilton", "implicit-lagrangian")
 
@@ -49,6 +51,7 @@ class Task:
     max_steps: int
     progress: Callable[[float, float], None] | None
     scenario: Scenario | None = field(default=None)
+    stepping: Stepping | None = None
 
 
 def simulate(
@@ -61,6 +64,8 @@ def simulate(
     method: str | None = None,
     rtol: float | None = None,
     atol: Any = None,
+    step: float | None = None,
+    every: int | None = None,
     at: Any = None,
     events: Any = (),
     inputs: Mapping[Any, Any] | None = None,
@@ -85,12 +90,17 @@ def simulate(
     form : str
         The form of the equations; by default the fastest that applies, see `dalembert.formulations.registry.fastest_form`.
     method : str
-        "dop853".
+        "dop853" chooses its steps. With fixed steps: "gauss2", "gauss4", "gauss6"; for flows whose matrices move by a group
+        "isospectral2", "isospectral4", "isospectral6", "rkmk4", "lie-verlet".
+    step : float
+        The step of a method with fixed steps, which must divide the span.
+    every : int
+        How many of its steps lie between stored ones, 1 by default.
     rtol, atol : float
-        Tolerances of the motion, 1e-10 and rtol/100 by default; `atol` may have one entry for each state letter. Every step
-        is held to a fiftieth of them. On the reference motions the states are then right to about rtol.
+        For "dop853": tolerances of the motion, 1e-10 and rtol/100 by default; `atol` may have one entry for each state
+        letter. Every step is held to a fiftieth of them. On the reference motions the states are then right to about rtol.
     at : sequence of times
-        Where the motion is stored; at every step by default.
+        Where the motion is stored; at every step by default. Between fixed steps there is `Motion.sol`.
     events : sequence of `event(...)` or expressions
     inputs : mapping of input to an expression, or to a function ``f(t, state) -> float``
     project : bool
@@ -140,15 +150,23 @@ def simulate(
     beginning = dict(scenario.start) if scenario else {}
     beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
     tolerance = rtol if rtol is not None else stated.get("rtol", 1e-10)
+    name, stepping = _read_stepping(
+        (method, step, every), stated, chosen_span, at, rtol, atol, None if max_step == math.inf else max_step, first_step
+    )
+    times = _read_at(at if at is not None else stated.get("at"), chosen_span)
+    found_events = read_events(events, equations)
+    if stepping is not None:
+        check_equations(equations, name, found_events)
+        times = times if times is None else snapped(times, stepping, chosen_span)
     task = Task(
         equations=equations,
         parameters=numbers,
         start=beginning,
         span=chosen_span,
-        at=_read_at(at if at is not None else stated.get("at"), chosen_span),
-        events=read_events(events, equations),
+        at=times,
+        events=found_events,
         inputs=_callables(equations.system, inputs),
-        method=_read_method(method or stated.get("method", "dop853")),
+        method=name,
         rtol=_read_tolerance(tolerance),
         atol=_read_atol(atol if atol is not None else stated.get("atol"), tolerance, len(equations.state)),
         project=project,
@@ -158,6 +176,7 @@ def simulate(
         max_steps=_read_count(max_steps, "max_steps"),
         progress=progress,
         scenario=scenario,
+        stepping=stepping,
     )
     began = clock.perf_counter()
     motion = Driver(task).execute()
@@ -246,15 +265,18 @@ def _read_at(at: Any, span: tuple[float, float]) -> Any | None:
     return times
 
 
-def _read_method(method: Any) -> str:
-    if method not in METHODS:
-        near = nearest(str(method), METHODS)
-        raise ModelError(
-            f"There is no method `{method}`",
-            seen=", ".join(METHODS),
-            remedy=f"did you mean {near}" if near else "choose one of these",
-        )
-    return str(method)
+def _read_stepping(
+    given: tuple[Any, Any, Any], stated: Mapping[str, Any], span: tuple[float, float], at: Any, *others: Any
+) -> tuple[str, Stepping | None]:
+    """The method and its stepping; what a scenario states for another kind of method does not speak of this one."""
+    method, step, every = given
+    name = read_method(method or stated.get("method", "dop853"))
+    if name in FIXED_STEP:
+        step = stated.get("step") if step is None else step
+        every = stated.get("every") if every is None else every
+    asked = at if at is not None else stated.get("at")
+    unwanted = dict(zip(("rtol", "atol", "max_step", "first_step"), others, strict=True))
+    return name, read_stepping(name, step, every, span, asked, **unwanted)
 
 
 def _read_tolerance(rtol: Any) -> float:

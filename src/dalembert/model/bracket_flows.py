@@ -189,7 +189,7 @@ def double_bracket(n: int, target: Sequence[Any] | None = None, *, name: str = "
     --------
     >>> flow = double_bracket(2)
     >>> flow.rates[flow.coordinates[1]]
-    x_12*(x_11 - x_22)
+    x_11*x_12 - x_12*x_22
     """
     letters, x = _symmetric_letters("x", n)
     numbers = list(range(1, n + 1)) if target is None else list(target)
@@ -200,7 +200,7 @@ def double_bracket(n: int, target: Sequence[Any] | None = None, *, name: str = "
     rates = x * generator - generator * x
     side = sympy.ImmutableMatrix(-generator)
     return Flow(
-        {letters[i, j]: sympy.factor_terms(rates[i, j]) for i, j in letters},
+        {letters[i, j]: sympy.expand(rates[i, j]) for i, j in letters},
         integrals={"trace": x.trace(), "trace_2": (x * x).trace() / 2},
         outputs={"height": sympy.expand((x * goal).trace())},
         matrices={"x": x},

@@ -15,6 +15,7 @@ from .expressions import evaluate, parse, parse_relation
 from .file_flows import FLOW_TABLES, check_no_energies, read_flow
 from .file_writer import KINDS, OPTIONS
 from .flow import Flow
+from .methods import FIXED_STEP, METHODS, unknown_method
 from .names import check_name, shortened
 from .scenario import Scenario
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
@@ -396,6 +397,23 @@ class _Reader:
             self._fault(FileError("`simulate.t` must be two different times", seen=span, remedy="write t = [0, 10]"))
         elif span is not None and any(not min(span) <= time <= max(span) for time in options.get("at", ())):
             self._fault(FileError("`simulate.at` has times outside `simulate.t`", seen=span, remedy="extend t"))
-        for key in ("rtol", "atol"):
+        for key, remedy in (("rtol", "1e-10"), ("atol", "1e-12"), ("step", "0.01"), ("every", "10")):
             if options.get(key, 1.0) <= 0:
-                self._fault(FileError(f"`simulate.{key}` must be positive", seen=options[key], remedy="write 1e-10"))
+                self._fault(FileError(f"`simulate.{key}` must be positive", seen=options[key], remedy=f"write {remedy}"))
+        self._check_method(options)
+
+    def _check_method(self, options: Mapping[str, Any]) -> None:
+        """A method chooses its steps by tolerances, or is told its step."""
+        method = options.get("method", "dop853")
+        if method not in METHODS:
+            self._fault(unknown_method(shortened(method), FileError))
+            return
+        wrong = ("rtol", "atol") if method in FIXED_STEP else ("step", "every")
+        for key in (key for key in wrong if key in options):
+            what = "takes fixed steps" if method in FIXED_STEP else "chooses its steps"
+            remedy = "write a step instead" if method in FIXED_STEP else "choose a method such as gauss4"
+            self._fault(FileError(f"The method {method} {what}", seen=f"simulate.{key} = {options[key]:g}", remedy=remedy))
+        if method in FIXED_STEP and "step" not in options:
+            self._fault(
+                FileError(f"The method {method} needs a step", seen="no simulate.step", remedy="write step = 0.01, say")
+            )

@@ -35,7 +35,8 @@ KINDS: dict[str, type[Constraint]] = {
     "unilateral": UnilateralConstraint,
 }
 #: Key under [simulate] -> option of `simulate`.
-OPTIONS = {"t": "span", "at": "at", "rtol": "rtol", "atol": "atol", "form": "form", "method": "method"}
+_SAME = ("at", "rtol", "atol", "form", "method", "step", "every")
+OPTIONS = {"t": "span"} | {name: name for name in _SAME}
 
 
 def written_scenario(scenario: Scenario) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import sympy
 
 from .constraints import ImageConstraint
+from .flow import Flow
 from .system import System
 
 __all__ = ["Hazard", "hazards"]
@@ -34,20 +35,28 @@ class Hazard:
     expression: sympy.Expr
 
 
-def hazards(system: System) -> list[Hazard]:
+def hazards(system: System | Flow) -> list[Hazard]:
     """Every expression of the system that must not vanish, each once."""
+    found: dict[sympy.Expr, Hazard] = {}
+    for place, expression in _rates(system) if isinstance(system, Flow) else _stated(system):
+        for role, argument in _critical(expression):
+            if argument.free_symbols - set(system.parameters):
+                found.setdefault(argument, Hazard(place, role, argument))
+    return list(found.values())
+
+
+def _rates(flow: Flow) -> list[tuple[str, sympy.Expr]]:
+    return [(f"the rate of `{q}`", rate) for q, rate in flow.rates.items()]
+
+
+def _stated(system: System) -> list[tuple[str, sympy.Expr]]:
     places: list[tuple[str, sympy.Expr]] = [("the energies", system.energy_function)]
     for constraint in system.constraints:
         expressions = constraint.velocities.values() if isinstance(constraint, ImageConstraint) else (constraint.expression,)
         places += [(f"constraint `{constraint.name}`", expression) for expression in expressions]
     places += [(f"the force on `{q}`", value) for q, value in system.forces.items()]
     places.append(("the dissipation", system.dissipation))
-    found: dict[sympy.Expr, Hazard] = {}
-    for place, expression in places:
-        for role, argument in _critical(expression):
-            if argument.free_symbols - set(system.parameters):
-                found.setdefault(argument, Hazard(place, role, argument))
-    return list(found.values())
+    return places
 
 
 def _critical(expression: sympy.Expr) -> list[tuple[str, sympy.Expr]]:

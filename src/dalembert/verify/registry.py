@@ -89,6 +89,17 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
         "document_b_snakeboard_shape",
         "document_b_bicycle",
         "document_b_bicycle_motion",
+        "document_b_orbits",
+        "document_b_orbit_geodesics",
+        "document_b_symmetric_spaces",
+        "document_b_two_sided",
+        "document_b_spheres",
+        "document_b_rigid_bodies",
+        "document_b_rotation_pairs",
+        "document_b_discrete_bodies",
+        "document_b_toda",
+        "document_b_toda_motion",
+        "document_b_routhian",
     ),
 }
 

@@ -21,7 +21,7 @@ def compared(name: str) -> Comparison:
     return compare(da.gallery.load(name), n=6)
 
 
-@pytest.mark.parametrize("name", da.gallery.names())
+@pytest.mark.parametrize("name", da.gallery.names("mechanical"))
 def test_all_forms_agree(name: str) -> None:
     found = compared(name)
     assert found.worst < 1e-9, found.text()

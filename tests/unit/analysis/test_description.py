@@ -306,7 +306,7 @@ def test_every_form_applies_or_says_why_not() -> None:
     assert "image" in (described("linked-particles").forms["lagrange"] or "")
 
 
-@pytest.mark.parametrize("name", da.gallery.names())
+@pytest.mark.parametrize("name", da.gallery.names("mechanical"))
 def test_every_gallery_system_is_described(name: str) -> None:
     found = described(name)
     data = found.to_json()

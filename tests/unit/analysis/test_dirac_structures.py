@@ -249,7 +249,7 @@ def has_a_rest(system: da.System) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", da.gallery.names())
+@pytest.mark.parametrize("name", da.gallery.names("mechanical"))
 def test_motions_of_the_gallery_obey_their_structure(name: str) -> None:
     scenario = da.gallery.load(name)
     system, vakonomic = scenario.system, scenario.simulate.get("form") == "vakonomic"
@@ -266,7 +266,7 @@ def test_motions_of_the_gallery_obey_their_structure(name: str) -> None:
 
 
 def test_the_gallery_holds_motions_on_both_sides() -> None:
-    rests = [name for name in da.gallery.names() if has_a_rest(da.gallery.load(name).system)]
+    rests = [name for name in da.gallery.names("mechanical") if has_a_rest(da.gallery.load(name).system)]
     assert {"snakeboard-gait", "ball-on-rotating-plate"} <= set(rests)
     assert not {"driven-double-pendulum", "appell", "rolling-disk", "lc-circuit"} & set(rests)
 

@@ -21,7 +21,7 @@ from dalembert.errors import FormError, ModelError
 T = da.t
 NAMES = [
     name
-    for name in da.gallery.names()
+    for name in da.gallery.names("mechanical")
     for system in [da.gallery.load(name).system]
     if system.image is None and not system.unilateral and name != "blow-up"
 ]

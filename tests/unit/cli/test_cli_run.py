@@ -40,6 +40,15 @@ def test_json_holds_the_motion(capsys) -> None:
     assert found["statistics"]["steps"] == motion.statistics["steps"]
 
 
+def test_fixed_steps(capsys) -> None:
+    options = ("--t", "0,2", "--method", "gauss4", "--step", "0.01", "--every", "50")
+    found = call(capsys, "run", "rolling-disk", *options, "--json").json
+    motion = da.simulate(da.gallery.load("rolling-disk"), span=(0, 2), method="gauss4", step=0.01, every=50)
+    assert found["t"] == motion.t.tolist() and found["state"]["x"] == motion["x"].tolist()
+    assert found["statistics"]["step"] == 0.01 and found["statistics"]["steps"] == 200
+    assert "method gauss4, step 0.01" in call(capsys, "run", "rolling-disk", *options).out
+
+
 @pytest.mark.parametrize(
     ("name", "letters"),
     [
@@ -233,6 +242,9 @@ def test_a_file_that_fails_late_does_not_cost_the_result(tmp_path: Path, monkeyp
         (("rolling-disk", "--form", "lagrang"), "lagrange"),
         (("rolling-disk", "--form", "elimination"), "positions"),
         (("rolling-disk", "--method", "euler"), "dop853"),
+        (("rolling-disk", "--method", "gauss4"), "needs a step"),
+        (("rolling-disk", "--step", "0.1"), "chooses its steps"),
+        (("rolling-disk", "--method", "gauss4", "--step", "0.1", "--rtol", "1e-8"), "fixed steps"),
         (("rolling-disk", "--rtol", "2"), "rtol"),
         (("rolling-disk", "--rtol", "small"), "--rtol"),
         (("rolling-disk", "--set", "x_dot=9", "--no-project-start"), "rolling_x"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import linecache
 import math
-from math import nextafter, sqrt
+from math import cos, nextafter, sin, sqrt
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,8 @@ def real_arithmetic(a: float, b: float, out: Reals) -> None:
     out[10] = a**2
     out[11] = abs(a) ** 1.5
     out[12] = abs(b) ** 3
+    out[13] = sin(a)
+    out[14] = cos(b)
 
 
 @native
@@ -297,7 +299,7 @@ def test_whole_numbers(a: int, b: int) -> None:
 
 @given(NUMBERS, NUMBERS)
 def test_real_numbers(a: float, b: float) -> None:
-    assert_alike(real_arithmetic, a, b, np.zeros(13), tolerance=1e-15)
+    assert_alike(real_arithmetic, a, b, np.zeros(15), tolerance=1e-15)
 
 
 @given(INTEGERS, NUMBERS, st.booleans())
@@ -313,9 +315,9 @@ def test_comparisons_and_logic(a: float, b: float, k: int) -> None:
 
 def test_comparisons_with_what_is_not_a_number() -> None:
     assert_alike(comparisons, math.nan, 1.0, 3, np.zeros(13, np.int64))
-    out = np.zeros(13)
+    out = np.zeros(15)
     NATIVE["real_arithmetic"](math.nan, 1.0, out)
-    expected = Pointer([0.0] * 13)
+    expected = Pointer([0.0] * 15)
     real_arithmetic(math.nan, 1.0, expected)
     assert np.array_equal(out, expected.values, equal_nan=True)
 

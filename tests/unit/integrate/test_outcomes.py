@@ -158,6 +158,14 @@ def test_progress_runs_from_nothing_to_everything() -> None:
     assert all(t == pytest.approx(2000 * fraction) for fraction, t in seen)
 
 
+def test_unsolved() -> None:
+    """A fixed step across the place where the motion ends: its implicit equations have no solution."""
+    system = da.System([X], kinetic=X.dot**2 / 2, potential=-2 * X**3)
+    motion = da.simulate(system, {X: 1.0, X.dot: 2.0}, (0, 2), method="gauss4", step=0.05)
+    assert_kept(motion, da.Outcome.UNSOLVED)
+    assert 0.5 < motion.t[-1] < 1.0 and "smaller step" in motion.message
+
+
 def test_every_outcome_is_tested() -> None:
     text = Path(__file__).read_text()
     for outcome in da.Outcome:

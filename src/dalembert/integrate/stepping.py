@@ -1,0 +1,129 @@
+"""The call of a run with fixed steps, read and checked: what the method needs, and how the span divides into steps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compiled.kernel import kernel_of
+from ..errors import FormError, ModelError
+from ..formulations.equations import Equations
+from ..model.constraints import HolonomicConstraint
+from ..model.flow import Flow
+from ..model.methods import FIXED_STEP, METHODS, unknown_method
+from .fixed_run import FIXED_METHODS, Stepping
+from .steppers import places
+
+__all__ = ["check_equations", "read_method", "read_stepping", "snapped"]
+
+#: How far from a whole number of steps a span or a time may be, in steps and relative to their number.
+SLACK = 1e-9
+#: With times asked for, about so many steps are kept for dense output where nothing else is said.
+KEPT = 4096
+
+
+def read_method(method: Any) -> str:
+    """The name of a method."""
+    if method not in METHODS:
+        raise unknown_method(method)
+    return str(method)
+
+
+def read_stepping(method: str, step: Any, every: Any, span: tuple[float, float], at: Any, **others: Any) -> Stepping | None:
+    """The stepping of a run; None for methods that choose their steps. `others` are arguments that must not be given."""
+    if method not in FIXED_STEP:
+        for name, value in (("step", step), ("every", every)):
+            if value is not None:
+                raise ModelError(
+                    f"The method {method} chooses its steps",
+                    seen=f"{name} = {value}",
+                    remedy="leave it out, use max_step, or choose a method with fixed steps such as gauss4",
+                )
+        return None
+    for name, value in others.items():
+        if value is not None:
+            raise ModelError(
+                f"The method {method} takes fixed steps",
+                seen=f"{name} = {value}",
+                remedy=f"leave {name} out and choose the step, or use method dop853",
+            )
+    if step is None:
+        raise ModelError(f"The method {method} needs a step", seen="no step", remedy="pass step=0.01, say")
+    size = _number(step)
+    if not (size > 0 and math.isfinite(size)):
+        raise ModelError("The step must be positive", seen=step, remedy="pass step=0.01, say; the span gives the direction")
+    length = span[1] - span[0]
+    count = round(abs(length) / size)
+    if abs(count - abs(length) / size) > SLACK * max(1.0, count):
+        fitting = abs(length) / max(1, count)
+        raise ModelError(
+            "The span is no whole number of steps",
+            seen=f"{abs(length):g} in steps of {size:g}",
+            remedy=f"take step={fitting:.12g}, or end at {span[0] + math.copysign(size * max(1, count), length):.9g}",
+        )
+    return Stepping(length / count if count else size, count, _read_every(every, at, count))
+
+
+def _read_every(every: Any, at: Any, count: int) -> int:
+    if every is None:
+        return 1 if at is None else max(1, count // KEPT)
+    value = _number(every)
+    if not (value >= 1 and value == int(value)):
+        raise ModelError("every must be a whole number of steps, at least 1", seen=every, remedy="pass every=10, say")
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def snapped(at: Any, stepping: Stepping, span: tuple[float, float]) -> Any:
+    """The times asked for as the times of steps; an error where one lies between steps."""
+    numbers = np.round((at - span[0]) / stepping.step)
+    apart = np.abs((at - span[0]) / stepping.step - numbers)
+    wrong = np.flatnonzero(apart > SLACK * np.maximum(1.0, np.abs(numbers)) + 1e-6)
+    if wrong.size:
+        time, near = float(at[wrong[0]]), stepping.time(int(numbers[wrong[0]]), span)
+        raise ModelError(
+            f"The time {time:g} in `at` lies between two steps",
+            seen=f"steps of {abs(stepping.step):g} from {span[0]:g}",
+            remedy=f"ask for {near:.9g}, or take motion.sol({time:g})",
+        )
+    return np.array([stepping.time(int(number), span) for number in numbers])
+
+
+def check_equations(equations: Equations, method: str, events: Any) -> None:
+    """Refuse what a fixed-step method cannot follow."""
+    system = equations.system
+    if events:
+        raise ModelError(
+            f"The method {method} does not look for events",
+            seen=", ".join(event.name for event in events),
+            remedy="use method dop853, or look at motion.sol",
+        )
+    if system.unilateral:
+        raise FormError(
+            f"The method {method} cannot follow the one-sided constraint `{system.unilateral[0].name}`",
+            seen="contacts open and close between steps",
+            remedy="use method dop853",
+        )
+    if not isinstance(system, Flow) and kernel_of(equations, system.parameters).n_positions:
+        name = next((c.name for c in system.bilateral if isinstance(c, HolonomicConstraint)), "")
+        raise FormError(
+            f"The method {method} does not end its steps on constraints of positions such as `{name}`",
+            seen=f'the form "{equations.form}"',
+            remedy="use method dop853, which ends every step on it, or state the system in independent coordinates",
+        )
+    if FIXED_METHODS[method][0] == places.GAUSS:
+        return
+    if not isinstance(system, Flow) or not system.actions:
+        raise FormError(
+            f"The method {method} needs a flow whose matrices move by a group",
+            seen=f'the form "{equations.form}"' if not isinstance(system, Flow) else "a flow without actions",
+            remedy="state da.Flow(..., matrices={...}, actions=[...]), or use method gauss4",
+        )
