@@ -25,7 +25,6 @@ from dalembert.compiled.language import Integers, Reals, native
 from dalembert.compiled.native import STATE, evaluate
 from dalembert.compiled.native_module import NativeModule
 from dalembert.model.methods import FIXED_STEP
-from dalembert.model.rigid_bodies import rigid_body
 
 INERTIAS = {3: [1.0, 2.0, 3.5], 4: [1.0, 1.5, 2.2, 3.1]}
 #: How many states are looked at.
@@ -65,7 +64,7 @@ def main() -> None:
 
 
 def compare(n: int, inertias: list[float], steps: int, h: float) -> None:
-    flow = rigid_body(inertias)
+    flow = da.rigid_body(inertias)
     entries = np.random.default_rng(n).normal(size=(n, n))
     momentum = entries - entries.T
     start = flow.start(Q=np.eye(n), M=6.0 * momentum / np.linalg.norm(momentum))

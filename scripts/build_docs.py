@@ -82,15 +82,7 @@ def gallery_page() -> None:
 def gallery_section(name: str, scenario: Any, motion: Any, text: str | None) -> str:
     """The Markdown of one system."""
     system = scenario.system
-    energies = (
-        [("H", system.hamiltonian)]
-        if system.is_hamiltonian
-        else [("T", system.kinetic), ("V", system.potential)]
-        if system.kinetic is not None
-        else [("L", system.lagrangian)]
-    )
-    statement = [f"{letter} = {value}" for letter, value in energies if value != 0]
-    statement += [f"Q_{q} = {value}" for q, value in system.forces.items()]
+    statement = [*stated_energies(system)]
     statement += [f"{constraint.name}: {stated_constraint(constraint)}" for constraint in system.constraints]
     if sum(map(len, statement)) > LONGEST_TEXT:
         statement = [f"(long; see src/dalembert/gallery/{name.replace('-', '_')}.py)"]
@@ -122,6 +114,23 @@ def gallery_section(name: str, scenario: Any, motion: Any, text: str | None) -> 
 {indented(equations.splitlines())}
     ```
 """
+
+
+def stated_energies(system: Any) -> list[str]:
+    """What a system is made of, line by line: energies and forces, or the integrals of a flow."""
+    import dalembert as da
+
+    if isinstance(system, da.Flow):
+        return [f"{name} = {value}" for name, value in system.integrals.items()]
+    energies = (
+        [("H", system.hamiltonian)]
+        if system.is_hamiltonian
+        else [("T", system.kinetic), ("V", system.potential)]
+        if system.kinetic is not None
+        else [("L", system.lagrangian)]
+    )
+    forces = [f"Q_{q} = {value}" for q, value in system.forces.items()]
+    return [f"{letter} = {value}" for letter, value in energies if value != 0] + forces
 
 
 def stated_constraint(constraint: Any) -> str:

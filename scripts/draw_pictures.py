@@ -136,6 +136,52 @@ def planar_bodies() -> None:
     still("planar-bodies.png", picture)
 
 
+def matrix_flows() -> None:
+    """A free body on its momentum sphere, Toda's lattice sorting, and the drift of a spectrum by two methods of order 4."""
+    picture = Picture(LIGHT, figsize=(8.4, 2.9), layout="constrained")
+    left, middle, right = picture.subplots(1, 3)
+    inertias = np.array([1.0, 2.0, 3.0])
+    body = da.rigid_body(inertias.tolist(), attitude=False)
+    view = np.array([[0.8, -0.6, 0.0], [-0.36, -0.48, 0.8], [0.48, 0.64, 0.6]])  # to the right, up, towards the eye
+    for angle in np.linspace(0, np.pi / 2, 8)[1:-1]:
+        for vector, role in (((np.cos(angle), np.sin(angle), 0.0), "body"), ((0.0, np.sin(angle), np.cos(angle)), "accent")):
+            for sign in (1, -1):
+                a, b, c = sign * np.array(vector)
+                m = np.array([[0, -c, b], [c, 0, -a], [-b, a, 0]])
+                motion = da.simulate(body, body.start(M=m), (0, 400), rtol=1e-9, at=np.linspace(0, 400, 5000))
+                across, up, depth = view @ np.array([motion["M"][:, 2, 1], motion["M"][:, 0, 2], motion["M"][:, 1, 0]])
+                seen = np.where(depth > 0, 1.0, np.nan)
+                left.plot(seen * across, seen * up, color=LIGHT.color(role), linewidth=1.1)
+    turn = np.linspace(0, 2 * np.pi, 200)
+    left.plot(np.cos(turn), np.sin(turn), color="#9aa3ad", linewidth=1.0)
+    left.set(title="free body: momenta", aspect="equal")
+    left.set_axis_off()
+    motion = da.simulate(da.gallery.load("toda-lattice"))
+    for k in range(8):
+        middle.plot(motion.t, motion[f"a_{k + 1}"], color=LIGHT.blend("body", 0.3 + 0.1 * k), linewidth=1.4)
+    for value in np.linalg.eigvalsh(motion["A"][0]):
+        middle.axhline(value, color=LIGHT.color("accent"), linewidth=0.6, linestyle=":")
+    middle.set(title="Toda: the diagonal", xlabel="t", xlim=(0, 20))
+    spectrum_drift(right)
+    still("matrix-flows.png", picture)
+
+
+def spectrum_drift(panel: Any) -> None:
+    """|spectrum of M - that of the start| of the body on SO(5) against the number of steps, the same step for all methods."""
+    body = da.rigid_body([1.0, 2.0, 3.0, 4.0, 5.0], attitude=False)
+    m = np.random.default_rng(4).normal(size=(5, 5))
+    start, step, count = body.start(M=m - m.T), 0.05, 100_000
+    for method, role in (("gauss4", "body"), ("isospectral4", "accent")):
+        motion = da.simulate(body, start, (0, step * count), method=method, step=step, every=100)
+        spectrum = np.sort(np.linalg.eigvals(motion["M"]).imag, axis=1)
+        drift = np.abs(spectrum - spectrum[0]).max(axis=1)
+        panel.loglog(
+            motion.t[1:] / step, np.maximum.accumulate(drift[1:]), color=LIGHT.color(role), label=method, linewidth=1.4
+        )
+    panel.legend(frameon=False, fontsize=8, loc="center right")
+    panel.set(title="drift of the spectrum", xlabel="steps")
+
+
 def sleigh() -> None:
     """The plot of the first model."""
     x, y, theta = da.coordinates("x y theta")
@@ -169,7 +215,16 @@ def pendulum() -> None:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for draw in (rolling_disk_film, sleigh, pendulum, snakeboard_gaits, snakeboard_height, snakeboard_voronets, planar_bodies):
+    for draw in (
+        rolling_disk_film,
+        sleigh,
+        pendulum,
+        snakeboard_gaits,
+        snakeboard_height,
+        snakeboard_voronets,
+        planar_bodies,
+        matrix_flows,
+    ):
         draw()
     for path in sorted(FOLDER.iterdir()):
         size = path.stat().st_size

@@ -122,7 +122,7 @@ def phases(motion: Motion) -> Phases:
         start,
         (float(motion.t[0]), float(motion.t[-1])),
         parameters=motion.parameters,
-        rtol=float(motion.statistics["rtol"]),
+        rtol=float(motion.statistics.get("rtol", 1e-10)),
         at=np.asarray(motion.t),
     )
     _check_end(carried)

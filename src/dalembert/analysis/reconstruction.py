@@ -73,6 +73,6 @@ def reconstruct(motion: Motion, start: Mapping[Any, Any] | None = None) -> Motio
         first,
         (begin, end),
         parameters=motion.parameters,
-        rtol=float(motion.statistics["rtol"]),
+        rtol=float(motion.statistics.get("rtol", 1e-10)),
         at=np.asarray(motion.t),
     )

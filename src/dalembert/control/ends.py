@@ -26,6 +26,8 @@ __all__ = ["Ends", "Relations", "boundary_of", "ends_of"]
 
 #: A start or an end whose relations are off by more than this breaks them.
 BROKEN = 1e-8
+#: Relations whose slopes differ by less than this, relatively, are one.
+SMALL = 1e-8
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Relations:
 
     def frame(self, place: Any) -> Any:
         """An orthonormal basis (n, d) of the directions that the relations leave."""
-        return np.eye(self.n) if not self.count else rank(self.at(place)[1], 1e-8).null_space
+        return np.eye(self.n) if not self.count else rank(self.at(place)[1], SMALL).null_space
 
     def check(self, place: Any, where: str) -> None:
         values, _ = self.at(place)
@@ -99,7 +101,8 @@ def ends_of(problem: ControlProblem, start: Any, end: Any, free: Sequence[Any], 
     if relations.count:
         relations.check(begin, "start")
         relations.check(arrive, "end")
-        held = np.any(relations.at(begin)[1] != 0, axis=0) | np.any(relations.at(arrive)[1] != 0, axis=0)
+        bound = set().union(*(relation.free_symbols for relation in problem.relations))
+        held = np.array([letter in bound for letter in problem.letters])
         for fixed, where in ((start_fixed, "start"), (end_fixed, "end")):
             if np.any(held & ~fixed):
                 raise ModelError(
@@ -109,9 +112,8 @@ def ends_of(problem: ControlProblem, start: Any, end: Any, free: Sequence[Any], 
                 )
     rows = np.eye(len(names))[end_fixed]
     if relations.count:
-        rows = np.array([row for row in relations.frame(arrive).T if np.any(np.abs(row[end_fixed]) > 0)])
-        rows = rows * end_fixed
-        rows = rows[np.max(np.abs(rows), axis=1) > 1e-12]
+        # Relations bind letters that are given alone; what is left of these directions is asked for.
+        rows = rank(relations.at(arrive)[1][:, end_fixed], SMALL).null_space.T @ rows
     return Ends(begin, arrive, start_fixed, end_fixed, rows)
 
 

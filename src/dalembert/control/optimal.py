@@ -213,7 +213,9 @@ def _guess_functions(problem: ControlProblem, guess: Mapping[Any, Any] | None) -
         else:
             expression = sympy.Float(value) if isinstance(value, (int, float)) else value
             if not isinstance(expression, sympy.Expr) or expression.free_symbols - {t}:
-                raise ModelError(f"The guess of `{name}` must be a function of time", seen=str(value)[:60])
+                raise ModelError(
+                    f"The guess of `{name}` must be a function of time", seen=str(value)[:60], remedy="use da.t alone"
+                )
             found[name] = sympy.lambdify(t, expression, "math")
     return found
 

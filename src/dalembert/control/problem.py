@@ -86,7 +86,7 @@ def _number(value: Any, name: str, where: str) -> float:
     except (TypeError, ValueError):
         number = float("nan")
     if number - number != 0:
-        raise StartError(f"The {where} of `{name}` must be a finite number", seen=str(value)[:60])
+        raise StartError(f"The {where} of `{name}` must be a finite number", seen=str(value)[:60], remedy="give a number")
     return number
 
 

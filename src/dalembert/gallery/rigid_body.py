@@ -11,7 +11,7 @@ def scenario() -> Scenario:
     """A brick that is thrown with a turn about its middle axis, and tumbles."""
     body = rigid_body(3).replacing(name="Rigid body")
     unit = [[1.0 if i == j else 0.0 for j in range(3)] for i in range(3)]
-    momentum = [[0.0, 0.02, -4.0], [-0.02, 0.0, -0.02], [4.0, 0.02, 0.0]]
+    momentum = [[0.0, 0.05, -8.0], [-0.05, 0.0, -0.05], [8.0, 0.05, 0.0]]
     return Scenario(
         body,  # type: ignore[arg-type]
         parameters={"Lambda_1": 1.0, "Lambda_2": 2.0, "Lambda_3": 3.0},

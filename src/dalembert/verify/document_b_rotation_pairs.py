@@ -143,7 +143,8 @@ def sinh_of_rotations() -> float:
 
 @claim(
     "B-7.7.41",
-    "For |M|_op < 2, P = Q exp(sinh^-1(M/2)) solves M = Q^T P - P^T Q, because M = e^w - e^-w with w = sinh^-1(M/2)",
+    "For |M|_op < 2, P = Q exp(sinh^-1(M/2)) solves M = Q^T P - P^T Q (Proposition 7.7.20), because M = e^w - e^-w with"
+    " w = sinh^-1(M/2)",
     how=f"{RANDOM}: the library's P against the series where it converges fast, and in the equation elsewhere",
 )
 def partner() -> float:

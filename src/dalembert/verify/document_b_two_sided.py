@@ -264,7 +264,7 @@ def reduced_hamiltonian() -> float:
 
 @claim(
     "B-7.7.30",
-    "With J = 1, Q_dot = P Q^+ Q + Q Q^+ P - 2 Q P^+ Q and P_dot = 2 P Q^+ P - Q P^+ P - P P^+ Q",
+    "With J = 1 (Corollary 7.7.14), Q_dot = P Q^+ Q + Q Q^+ P - 2 Q P^+ Q and P_dot = 2 P Q^+ P - Q P^+ P - P P^+ Q",
     how="real 3 x 2 and complex 2 x 2: the library's rates",
 )
 def unit_inertia() -> float:
@@ -280,7 +280,7 @@ def unit_inertia() -> float:
 
 @claim(
     "B-7.7.31",
-    "(7.7.25) are Q^_dot = [Q^, J^-1 [P^, Q^]], P^_dot = [P^, J^-1 [P^, Q^]] with J = diag(J_U, J_V)",
+    "(7.7.25) are Q^_dot = [Q^, J^-1 [P^, Q^]], P^_dot = [P^, J^-1 [P^, Q^]] with J = diag(J_U, J_V) (Corollary 7.7.15)",
     how=f"{STATED}: the library's rates against brackets of block matrices",
 )
 def double_double_brackets() -> float:

@@ -220,6 +220,20 @@ def test_nonholonomic_systems(form: str) -> None:
     assert np.abs(motion.sol(inside) - da.simulate(sleigh, span=(0, 8), rtol=1e-12, form=form).sol(inside)).max() < 1e-10
 
 
+def test_reduced_equations_and_the_way_back() -> None:
+    sleigh = da.gallery.load("chaplygin-sleigh")
+    x, y, theta = sleigh.system.coordinates
+    cosine, sine = sympy.cos(theta), sympy.sin(theta)
+    group = {"ahead": {x: cosine, y: sine}, "aside": {x: -sine, y: cosine}, "turn": {theta: 1}}
+    reduced = da.reduce(sleigh.system, group)
+    start = {letter.name: 0.5 for letter in reduced.state}
+    options: dict[str, Any] = {"parameters": sleigh.parameters}
+    fixed = da.simulate(reduced, start, (0, 2), method="gauss6", step=0.01, **options)
+    exact = da.simulate(reduced, start, (0, 2), rtol=1e-12, at=fixed.t, **options)
+    assert np.abs(fixed.y - exact.y).max() < 1e-12
+    assert np.abs(da.reconstruct(fixed).y - da.reconstruct(exact).y).max() < 1e-8
+
+
 def test_inputs_as_functions_and_as_expressions() -> None:
     u = da.inputs("u")
     driven = PENDULUM.replacing(forces={X: u}, inputs=[u])
