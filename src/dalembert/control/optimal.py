@@ -174,7 +174,7 @@ def _search(
             return shot, notes
     raise RunError(
         "The boundary conditions could not be met by a normal extremal",
-        seen=f"residual {best.residual:.2g} (limit {LIMIT:g})" if best else "; ".join(notes),
+        seen="; ".join([f"residual {best.residual:.2g} (limit {LIMIT:g})"] * (best is not None) + notes[-1:]),
         remedy="try another guess, seed or more nodes; the end may be out of reach, or reached by abnormal extremals alone",
     )
 

@@ -7,7 +7,9 @@ are one set of equations that goes the road of every other: derivation, kernel, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,13 @@ from ..formulations.blocks import Blocks, Projection
 from ..formulations.equations import Equations
 from ..integrate.simulate import simulate
 from ..model.flow import Flow
-from ..model.reduced import ReducedSystem
-from ..model.symbols import Coordinate, Parameter
+from ..model.symbols import Coordinate, Parameter, Velocity
 
 __all__ = ["Arc", "Arcs"]
 
 #: Arcs are followed to this tolerance, so that boundary conditions can be met to 1e-10.
 TOLERANCE = 1e-12
+ZERO = sympy.Integer(0)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,39 @@ class Arc:
     slopes: Any
     cost: float
     motion: Any
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """What stands in the motions of neighbours where a `System` stands: their letters, and nothing that would be observed."""
+
+    original: Flow
+    coordinates: tuple[Coordinate, ...]
+
+    momenta: tuple[Any, ...] = ()
+    constraints: tuple[Any, ...] = ()
+    bilateral: tuple[Any, ...] = ()
+    unilateral: tuple[Any, ...] = ()
+    inputs: Mapping[Any, Any] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    forces: Mapping[Any, Any] = field(default_factory=dict)
+    energy_function: sympy.Expr = ZERO
+    dissipation: sympy.Expr = ZERO
+
+    @cached_property
+    def velocities(self) -> tuple[Velocity, ...]:
+        """The rates as letters."""
+        return tuple(letter.dot for letter in self.coordinates)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of the flow."""
+        return self.original.parameters
+
+    @property
+    def name(self) -> str:
+        """That of the flow."""
+        return self.original.name
 
 
 class Arcs:
@@ -113,7 +148,7 @@ def variational_equations(flow: Flow, cost: sympy.Expr, count: int) -> Equations
         )
 
     return Equations(
-        system=ReducedSystem(flow, state, {}),  # type: ignore[arg-type]
+        system=Neighbours(flow, state),  # type: ignore[arg-type]
         form="variational",
         citation="Equations of variation",
         state=state,

@@ -91,24 +91,26 @@ def orbit_flow(
     size = basis[0].shape[0]
     letters = {key: [Coordinate(f"{key}_{label}") for label in labels] for key in ("x", "p")}
     x, p = (sum((c * e for c, e in zip(letters[key], basis, strict=True)), sympy.zeros(size, size)) for key in ("x", "p"))
-    momentum = bracket(p, x)
+    constants = _structure_constants(basis)
     weights = [sympy.Integer(1)] * len(basis) if inertia is None else [as_expression(value) for value in inertia]
     if len(weights) != len(basis):
         raise ModelError(
             "The inertia needs one entry for each element of the basis", seen=len(weights), remedy=f"give {len(basis)}"
         )
-    components = _components(momentum, basis)
-    control = sum((c / w * e for c, w, e in zip(components, weights, basis, strict=True)), sympy.zeros(size, size))
+    moments = _bracket(letters["p"], letters["x"], constants)
+    controls = [c / w for c, w in zip(moments, weights, strict=True)]
+    control = sum((c * e for c, e in zip(controls, basis, strict=True)), sympy.zeros(size, size))
     stored = _potential(x, potential, brockett, basis)
     force = [sympy.diff(stored, letter) / _inner(e, e) for letter, e in zip(letters["x"], basis, strict=True)]
-    moved = _components(bracket(x, control), basis)
-    driven = [rate - f for rate, f in zip(_components(bracket(p, control), basis), force, strict=True)]
-    kinetic = sum((c**2 / w * _inner(e, e) for c, w, e in zip(components, weights, basis, strict=True)), ZERO) / 2
+    moved = _bracket(letters["x"], controls, constants)
+    driven = [rate - f for rate, f in zip(_bracket(letters["p"], controls, constants), force, strict=True)]
+    kinetic = sum((c * u * _inner(e, e) for c, u, e in zip(moments, controls, basis, strict=True)), ZERO) / 2
     integrals = {"energy": kinetic + stored} | _traces("x", x)
     if stored == 0:
+        momentum = sum((c * e for c, e in zip(moments, basis, strict=True)), sympy.zeros(size, size))
         integrals |= _traces("w", momentum)
         if inertia is None:
-            integrals |= {f"w_{label}": component for label, component in zip(labels, components, strict=True)}
+            integrals |= {f"w_{label}": moment for label, moment in zip(labels, moments, strict=True)}
     generator = sympy.ImmutableMatrix(-control)
     actions = [Action("x", generator, generator)] + ([Action("p", generator, generator)] if stored == 0 else [])
     return Flow(
@@ -148,6 +150,34 @@ def _basis(algebra: Any) -> tuple[list[sympy.Matrix], list[str]]:
     return basis, [str(k) for k in range(1, len(basis) + 1)]
 
 
+def _structure_constants(basis: Sequence[sympy.Matrix]) -> list[tuple[int, int, int, sympy.Expr]]:
+    """(a, b, c, C) with [e_a, e_b] = C e_c + ..., those that are not zero."""
+    found = []
+    for (a, left), (b, right) in combinations(enumerate(basis), 2):
+        product = left * right - right * left
+        rest = product
+        for c, e in enumerate(basis):
+            constant = _inner(product, e) / _inner(e, e)
+            if constant != 0:
+                found += [(a, b, c, constant), (b, a, c, -constant)]
+                rest = rest - constant * e
+        if rest != sympy.zeros(*rest.shape):
+            raise ModelError(
+                "The matrices are no basis of a Lie algebra",
+                seen=f"the bracket of matrices {a + 1} and {b + 1} is no combination of them",
+                remedy="add the brackets to the basis",
+            )
+    return found
+
+
+def _bracket(left: Sequence[Any], right: Sequence[Any], constants: Sequence[tuple[int, int, int, Any]]) -> list[sympy.Expr]:
+    """The components of [left, right] from those of both."""
+    terms: list[list[sympy.Expr]] = [[] for _ in left]
+    for a, b, c, constant in constants:
+        terms[c].append(constant * left[a] * right[b])
+    return [sympy.Add(*parts) for parts in terms]
+
+
 def _inner(a: sympy.Matrix, b: sympy.Matrix) -> sympy.Expr:
     """<a, b> = -tr(a b) / 2 of skew matrices."""
     return sum((u * v for u, v in zip(a, b, strict=True) if u != 0 and v != 0), ZERO) / 2
@@ -172,9 +202,9 @@ def _potential(x: sympy.Matrix, potential: Any, brockett: Any, basis: Sequence[s
 
 
 def _traces(name: str, matrix: sympy.Matrix) -> dict[str, sympy.Expr]:
-    """tr X^2 / 2 and tr X^4 / 4, which only depend on the spectrum."""
-    square = (matrix * matrix).applyfunc(sympy.expand)
-    return {f"{name}_trace_2": square.trace() / 2, f"{name}_trace_4": (square * square).trace() / 4}
+    """tr X^2 / 2 and tr X^4 / 4 of a skew matrix, which only depend on the spectrum."""
+    square = matrix * matrix
+    return {f"{name}_trace_2": square.trace() / 2, f"{name}_trace_4": sympy.Add(*(entry**2 for entry in square)) / 4}
 
 
 def double_bracket(n: int, target: Sequence[Any] | None = None, *, name: str = "double bracket flow") -> Flow:
