@@ -51,7 +51,8 @@ def cost() -> None:
                 book = Book(kernel, np.ones(len(kernel.parameters)))
                 book.observe(np.zeros(1), np.full((1, kernel.n_state), 0.3), np.zeros((1, len(kernel.free_inputs))))
                 rows.append((time.process_time() - before, name, form))
-    print(f"{len(rows)} forms of {len(da.gallery.names("mechanical"))} systems: {time.process_time() - began:.1f} s of processor time")
+    seconds = time.process_time() - began
+    print(f"{len(rows)} forms of {len(da.gallery.names('mechanical'))} systems: {seconds:.1f} s of processor time")
     for seconds, name, form in sorted(rows, reverse=True)[:5]:
         print(f"  {seconds:6.2f} s  {name}, {form}")
 
@@ -75,7 +76,9 @@ def speed(repeats: int) -> None:
             median = statistics.median(times[1:])
             plain = plain or median
             steps, switches = motion.statistics["steps"], len(motion.switches)
-            print(f"  {form:12s} {median * 1e3:9.3f} ms  {plain / median:5.2f}x  {steps:6d} steps  {switches} switches")
+            each = median / max(steps, 1) * 1e6
+            speed = f"{median * 1e3:9.3f} ms  {plain / median:5.2f}x"
+            print(f"  {form:12s} {speed}  {steps:6d} steps of {each:5.2f} us  {switches} switches")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python benchmarks/rigid_body.py [--steps 1000000] [--repeats 3]
 
 Each line is a body of n axes with random inertias and a momentum that turns it by the given angle in the first step. Seconds
-are CPU seconds of the process, the median of the repeats. The drift is the worst over the whole run, at a thousand samples; below
-it is that of the same map in plain doubles, with each U made orthogonal to rounding, over fewer steps.
+are CPU seconds of the process, the median of the repeats. The drift is the worst over the whole run, at a thousand samples;
+below it is that of the same map in plain doubles, with each U made orthogonal to rounding, over fewer steps.
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ def main() -> None:
             turned = np.degrees(np.max(np.abs(np.angle(np.linalg.eigvals(_first_rotation(Lambda, share * limit))))))
             outside = 1 - used["native_seconds"] / used["seconds"]
             drift = "  ".join(f"{name} {value:.1e}" for name, value in motion.drift().items())
-            print(f"n = {n}, {turned:5.1f} degrees a step: {options.steps / statistics.median(times):10,.0f} steps/s, outside {outside:.2%}, "
-                  f"{used['corrections'] / options.steps:.2f} corrections a step")  # fmt: skip
+            speed, corrections = options.steps / statistics.median(times), used["corrections"] / options.steps
+            print(f"n = {n}, {turned:5.1f} degrees a step: {speed:10,.0f} steps/s, outside {outside:.2%}")
+            print(f"    {corrections:.2f} corrections a step")
             print(f"    drift over {options.steps:,} steps: {drift}")
             plain = plain_doubles(Lambda, share * limit, options.plain)
             print(f"    in plain doubles over {options.plain:,}:  " + "  ".join(f"{k} {v:.1e}" for k, v in plain.items()))

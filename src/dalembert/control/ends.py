@@ -16,7 +16,7 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
-from ..compiled.constrained_solve import rank
+from ..compiled.constrained_solve import rank, solve
 from ..errors import ModelError, StartError
 from ..model.symbols import t
 from .problem import ControlProblem
@@ -70,6 +70,16 @@ class Relations:
     def frame(self, place: Any) -> Any:
         """An orthonormal basis (n, d) of the directions that the relations leave."""
         return np.eye(self.n) if not self.count else rank(self.at(place)[1], SMALL).null_space
+
+    def settled(self, state: Any, arrived: Any) -> Any:
+        """Letters and costates (2n,) with the letters moved to the relations, and costates across them from another state."""
+        place, costate = state[: self.n].copy(), state[self.n :]
+        for _ in range(4):
+            values, slopes = self.at(place)
+            place += solve(np.eye(self.n), np.zeros(self.n), slopes, -values).z
+        frame = self.frame(place)
+        across = arrived[self.n :]
+        return np.concatenate([place, across + frame @ (frame.T @ (costate - across))])
 
     def check(self, place: Any, where: str) -> None:
         values, _ = self.at(place)

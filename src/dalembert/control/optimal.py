@@ -34,7 +34,7 @@ from .transcription import Draft, transcribe
 
 __all__ = ["optimal"]
 
-#: How often the search is begun again from other random inputs, on a finer grid each time.
+#: How often the search is begun: from other random inputs, on a finer grid and a way that is bent more each time.
 TRIES = 3
 
 
@@ -108,7 +108,9 @@ def optimal(
     boundary = boundary_of(problem, ends, relations)
     _check_convexity(problem, flow.parameters, numbers, times, ends.start[None])
     arcs = Arcs(flow, flow.own_outputs[RUNNING_COST], table)
-    shot, notes = _search(problem, flow.parameters, numbers, arcs, boundary, ends, times, guess, (nodes, segments, seed))
+    shot, notes = _search(
+        problem, flow.parameters, numbers, arcs, boundary, (ends, relations), times, guess, (nodes, segments, seed)
+    )
     motion = simulate(
         flow, dict(zip((q.name for q in flow.coordinates), shot.nodes[0].tolist(), strict=True)), times,
         parameters=table, rtol=1e-11, project=False, project_start=False,
@@ -142,13 +144,13 @@ def _search(
     numbers: Any,
     arcs: Arcs,
     boundary: Boundary,
-    ends: Ends,
+    given: tuple[Ends, Relations],
     span: tuple[float, float],
     guess: Mapping[Any, Any] | None,
     sizes: tuple[int, int, int],
 ) -> tuple[Shot, list[str]]:
     """Transcription and shooting, again from other inputs where that fails."""
-    nodes, segments, seed = sizes
+    (ends, relations), (nodes, segments, seed) = given, sizes
     if nodes < 2 or segments < 1:
         raise ModelError("The search needs 2 nodes and 1 segment at least", seen=f"nodes={nodes}, segments={segments}")
     known = _costate_guess(problem, guess)
@@ -162,9 +164,11 @@ def _search(
                     arcs, boundary, span, boundary.directions.T @ (np.concatenate([ends.start, known]) - boundary.base)
                 )
             else:
-                draft = transcribe(problem, symbols, numbers, ends, span, nodes * (attempt + 1), seed + attempt, functions)
+                draft = transcribe(
+                    problem, symbols, numbers, ends, span, nodes * (attempt + 1), seed + attempt, functions, attempt / 2
+                )
                 notes.append(f"transcription on {len(draft.midpoints)} steps: {draft.message}, cost {draft.cost:.6g}")
-                shot = _shoot_from(draft, arcs, boundary, span, segments)
+                shot = _shoot_from(draft, arcs, boundary, relations, span, segments)
         except RunError as error:
             notes.append(f"shooting failed: {error.what}")
             continue
@@ -172,16 +176,25 @@ def _search(
             best = shot
         if shot.converged:
             return shot, notes
+    seen = [] if best is None else [f"residual {best.residual:.2g} (limit {LIMIT:g})"]
     raise RunError(
         "The boundary conditions could not be met by a normal extremal",
-        seen="; ".join([f"residual {best.residual:.2g} (limit {LIMIT:g})"] * (best is not None) + notes[-1:]),
+        seen="; ".join([*seen, *notes[-1:]]),
         remedy="try another guess, seed or more nodes; the end may be out of reach, or reached by abnormal extremals alone",
     )
 
 
-def _shoot_from(draft: Draft, arcs: Arcs, boundary: Boundary, span: tuple[float, float], segments: int) -> Shot:
+def _shoot_from(
+    draft: Draft, arcs: Arcs, boundary: Boundary, relations: Relations, span: tuple[float, float], segments: int
+) -> Shot:
     times = np.linspace(span[0], span[1], segments + 1)
     states = np.array([draft.at(time) for time in times[:-1]])
+    if relations.count:
+        # Costates across the relations move nothing: they are those that each arc brings along.
+        states[0] = boundary.base + boundary.directions @ (boundary.directions.T @ (states[0] - boundary.base))
+        for k in range(1, segments):
+            arrived = arcs.run(times[k - 1], times[k], states[k - 1], np.eye(len(states[0])))
+            states[k] = relations.settled(states[k], arrived.state)
     unknowns = boundary.directions.T @ (states[0] - boundary.base)
     return shoot(arcs, boundary, times, unknowns, states[1:])
 

@@ -61,6 +61,7 @@ def transcribe(
     nodes: int,
     seed: int,
     guess: Mapping[str, Any],
+    bend: float = 0.0,
 ) -> Draft:
     """Solve the transcribed problem.
 
@@ -70,6 +71,8 @@ def transcribe(
     guess : mapping of name to function of time
         First guesses of letters and inputs; otherwise letters go straight from start to end, and inputs are small random
         numbers.
+    bend : float
+        How far the straight way is bent by random waves, relative to its length.
     """
     n, m = len(problem.letters), len(problem.inputs)
     step, algebra = (span[1] - span[0]) / nodes, GraphAlgebra()
@@ -89,7 +92,7 @@ def transcribe(
     arrival = ca.DM(ends.end_rows) @ (x[:, -1] - ca.DM(ends.end))
     program: dict[str, Any] = {"x": ca.veccat(x, u), "f": step * ca.sum2(costs), "g": ca.veccat(defects, arrival)}
     solver = ca.nlpsol("transcription", "ipopt", program, QUIET)
-    first, low, high = _guesses(problem, ends, span, nodes, seed, guess)
+    first, low, high = _guesses(problem, ends, span, nodes, seed, guess, bend)
     try:
         found = solver(x0=first, lbx=low, ubx=high, lbg=0.0, ubg=0.0)
     except RuntimeError as error:  # a function that is not defined at the guess
@@ -109,16 +112,18 @@ def transcribe(
 
 
 def _guesses(
-    problem: ControlProblem, ends: Ends, span: Any, nodes: int, seed: int, guess: Mapping[str, Any]
+    problem: ControlProblem, ends: Ends, span: Any, nodes: int, seed: int, guess: Mapping[str, Any], bend: float
 ) -> tuple[Any, ...]:
     """Where IPOPT begins, and the bounds that hold the start."""
-    n = len(problem.letters)
     random = np.random.default_rng(seed)
     share = np.linspace(0.0, 1.0, nodes + 1)[:, None]
     states = (1 - share) * ends.start + share * np.where(ends.end_fixed, ends.end, ends.start)
     inputs = random.normal(0.0, 0.3, (nodes, len(problem.inputs))).cumsum(axis=0) / np.sqrt(nodes) + random.normal(
         0.0, 0.5, len(problem.inputs)
     )
+    size = bend * max(1.0, float(np.linalg.norm(ends.end - ends.start)))
+    for wave in (1, 2):
+        states += size / wave * np.sin(np.pi * wave * share) * random.normal(size=len(ends.start))
     times = np.linspace(span[0], span[1], nodes + 1)
     for k, letter in enumerate(problem.letters):
         if letter.name in guess:
@@ -130,5 +135,4 @@ def _guesses(
     low, high = np.full(first.size, -np.inf), np.full(first.size, np.inf)
     fixed = np.flatnonzero(ends.start_fixed)
     low[fixed] = high[fixed] = first[fixed] = ends.start[fixed]
-    assert n == len(ends.start)
     return first, low, high

@@ -37,17 +37,23 @@ def ql(matrix: Any) -> tuple[Any, Any]:
     return k * signs, np.tril(signs[:, None] * lower)
 
 
-def toda_motion(matrix: Any, times: Any, frame: bool = False) -> Any:
+def toda_motion(matrix: Any, times: Any, frame: bool = False, digits: int | None = None) -> Any:
     """The full symmetric Toda flow A_dot = [A, pi_k(A)] at some times, (nt, n, n); with the frame k as well where asked.
 
     Each step factors exp(h A) and turns A by the orthogonal factor, so that the spectrum stays to rounding and nothing
     overflows.
+
+    Entries below rounding, relative to the matrix, are lost, and the flow may let them grow again: where eigenvalues stay in
+    the wrong order for long, as they do in long lattices, the time at which they change places is then wrong. `digits` helps.
 
     Parameters
     ----------
     matrix : array (n, n)
         Symmetric.
     times : sequence of nt times, from 0 on or back
+    frame : bool
+    digits : int, optional
+        Work with so many digits, factoring exp(t A_0) at once; slow for large matrices.
 
     Examples
     --------
@@ -61,6 +67,9 @@ def toda_motion(matrix: Any, times: Any, frame: bool = False) -> Any:
         or not np.allclose(start, start.T, atol=1e-12 * (1 + np.abs(start).max()))
     ):
         raise ModelError("Toda's flow needs a symmetric matrix", seen=f"shape {start.shape}", remedy="give A with A = A^T")
+    if digits is not None:
+        found, frames = _toda_in_digits(start, np.asarray(times, dtype=float).ravel(), digits)
+        return (found, frames) if frame else found
     spread = max(float(np.ptp(np.linalg.eigvalsh(start))), 1e-300)
     wanted = np.asarray(times, dtype=float).ravel()
     found, frames = np.zeros((len(wanted), *start.shape)), np.zeros((len(wanted), *start.shape))
@@ -77,6 +86,35 @@ def toda_motion(matrix: Any, times: Any, frame: bool = False) -> Any:
             now = wanted[place]
             found[place], frames[place] = a, k
     return (found, frames) if frame else found
+
+
+def _toda_in_digits(start: Any, times: Any, digits: int) -> tuple[Any, Any]:
+    """exp(t A_0) = k l with many digits."""
+    import mpmath
+
+    n = len(start)
+    found, frames = np.zeros((len(times), n, n)), np.zeros((len(times), n, n))
+    with mpmath.workdps(int(digits)):
+        first = mpmath.matrix(start.tolist())
+        values, vectors = mpmath.eigsy(first)
+        for place, time in enumerate(times):
+            grown = mpmath.diag([mpmath.exp(mpmath.mpf(float(time)) * value) for value in values])
+            whole = vectors * grown * vectors.T
+            backwards = mpmath.matrix(n, n)
+            for i in range(n):
+                for j in range(n):
+                    backwards[i, j] = whole[i, n - 1 - j]
+            q, r = mpmath.qr(backwards)
+            k = mpmath.matrix(n, n)
+            for j in range(n):
+                sign = 1 if r[n - 1 - j, n - 1 - j] > 0 else -1
+                for i in range(n):
+                    k[i, j] = sign * q[i, n - 1 - j]
+            turned = k.T * first * k
+            for i in range(n):
+                for j in range(n):
+                    found[place, i, j], frames[place, i, j] = float(turned[i, j]), float(k[i, j])
+    return found, frames
 
 
 def toda_projections(matrix: Any) -> dict[str, Any]:

@@ -246,7 +246,7 @@ def _symmetric_letters(name: str, n: int) -> tuple[dict[tuple[int, int], Coordin
     return letters, sympy.Matrix(n, n, lambda i, j: letters[min(i, j), max(i, j)])
 
 
-def toda(n: int, *, full: bool = False, frame: bool = False, name: str = "") -> Flow:
+def toda(n: int, *, full: bool = False, frame: bool = False, factor: bool = False, name: str = "") -> Flow:
     """Toda's lattice of n particles in Flaschka's matrix, or the full symmetric flow.
 
     Parameters
@@ -255,6 +255,9 @@ def toda(n: int, *, full: bool = False, frame: bool = False, name: str = "") -> 
         All entries of a symmetric matrix instead of a tridiagonal one.
     frame : bool
         Carry the orthogonal matrix k with k_dot = k pi_k(A), so that A = k^T A(0) k.
+    factor : bool
+        Carry the lower triangular matrix X with X_dot = pi_l(A) X, pi_l(A) = A - pi_k(A), so that X^-1 A X stays;
+        from X(0) = 1 it is the factor l of exp(t A(0)) = k l.
 
     Examples
     --------
@@ -286,6 +289,14 @@ def toda(n: int, *, full: bool = False, frame: bool = False, name: str = "") -> 
         actions.append(Action("k", None, side))
         product = k.T * k - sympy.eye(n)
         constraints = [holonomic(product[i, j], name=f"orthogonal_{i + 1}_{j + 1}") for i in range(n) for j in range(i, n)]
+    if factor:
+        places = {(i, j): Coordinate(entry_name("X", i, j, n)) for i in range(n) for j in range(i + 1)}
+        lower = sympy.Matrix(n, n, lambda i, j: places.get((i, j), 0))
+        projected = a - generator
+        moved_factor = projected * lower
+        rates |= {letter: moved_factor[i, j] for (i, j), letter in places.items()}
+        matrices["X"] = lower
+        actions.append(Action("X", sympy.ImmutableMatrix(projected), None))
     return Flow(
         rates,
         integrals=integrals,

@@ -214,6 +214,27 @@ def test_a_falling_cat_turns_by_moving_its_arms() -> None:
     assert found.cost == pytest.approx(motion["H"][0], rel=1e-9)
 
 
+def test_a_blade_with_multipliers_and_one_on_its_own_speeds_cost_the_same() -> None:
+    """Rest to rest aside: a system whose velocities obey a relation, and the flow without it."""
+    rolling, turning = da.coordinates("s r")
+    blade = da.System(
+        [x, y, theta],
+        kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2,
+        constraints=[da.velocity(x.dot * sin(theta) - y.dot * cos(theta), name="blade")],
+        forces={x: u * cos(theta), y: u * sin(theta), theta: w},
+        inputs=[u, w],
+    )
+    flow = da.Flow(
+        {x: rolling * cos(theta), y: rolling * sin(theta), theta: turning, rolling: u, turning: w}, inputs=[u, w], name="blade"
+    )
+    here, there = {x: 0, y: 0, theta: 0}, {x: 0, y: 1, theta: 0}
+    rest, own_rest = {x.dot: 0, y.dot: 0, theta.dot: 0}, {rolling: 0, turning: 0}
+    first = da.optimal(blade, EFFORT, here | rest, there | rest, (0, 2))
+    second = da.optimal(flow, EFFORT, here | own_rest, there | own_rest, (0, 2))
+    assert first.cost == pytest.approx(second.cost, rel=1e-9)
+    assert first.motion.worst_residual["position"] < 1e-8
+
+
 def test_a_pendulum_swings_up_with_less_torque_than_its_weight() -> None:
     q = da.coordinates("q")
     pendulum = da.System([q], kinetic=q.dot**2 / 2, potential=-9.81 * cos(q), forces={q: u}, inputs=[u])

@@ -59,6 +59,22 @@ def test_times_may_come_in_any_order() -> None:
         assert np.allclose(found, toda_motion(first, [time])[0], atol=1e-10)
 
 
+def test_digits_help_where_entries_are_lost() -> None:
+    """Eigenvalues in the wrong order change places when their neighbour has grown from below rounding."""
+    first = np.diag([2.0, 1.0, 0.0]) + np.diag([1e-20, 1e-12], 1) + np.diag([1e-20, 1e-12], -1)
+
+    def rates(t, y):
+        a, b = y[:3], y[3:]
+        square = np.concatenate([[0.0], b * b, [0.0]])
+        return np.concatenate([2 * (square[:-1] - square[1:]), b * (a[:-1] - a[1:])])
+
+    rival = solve_ivp(rates, (0, 40), [2, 1, 0, 1e-20, 1e-12], "DOP853", rtol=1e-12, atol=1e-40).y[:, -1]
+    many, frames = toda_motion(first, [40.0], frame=True, digits=120)
+    assert np.allclose(np.diag(many[0]), rival[:3], atol=1e-7)
+    assert np.allclose(frames[0].T @ frames[0], np.eye(3))
+    assert np.allclose(toda_motion(symmetric(4, 1), [1.5], digits=40), toda_motion(symmetric(4, 1), [1.5]), atol=1e-11)
+
+
 def test_only_symmetric_matrices() -> None:
     with pytest.raises(ModelError, match="symmetric"):
         toda_motion([[0.0, 1.0], [0.0, 0.0]], [1.0])

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy
+from scipy.linalg import expm
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.geometry.exact_flows import orbit_motion, toda_motion, two_sided_motion
+from dalembert.geometry.exact_flows import orbit_motion, ql, toda_motion, two_sided_motion
 
 DATA = Path(__file__).parents[2] / "sources" / "data" / "matrix_flows.json"
 REFERENCE = {entry["id"]: entry for entry in json.loads(DATA.read_text())["systems"]}
@@ -190,6 +191,19 @@ def test_the_frame_of_toda_turns_the_first_matrix() -> None:
         assert np.allclose(k.T @ first @ k, a, atol=1e-9)
     _, frames = toda_motion(first, motion.t, frame=True)
     assert np.allclose(motion["k"], frames, atol=1e-9)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_factor_of_toda_is_that_of_the_exponential(full: bool) -> None:
+    first = np.array([[0.5, 0.3, 0.1], [0.3, -0.2, 0.4], [0.1, 0.4, 0.9]])
+    if not full:
+        first[0, 2] = first[2, 0] = 0
+    flow = da.toda(3, full=full, factor=True)
+    motion = da.simulate(flow, flow.start(A=first, X=np.eye(3)), (0, 2), at=[0, 1, 2])
+    for time, a, lower in zip(motion.t, motion["A"], motion["X"], strict=True):
+        _, expected = ql(expm(time * first))
+        assert np.allclose(lower, expected, atol=1e-9)
+        assert np.allclose(np.linalg.solve(lower, a @ lower), first, atol=1e-9)
 
 
 def test_gradient_flows_sort() -> None:
