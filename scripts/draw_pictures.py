@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 from PIL import Image
 from sympy import cos, sin
 
@@ -213,6 +214,41 @@ def pendulum() -> None:
     still("pendulum.png", da.simulate(scenario).animate().overlay())
 
 
+def optimal_control() -> None:
+    """Arcs of least effort in the Heisenberg group, and a body turned from rest to rest: its axes, and the torques."""
+    x, y, z = da.coordinates("x y z")
+    u, w = da.inputs("u w")
+    lift = da.Flow({x: u, y: w, z: (x * w - y * u) / 2}, inputs=[u, w])
+    picture = Picture(LIGHT, figsize=(8.4, 2.9), layout="constrained")
+    arcs, sphere, torques = picture.subplots(1, 3)
+    for number, area in enumerate((0.05, 0.2, 0.45, 0.9)):
+        found = da.optimal(lift, (u**2 + w**2) / 2, {x: 0, y: 0, z: 0}, {x: 1, y: 0, z: -area}, (0, 1))
+        path = found.motion.sol(np.linspace(0, 1, 200))
+        arcs.plot(path[0], path[1], color=LIGHT.blend("accent", 0.4 + 0.2 * number), linewidth=1.4, label=f"{area:g}")
+    arcs.plot([0, 1], [0, 0], "o", color=LIGHT.color("ink"), markersize=4)
+    arcs.legend(title="area", frameon=False, fontsize=7, title_fontsize=7, loc="upper right")
+    arcs.set(title="least effort for an area", xlabel="x", ylabel="y", aspect="equal", adjustable="datalim")
+    flip, lean = [[-0.96, -0.28, 0], [0.28, -0.96, 0], [0, 0, 1]], [[1, 0, 0], [0, 0.8, -0.6], [0, 0.6, 0.8]]
+    turned = da.rest_to_rest([1, 2, 3], np.eye(3), np.array(flip) @ np.array(lean), (0, 1)).motion
+    times = np.linspace(0, 1, 200)
+    states = turned.sol(times)
+    view = np.array([[-0.6, 0.8, 0], [-0.32, -0.24, 0.916515]])
+    sphere.add_patch(Circle((0, 0), 1, fill=False, color=LIGHT.color("muted"), linewidth=0.8))
+    for axis, name in enumerate(("body", "accent", "trace")):
+        tips = view @ states[[axis, 3 + axis, 6 + axis]]
+        sphere.plot(*tips, color=LIGHT.color(name), linewidth=1.4, label=f"axis {axis + 1}")
+        sphere.plot(*tips[:, 0], "o", color=LIGHT.color(name), markersize=3)
+        sphere.plot(*tips[:, -1], "s", color=LIGHT.color(name), markersize=4)
+    sphere.set(title="axes of a body, rest to rest", aspect="equal", xticks=[], yticks=[])
+    sphere.set_frame_on(False)
+    first = [letter.name for letter in turned.state].index("tau_12")
+    for k, (plane, name) in enumerate({"12": "trace", "13": "accent", "23": "body"}.items()):
+        torques.plot(times, states[first + k], color=LIGHT.color(name), linewidth=1.4, label=plane)
+    torques.legend(title="plane", frameon=False, fontsize=7, title_fontsize=7)
+    torques.set(title="torques", xlabel="t")
+    still("optimal-control.png", picture)
+
+
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for draw in (
@@ -224,6 +260,7 @@ def main() -> None:
         snakeboard_voronets,
         planar_bodies,
         matrix_flows,
+        optimal_control,
     ):
         draw()
     for path in sorted(FOLDER.iterdir()):

@@ -131,6 +131,8 @@ def continued(attempt: Callable[[float, Any], Shot | None], unknowns: Any) -> Sh
 def turn_name(turn: Turn) -> str:
     """A way to turn, in words."""
     angles = ", ".join(f"{abs(angle):.4g}" for angle in turn.angles) or "0"
+    if turn.is_principal and any(abs(angle) > np.pi - 1e-9 for angle in turn.angles):
+        return f"one side of a half turn, by {angles}"
     return f"{'short' if turn.is_principal else 'long'} way, turning by {angles}"
 
 

@@ -322,9 +322,15 @@ def _check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> N
     letters = sorted({s for e in flow.expressions() for s in e.free_symbols} | set(flow.coordinates), key=lambda s: s.name)
     for seed in (2, 5):
         point = {s: sympy.Rational((seed * k * k + 7 * k + seed) % 23 + 3, 17) for k, s in enumerate(letters, start=1)}
-        here, moved = _numbers(matrix, point), _rates_of(matrix, {q: float(e.xreplace(point)) for q, e in flow.rates.items()})
-        left = _numbers(action.left, point) if action.left is not None else [{} for _ in range(rows)]
-        right = _numbers(action.right, point) if action.right is not None else [{} for _ in range(columns)]
+        try:
+            here, moved = (
+                _numbers(matrix, point),
+                _rates_of(matrix, {q: float(e.xreplace(point)) for q, e in flow.rates.items()}),
+            )
+            left = _numbers(action.left, point) if action.left is not None else [{} for _ in range(rows)]
+            right = _numbers(action.right, point) if action.right is not None else [{} for _ in range(columns)]
+        except (TypeError, ValueError):  # not a real number there; `describe` tries states near a start
+            continue
         worst, size = 0.0, 1.0
         for i in range(rows):
             said = dict.fromkeys(range(columns), 0.0)

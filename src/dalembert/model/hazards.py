@@ -6,6 +6,7 @@ A motion that ends because a square root or a denominator reaches zero should sa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import sympy
 
@@ -38,9 +39,12 @@ class Hazard:
 def hazards(system: System | Flow) -> list[Hazard]:
     """Every expression of the system that must not vanish, each once."""
     found: dict[sympy.Expr, Hazard] = {}
-    for place, expression in _rates(system) if isinstance(system, Flow) else _stated(system):
+    # A reduced system has the letters of its shape only.
+    whole: Any = getattr(system, "original", system)
+    hidden = {*whole.coordinates, *whole.velocities} - {*system.coordinates, *system.velocities}
+    for place, expression in _rates(whole) if isinstance(whole, Flow) else _stated(whole):
         for role, argument in _critical(expression):
-            if argument.free_symbols - set(system.parameters):
+            if argument.free_symbols - set(system.parameters) and not argument.free_symbols & hidden:
                 found.setdefault(argument, Hazard(place, role, argument))
     return list(found.values())
 
