@@ -224,9 +224,9 @@ def optimal_control() -> None:
     for number, area in enumerate((0.05, 0.2, 0.45, 0.9)):
         found = da.optimal(lift, (u**2 + w**2) / 2, {x: 0, y: 0, z: 0}, {x: 1, y: 0, z: -area}, (0, 1))
         path = found.motion.sol(np.linspace(0, 1, 200))
-        arcs.plot(path[0], path[1], color=LIGHT.blend("accent", 0.4 + 0.2 * number), linewidth=1.4, label=f"{area:g}")
+        arcs.plot(path[0], path[1], color=LIGHT.blend("accent", 0.4 + 0.2 * number), linewidth=1.4)
+        arcs.annotate(f"{area:g}", (0.5, path[1].max()), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=7)
     arcs.plot([0, 1], [0, 0], "o", color=LIGHT.color("ink"), markersize=4)
-    arcs.legend(title="area", frameon=False, fontsize=7, title_fontsize=7, loc="upper right")
     arcs.set(title="least effort for an area", xlabel="x", ylabel="y", aspect="equal", adjustable="datalim")
     flip, lean = [[-0.96, -0.28, 0], [0.28, -0.96, 0], [0, 0, 1]], [[1, 0, 0], [0, 0.8, -0.6], [0, 0.6, 0.8]]
     turned = da.rest_to_rest([1, 2, 3], np.eye(3), np.array(flip) @ np.array(lean), (0, 1)).motion
@@ -236,7 +236,9 @@ def optimal_control() -> None:
     sphere.add_patch(Circle((0, 0), 1, fill=False, color=LIGHT.color("muted"), linewidth=0.8))
     for axis, name in enumerate(("body", "accent", "trace")):
         tips = view @ states[[axis, 3 + axis, 6 + axis]]
-        sphere.plot(*tips, color=LIGHT.color(name), linewidth=1.4, label=f"axis {axis + 1}")
+        depth = np.cross(*view) @ states[[axis, 3 + axis, 6 + axis]]
+        sphere.plot(*tips, color=LIGHT.blend(name, 0.35), linewidth=1.0)
+        sphere.plot(*np.where(depth >= 0, tips, np.nan), color=LIGHT.color(name), linewidth=1.6)
         sphere.plot(*tips[:, 0], "o", color=LIGHT.color(name), markersize=3)
         sphere.plot(*tips[:, -1], "s", color=LIGHT.color(name), markersize=4)
     sphere.set(title="axes of a body, rest to rest", aspect="equal", xticks=[], yticks=[])

@@ -15,7 +15,7 @@ import casadi as ca
 
 from ..algebra.graph import back_substitute, factor, forward_substitute
 
-__all__ = ["HEALTHY", "UnrolledSolution", "unrolled_solve"]
+__all__ = ["HEALTHY", "UnrolledSolution", "unrolled_elimination", "unrolled_solve"]
 
 #: The least relative pivot at which straight-line code is trusted.
 HEALTHY = 1e-7
@@ -72,6 +72,38 @@ def unrolled_solve(
     ratios += [] if definite else _growth(small_lower)
     mu = back_substitute(small_lower, small_pivots, right - rows @ free)
     return UnrolledSolution(free + dual_rows @ mu, mu, _least(ratios))
+
+
+def unrolled_elimination(matrix: Any, right: Any) -> Any:
+    """Solve a square system by elimination in the order it stands in, without a search for pivots; zeros stay unwritten.
+
+    For matrices that are nearly symmetric and positive, such as G(q1) M^-1 G(q0)^T. A vanishing pivot gives values that are not
+    finite.
+    """
+    m = matrix.shape[0]
+    rows = [{int(j): matrix[i, j] for j in matrix[i, :].sparsity().get_triplet()[1]} for i in range(m)]
+    values = [right[i] for i in range(m)]
+    below: list[list[int]] = [[] for _ in range(m)]
+    for i, row in enumerate(rows):
+        for j in row:
+            if j < i:
+                below[j].append(i)
+    for k in range(m):
+        pivot = rows[k].get(k, ca.SX(0))
+        for i in sorted(set(below[k])):
+            factor = rows[i].pop(k) / pivot
+            for j, entry in rows[k].items():
+                if j > k:
+                    if j not in rows[i] and j < i:
+                        below[j].append(i)
+                    rows[i][j] = rows[i].get(j, ca.SX(0)) - factor * entry
+            values[i] = values[i] - factor * values[k]
+    for k in reversed(range(m)):
+        for j, entry in rows[k].items():
+            if j > k:
+                values[k] = values[k] - entry * values[j]
+        values[k] = values[k] / rows[k].get(k, ca.SX(0))
+    return ca.vertcat(*values)
 
 
 def _weight(metric: Any, row: Any) -> Any:

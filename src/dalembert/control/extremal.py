@@ -87,8 +87,9 @@ class Extremal(Report):
 
     def _sections(self) -> Sequence[Section]:
         found = [("cost", f"{self.cost:.10g} from t = {self.span[0]:g} to {self.span[1]:g}")]
-        if "H" in self.flow.integrals:
-            found.append(("H", f"{self.motion['H'][0]:.10g}, constant"))
+        found += [
+            (name, f"{self.motion[name][0]:.10g}, constant") for name in ("H", "hamiltonian") if name in self.flow.integrals
+        ]
         found.append(("boundary", f"met to {self.residual:.0e} after {self.steps} Newton steps"))
         if self.branch:
             found.append(("branch", self.branch))

@@ -91,6 +91,7 @@ def extremal_flow(problem: ControlProblem) -> Flow:
         check_legendre(metric.tolist())
     x, u = algebra.vector(problem.letters), algebra.vector(problem.inputs)
     costates = [costate_of(letter) for letter in problem.letters]
+    taken = _check_names(problem)
     costate, rates = algebra.vector(costates), algebra.vector(problem.rates)
     nothing = dict.fromkeys(problem.inputs, sympy.Integer(0))
     frame: Any = algebra.without(algebra.jacobian(rates, u), u)
@@ -106,12 +107,29 @@ def extremal_flow(problem: ControlProblem) -> Flow:
     autonomous = not any(expression.has(t) for expression in (*problem.rates, problem.cost))
     return Flow(
         dict(zip([*problem.letters, *costates], motion, strict=True)),
-        integrals={"H": hamiltonian} if autonomous else {},
+        integrals={"hamiltonian" if "H" in taken else "H": hamiltonian} if autonomous else {},
         outputs={symbol.name: value for symbol, value in chosen.items()} | {RUNNING_COST: cost},
         constraints=[holonomic(relation, name=f"relation_{k}") for k, relation in enumerate(problem.relations, start=1)],
         matrices=dict(problem.matrices),
         name=f"extremals of {problem.name}",
     )
+
+
+def _check_names(problem: ControlProblem) -> set[str]:
+    """The names of the problem, none of which may be needed for costates or the integrand."""
+    symbols = {*problem.letters, *problem.inputs, *problem.cost.free_symbols}.union(
+        *(rate.free_symbols for rate in problem.rates)
+    )
+    taken = {symbol.name for symbol in symbols}
+    needed = [*(costate_of(letter).name for letter in problem.letters), RUNNING_COST]
+    double = [name for name in needed if name in taken]
+    if double:
+        raise FormError(
+            f"The extremals need the name `{double[0]}` for themselves",
+            seen="a symbol of the model with it",
+            remedy="rename it",
+        )
+    return taken
 
 
 def _solved(metric: Any, right: Any) -> Any:

@@ -29,6 +29,9 @@ from .ways import guesses, reach
 
 __all__ = ["optimal_on_group"]
 
+#: How often guesses are made before the search is given up, or an extremal that is no minimum is accepted.
+ROUNDS = 3
+
 
 def optimal_on_group(
     flow: Flow,
@@ -64,9 +67,10 @@ def optimal_on_group(
     guess : array (number of costates,)
         Costates at the start; the only way that is then tried.
     ways : int
-        How many first guesses are followed; the cheapest extremal is returned, the others are listed.
+        How many first guesses are followed; the cheapest extremal is returned, the others are listed. Where none converged, or
+        the cheapest has a conjugate point on its way, as many random ones are followed as well, twice.
     seed : int
-        Of random guesses, for places that are neither rotations nor vectors.
+        Of random guesses.
 
     Raises
     ------
@@ -86,23 +90,29 @@ def optimal_on_group(
     times = read_span(span)
     problem = GroupProblem.read(flow, start, end, place, cost, parameters, times)
     tried: list[tuple[Branch, Shot]] = []
-    for name, unknowns in guesses(problem, guess, ways, seed):
-        shot = reach(problem, unknowns, easy)
-        if shot is not None:
-            tried.append((Branch(name, shot.cost, shot.residual), shot))
-    tried.sort(key=lambda pair: (not pair[0].converged, pair[0].cost if pair[0].converged else pair[0].residual))
-    if not tried or not tried[0][0].converged:
+    found: Extremal | None = None
+    for number in range(1 if guess is not None else ROUNDS):
+        for name, unknowns in guesses(problem, guess, ways, seed, number):
+            shot = reach(problem, unknowns, easy)
+            if shot is not None:
+                tried.append((Branch(name, shot.cost, shot.residual), shot))
+        tried.sort(key=lambda pair: (not pair[0].converged, pair[0].cost if pair[0].converged else pair[0].residual))
+        if tried and tried[0][0].converged:
+            found = _extremal(problem, tried)
+            if found.is_minimum:
+                break
+    if found is None:
         raise RunError(
             "No extremal was found between the two places",
             seen=f"residual {tried[0][0].residual:.2g} (limit {LIMIT:g})" if tried else "no arc could be followed",
             remedy="try more ways, another seed or guess, or easy={...} to be led from",
         )
+    return found
+
+
+def _extremal(problem: GroupProblem, tried: Sequence[tuple[Branch, Shot]]) -> Extremal:
+    """The record of the first of the ways tried; the residual is that of the place in its entries, too."""
     branch, shot = tried[0]
-    return _extremal(problem, branch, shot, tuple(pair[0] for pair in tried))
-
-
-def _extremal(problem: GroupProblem, branch: Branch, shot: Shot, tried: tuple[Branch, ...]) -> Extremal:
-    """The record of what was found; the residual is that of the place in its entries, too."""
     names = [letter.name for letter in problem.flow.coordinates]
     motion = simulate(
         problem.flow, dict(zip(names, shot.nodes[0].tolist(), strict=True)), problem.span, parameters=problem.table, rtol=1e-11
@@ -121,6 +131,6 @@ def _extremal(problem: GroupProblem, branch: Branch, shot: Shot, tried: tuple[Br
         conjugate_points=search(problem.span[1]),
         steps=shot.steps,
         branch=branch.name,
-        branches=tried,
+        branches=tuple(way for way, _ in tried),
         search=search,
     )

@@ -25,8 +25,8 @@ __all__ = ["continued", "guesses", "reach", "turn_name"]
 SHORTEST = 1 / 64
 
 
-def guesses(problem: GroupProblem, given: Any, ways: int, seed: int) -> list[tuple[str, Any]]:
-    """Names and unknowns (d,) of the ways to be tried."""
+def guesses(problem: GroupProblem, given: Any, ways: int, seed: int, number: int = 0) -> list[tuple[str, Any]]:
+    """Names and unknowns (d,) of the ways to be tried; those after the first round are random."""
     if given is not None:
         costates = np.asarray(given, dtype=float).ravel()
         if costates.size != len(problem.costate_index):
@@ -34,7 +34,9 @@ def guesses(problem: GroupProblem, given: Any, ways: int, seed: int) -> list[tup
         return [("the given guess", problem.directions.T @ costates)]
     length = problem.span[1] - problem.span[0]
     moves: list[tuple[str, Any]]
-    if problem.is_rotation:
+    if number:
+        moves = _chords(problem, ways + 1, seed + number, f"{number + 1}.")[1:]
+    elif problem.is_rotation:
         moves = [
             (turn_name(turn), (problem.start @ turn.logarithm).ravel())
             for turn in turns(problem.start.T @ problem.end, max(1, ways))
@@ -47,7 +49,7 @@ def guesses(problem: GroupProblem, given: Any, ways: int, seed: int) -> list[tup
     return [(name, damped_step(felt, -move / length, 1e-12)) for name, move in moves]
 
 
-def _chords(problem: GroupProblem, ways: int, seed: int) -> list[tuple[str, Any]]:
+def _chords(problem: GroupProblem, ways: int, seed: int, label: str = "") -> list[tuple[str, Any]]:
     """The straight way to the end seen from the tangent space, and random ways of growing length."""
     chord = problem.end_vector - problem.start_vector
     tangent = problem.tangent(problem.start_vector)
@@ -59,7 +61,7 @@ def _chords(problem: GroupProblem, ways: int, seed: int) -> list[tuple[str, Any]
     for k in range(1, ways):
         aside = tangent @ random.normal(size=tangent.shape[1])
         mixed = scale * straight + 0.5 * k * size * aside / max(float(np.linalg.norm(aside)), 1e-300)
-        found.append((f"random way {k}", mixed))
+        found.append((f"random way {label}{k}", mixed))
     return found
 
 

@@ -14,8 +14,10 @@ from ..compiled.native_module import NativeModule
 from . import advance as loop
 from . import fixed_steps
 from .actions import ActionTables
+from .position_steps import position_steps
 from .run import CAPACITY, COUNTED
 from .steppers import places
+from .steppers.compositions import composition
 from .steppers.gauss import tableau
 
 __all__ = ["FIXED_METHODS", "FixedRun", "Stepping", "fixed_functions"]
@@ -30,6 +32,10 @@ FIXED_METHODS = {
     "isospectral6": (places.ISOSPECTRAL, 3),
     "lie-verlet": (places.LIE_VERLET, 1),
     "rkmk4": (places.RKMK, 2),
+    "rattle2": (places.RATTLE, 1),
+    "rattle4": (places.RATTLE, 5),
+    "rattle6": (places.RATTLE, 9),
+    "rattle8": (places.RATTLE, 17),
 }
 
 
@@ -86,13 +92,16 @@ class FixedRun:
         entries[places.KIND], entries[places.N_STAGES] = self.kind, self.stages_count
         self._last_stored = t
         self._hold_method()
-        if task.project and kernel.n_velocities:
+        if task.project and kernel.n_velocities and self.kind != places.RATTLE:
             self.book.prepare_projection()
             self.book.complete()
             entries[loop.PROJECT] = 1
 
     def _hold_method(self) -> None:
         hold, entries, stages = self.book.hold, self.book.entries, self.stages_count
+        if self.kind == places.RATTLE:
+            self._hold_positions()
+            return
         width = self.kernel.n_state
         if self.kind != places.GAUSS:
             width = self._hold_actions()
@@ -107,6 +116,25 @@ class FixedRun:
             (places.MIX, table.mix),
             (places.GUESS, table.guess),
             (places.LONG_GUESS, table.long_guess),
+        ):
+            hold(place, numbers)
+
+    def _hold_positions(self) -> None:
+        """The programs and arrays of steps by positions."""
+        hold, entries, n = self.book.hold, self.book.entries, self.kernel.n_state // 2
+        steps = position_steps(self.kernel)
+        m, count = steps.conditions, len(steps.rows)
+        entries[places.STEP_PROGRAM], entries[places.VELOCITY_PROGRAM] = steps.step_address, steps.velocity_address
+        entries[places.N_CONDITIONS], entries[places.N_DIRECTIONS] = m, count
+        for place, numbers in (
+            (places.WEIGHTS, composition(int(self.task.method.removeprefix("rattle")))),
+            (places.ROW_OF_ENTRY, np.concatenate([steps.rows, [0]])),
+            (places.COLUMN_OF_ENTRY, np.concatenate([steps.columns, [0]])),
+            (places.DIRECTIONS, np.zeros(count + 1)),
+            (places.MULTIPLIERS, np.zeros(m + 1)),
+            (places.FORCES, np.zeros(2 * m + 1)),
+            (places.RATTLE_OUT, np.zeros(m + n + count)),
+            (places.BEFORE, np.zeros(n + 2)),
         ):
             hold(place, numbers)
 

@@ -48,11 +48,13 @@ from .steppers.places import (
     N_STEPS,
     NOT_CONTRACTING,
     NUMBER,
+    RATTLE,
     REMEMBERED,
     RKMK,
     T_BEGIN,
     UNSOLVABLE,
 )
+from .steppers.rattle import rattle_step
 from .steppers.rkmk import munthe_kaas_step
 
 __all__ = ["DEGENERATE", "UNSOLVED", "advance_fixed", "step_from"]
@@ -66,7 +68,9 @@ UNSOLVED, DEGENERATE = 20, 21
 def increment(book: Integers, t: float, h: float) -> int:
     """DELTA <- what a step from (t, y) adds to the state, by the method of the run."""
     status = 0
-    if book[KIND] == RKMK:
+    if book[KIND] == RATTLE:
+        status = rattle_step(book, t, h)
+    elif book[KIND] == RKMK:
         counts = integers_at(book[COUNTS])
         counts[EVALUATIONS] += 4
         fill_matrices(book, reals_at(book[Y]))

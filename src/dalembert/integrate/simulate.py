@@ -133,7 +133,9 @@ def simulate(
     # A vector of tolerances speaks of the letters of the form that the system was stated in.
     tolerance = stated.get("atol") if atol is None else atol
     free_choice = tolerance is None or np.ndim(tolerance) == 0
-    equations = _equations(system, form or stated.get("form"), inputs, free_choice)
+    by_positions = str(method or stated.get("method", "")).startswith("rattle")
+    wanted = form or stated.get("form") or ("lagrange" if by_positions and not isinstance(system, Equations) else None)
+    equations = _equations(system, wanted, inputs, free_choice)
     _check_contacts(equations)
     chosen_span = _read_span(span if span is not None else stated.get("span"))
     values = dict(scenario.parameters) if scenario else {}

@@ -14,6 +14,7 @@ from ..model.constraints import HolonomicConstraint
 from ..model.flow import Flow
 from ..model.methods import FIXED_STEP, METHODS, unknown_method
 from .fixed_run import FIXED_METHODS, Stepping
+from .position_steps import check_position_steps
 from .steppers import places
 
 __all__ = ["check_equations", "read_method", "read_stepping", "snapped"]
@@ -112,12 +113,15 @@ def check_equations(equations: Equations, method: str, events: Any) -> None:
             seen="contacts open and close between steps",
             remedy="use method dop853",
         )
+    if FIXED_METHODS[method][0] == places.RATTLE:
+        check_position_steps(equations, method)
+        return
     if not isinstance(system, Flow) and kernel_of(equations, system.parameters).n_positions:
         name = next((c.name for c in system.bilateral if isinstance(c, HolonomicConstraint)), "")
         raise FormError(
             f"The method {method} does not end its steps on constraints of positions such as `{name}`",
             seen=f'the form "{equations.form}"',
-            remedy="use method dop853, which ends every step on it, or state the system in independent coordinates",
+            remedy="use method dop853 or rattle4, which end every step on it, or state the system in independent coordinates",
         )
     if FIXED_METHODS[method][0] == places.GAUSS:
         return

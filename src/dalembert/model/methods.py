@@ -16,6 +16,10 @@ FIXED_STEP = (
     "isospectral6",
     "lie-verlet",
     "rkmk4",
+    "rattle2",
+    "rattle4",
+    "rattle6",
+    "rattle8",
 )
 METHODS = (*STEP_CONTROLLED, *FIXED_STEP)
 

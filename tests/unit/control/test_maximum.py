@@ -139,3 +139,14 @@ def test_inputs_that_are_given_are_not_chosen() -> None:
     drift = da.Flow({x: u + w}, inputs={u: None, w: sin(da.t)})
     found = da.optimal(drift, u**2 / 2, {x: 0}, {x: 1}, (0, 1))
     assert found.cost == pytest.approx(float(1 - (1 - cos(1))) ** 2 / 2, rel=1e-9)
+
+
+def test_names_of_the_model_are_kept_or_asked_for() -> None:
+    H = da.parameters("H")
+    found = da.optimal(da.Flow({x: H * u}, inputs=[u]), u**2 / 2, {x: 0}, {x: 1}, (0, 1), parameters={H: 2})
+    assert found.cost == pytest.approx(1 / 8)
+    assert "hamiltonian" in str(found)
+    other = letters("lambda_x")
+    wrong(
+        FormError, "needs? the name `lambda_x`", da.Flow({x: u, other: x}, inputs=[u]), u**2, {x: 0, other: 0}, {x: 1}, (0, 1)
+    )

@@ -14,14 +14,17 @@ __all__ = ["FIXED_BOOK_SIZE"]
     # of the matrices that move by a group,
     GENERATOR_TABLE, ACTION_TABLE, FILL_PLACES, FILL_FACTORS, READ_PLACES, READ_FACTORS, REST, CONSTANTS, MATRICES,
     GENERATORS, LEFT, RIGHT, ALGEBRA, MATRIX_WORK,
+    # of steps by positions,
+    DIRECTIONS, MULTIPLIERS, FORCES, RATTLE_OUT, ROW_OF_ENTRY, COLUMN_OF_ENTRY, STEP_PROGRAM, VELOCITY_PROGRAM,
+    N_CONDITIONS, N_DIRECTIONS,
     # the program of the generators; sizes and switches.
     GENERATOR_PROGRAM, N_GENERATORS, N_ACTIONS, N_ENTRIES, N_FILLS, N_REST, ALGEBRA_SIZE,
     KIND, N_STAGES, N_UNKNOWNS, N_STEPS, EVERY, NEWTON, AT_NUMBERS,
-) = range(BOOK_SIZE, BOOK_SIZE + 45)  # fmt: skip
-FIXED_BOOK_SIZE = BOOK_SIZE + 45
+) = range(BOOK_SIZE, BOOK_SIZE + 55)  # fmt: skip
+FIXED_BOOK_SIZE = BOOK_SIZE + 55
 
 # Kinds of methods.
-GAUSS, ISOSPECTRAL, LIE_VERLET, RKMK = range(4)
+GAUSS, ISOSPECTRAL, LIE_VERLET, RKMK, RATTLE = range(5)
 
 # Further counts of a run: the number of the step, sweeps of the implicit equations, steps that the guess may use, whether
 # Newton's matrix is factored.
