@@ -43,10 +43,18 @@ INFINITY = float("inf")
 @native
 def is_finite(n: int, values: Reals) -> bool:
     """Whether the first n values are finite."""
-    total = 0.0
-    for i in range(n):
-        total += abs(values[i])
-    return total < INFINITY
+    # Four sums at once: each waits for itself alone.
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    quarter = n // 4
+    for i in range(quarter):
+        four = values + 4 * i
+        first += abs(four[0])
+        second += abs(four[1])
+        third += abs(four[2])
+        fourth += abs(four[3])
+    for i in range(4 * quarter, n):
+        first += abs(values[i])
+    return first + second + third + fourth < INFINITY
 
 
 @native

@@ -1,217 +1,262 @@
-r"""Systems that are affine in their inputs, as fields on their state.
+r"""What inputs do to a state: the control-affine field of a System or a Flow, in symbols.
 
-    y_dot = f(y) + sum_a g_a(y) u_a
+    x_dot = f(x, t) + g(x, t) u
 
-A `Flow` states this itself. A `System` is brought to it by its equations of motion: y are coordinates and velocities, where
-there are velocity constraints the independent ones alone (Maggi's form), so that holonomic constraints are the only relations
-that are left among the letters. Fields are graphs with numbers for the parameters.
+x is (q, q_dot) of a System stated by its Lagrangian, (q, p) of one stated by its Hamiltonian, and the letters of a Flow. The
+accelerations come out of the Gauss problem of the system, with the reactions of its constraints: the rows
+
+    [ M  A^T ] [ q_ddot ]   [ Q + L_q - L_vq v - L_vt ]
+    [ A   0  ] [  -mu   ] = [            b            ]
+
+solved in the algebra of quotients that every formula of the library goes through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
+import sympy
 
-from ..analysis.sampling import generic_parameters
-from ..compiled.constrained_solve import rank, solve
-from ..compiled.kernel import kernel_of
-from ..errors import FormError, ModelError, nearest
-from ..formulations.equations import Equations
-from ..formulations.registry import derive, fastest_form
-from ..geometry.distributions import Chart
-from ..model.constraints import HolonomicConstraint
+from ..algebra.circle import TooMuchWorkError, Work
+from ..algebra.graph import GraphAlgebra
+from ..algebra.quotients import eliminated
+from ..algebra.statement import helpful_turns
+from ..algebra.tree import TreeAlgebra
+from ..errors import ModelError
+from ..model.constraints import HolonomicConstraint, VelocityConstraint
 from ..model.flow import Flow
-from ..model.scenario import Scenario
+from ..model.symbols import Input, Parameter, t
 from ..model.system import System
 
-__all__ = ["ControlAffine", "control_affine"]
+__all__ = ["AffineField", "Instants", "affine_field", "small_solve"]
 
-#: Generic points: how many, and how far from the given one.
-POINTS, RADIUS = 6, 0.7
+#: Products of terms that the inversion of a mass matrix may take before it is written without simplification.
+SOLVE_EFFORT = 60_000
 
 
-@dataclass(frozen=True, eq=False)
-class ControlAffine:
-    """A system that is affine in its inputs, near a point; n letters, m inputs.
+@dataclass(frozen=True)
+class AffineField:
+    """x_dot = f(x, t) + g(x, t) u.
 
     Attributes
     ----------
-    name : str
-    letters, inputs : tuples of str
-    algebra : GraphAlgebra
-    state : column of letters (n x 1)
-    drift : column (n x 1)
-        f, with the inputs at their values at the point.
-    fields : matrix (n x m)
-        The g_a.
-    relations : column (r x 1)
-        What vanishes on the states.
-    point : array (n,)
+    model : System or Flow
+    letters : tuple of symbols (n,)
+    drift : tuple of expressions (n,)
+    fields : sympy.Matrix (n x k)
+        A column for each input.
+    inputs : tuple of Input (k,)
+    dimension : int
+        Of the states that the constraints allow: n without constraints.
+    metric : sympy.Matrix or None
+        The mass matrix of a System.
+    velocities : mapping
+        q_dot as expressions of the letters, where these are momenta.
     """
 
-    name: str
-    letters: tuple[str, ...]
-    inputs: tuple[str, ...]
-    algebra: Any
-    state: Any
-    drift: Any
+    model: System | Flow
+    letters: tuple[sympy.Symbol, ...]
+    drift: tuple[sympy.Expr, ...]
     fields: Any
-    relations: Any
-    point: Any
+    inputs: tuple[Input, ...]
+    dimension: int
+    metric: Any
+    velocities: Mapping[sympy.Symbol, sympy.Expr]
 
-    @cached_property
-    def places(self) -> Any:
-        """The point, and generic ones near it that obey the relations, (1 + POINTS, n)."""
-        random = np.random.default_rng(11)
-        near = self.point + RADIUS * random.uniform(-1, 1, (POINTS, len(self.point))) * np.maximum(1.0, np.abs(self.point))
-        return np.array([self.point, *(self._settled(place) for place in near)])
+    def along_drift(self, function: sympy.Expr) -> sympy.Expr:
+        """The rate of a function of state and time without inputs, L_f h + dh/dt."""
+        slope = sympy.diff(function, t)
+        return slope + sum((sympy.diff(function, x) * f for x, f in zip(self.letters, self.drift, strict=True)), sympy.S.Zero)
 
-    def _settled(self, place: Any) -> Any:
-        """The nearest place that obeys the relations, by Newton's method with least steps."""
-        if not self.relations.numel():
-            return place
-        slope = ca.jacobian(self.relations, self.state)
-        function = ca.Function("relations", [self.state], [ca.densify(self.relations), ca.densify(slope)])
-        n = len(place)
-        for _ in range(30):
-            residual, rows = (np.asarray(part, dtype=float) for part in function(place))
-            step = solve(np.eye(n), np.zeros(n), rows, -residual.ravel()).z
-            place = place + step
-            if np.max(np.abs(step)) < 1e-13:
-                break
-        return place
-
-    def values(self, block: Any) -> Any:
-        """A block (r x c) at all places, (places, r, c)."""
-        function = ca.Function("block", [self.state], [ca.densify(block)])
-        return np.array([np.asarray(function(place), dtype=float).reshape(block.shape) for place in self.places])
-
-    @cached_property
-    def chart(self) -> Chart:
-        """The states as a space on which fields have brackets."""
-        return Chart(self.algebra, self.state, self.values, rank)
-
-    @cached_property
-    def dimension(self) -> int:
-        """How many directions the relations leave at the point."""
-        if not self.relations.numel():
-            return len(self.letters)
-        rows = self.values(ca.jacobian(self.relations, self.state))[0]
-        return len(self.letters) - int(rank(rows).rank)
-
-    @cached_property
-    def is_driftless(self) -> bool:
-        """Whether f vanishes everywhere."""
-        return not np.any(np.abs(self.values(self.drift)) > 1e-12)
-
-    @cached_property
-    def rest(self) -> float:
-        """The largest rate at the point."""
-        return float(np.max(np.abs(self.values(self.drift)[0]), initial=0.0))
+    def along_fields(self, function: sympy.Expr) -> Any:
+        """What each input adds to the rate of a function, L_g h, (1 x k)."""
+        gradient = sympy.Matrix(1, len(self.letters), [sympy.diff(function, x) for x in self.letters])
+        return gradient * self.fields
 
 
-def control_affine(
-    model: Any, at: Mapping[Any, Any] | None = None, parameters: Mapping[Any, Any] | None = None
-) -> ControlAffine:
-    """The fields of a model with inputs.
+class Instants:
+    """Generic instants of a field: random states, times and parameters, at which expressions are evaluated.
 
-    Parameters
-    ----------
-    model : Flow, System or Scenario
-        All of its inputs count as free. Those that `at` names have their value there as their zero.
-    at : mapping of letter or input to value
-        The point; what it leaves out is zero.
-    parameters : mapping of parameter to value
-        Those of a scenario by default; random ones for those that are missing.
+    A statement about the rank of analytic functions that holds at one of them holds almost everywhere.
+    """
+
+    def __init__(self, near: Mapping[str, float] | None = None, count: int = 6, seed: int = 11) -> None:
+        self.count, self._random = count, np.random.default_rng(seed)
+        self._algebra = GraphAlgebra()
+        self._values: dict[sympy.Symbol, Any] = {}
+        self._near = dict(near or {})
+        self._functions: dict[tuple[sympy.Expr, ...], tuple[Any, list[sympy.Symbol]]] = {}
+
+    def _draw(self, symbol: sympy.Symbol) -> Any:
+        return (-1.0 if symbol.is_negative else 1.0) * self._random.uniform(0.35, 1.25, self.count)
+
+    @property
+    def has_place(self) -> bool:
+        """Whether a place was named near which the choices are to be good."""
+        return bool(self._near)
+
+    def here(self, expressions: Sequence[sympy.Expr], rows: int = 1, moved: Mapping[sympy.Symbol, float] | None = None) -> Any:
+        """Values (rows, columns) at the named place; letters that it does not name are zero, parameters one."""
+        function, letters = self._function(expressions)
+        table = {s: self._near.get(s.name, 1.0 if isinstance(s, Parameter) else 0.0) for s in letters} | dict(moved or {})
+        found = np.asarray(function(*(table[s] for s in letters)), dtype=float) if letters else _plain(function)
+        return found.reshape(rows, len(expressions) // rows)
+
+    def _function(self, expressions: Sequence[sympy.Expr]) -> tuple[Any, list[sympy.Symbol]]:
+        key = tuple(expressions)
+        if key not in self._functions:
+            block = ca.vertcat(*(self._algebra.scalar(e) for e in key)) if key else ca.SX(0, 1)
+            letters = list(self._algebra.letters)
+            inputs = [self._algebra.letters[s] for s in letters]
+            self._functions[key] = (ca.Function("instants", inputs, [ca.densify(block)]), letters)
+        return self._functions[key]
+
+    def __call__(self, expressions: Sequence[sympy.Expr], rows: int = 1) -> Any:
+        """Values (points, rows, columns); instants at which one of them is not finite are left out."""
+        function, letters = self._function(expressions)
+        for symbol in letters:
+            if symbol not in self._values:
+                self._values[symbol] = self._draw(symbol)
+        found = np.array(
+            [
+                np.asarray(function(*(self._values[s][k] for s in letters)), dtype=float).ravel() if letters else _plain(function)
+                for k in range(self.count)
+            ]
+        )
+        kept = found[np.all(np.isfinite(found), axis=1)]
+        return kept.reshape(len(kept), rows, len(expressions) // rows)
+
+    def vanishes(self, expression: sympy.Expr, scale: float = 1.0) -> bool:
+        """Whether an expression is zero at all instants, to rounding."""
+        if expression == 0:
+            return True
+        parts = self([expression, *sympy.Add.make_args(expression)])[:, 0, :]
+        if not len(parts):
+            return False
+        sizes = np.sum(np.abs(parts[:, 1:]), axis=1) + scale
+        return bool(np.all(np.abs(parts[:, 0]) <= 1e-10 * sizes))
+
+
+def _plain(function: Any) -> Any:
+    return np.asarray(function()["o0"], dtype=float).ravel()
+
+
+def small_solve(matrix: Any, right: Any) -> Any:
+    """X with matrix @ X = right in lowest terms where that is little work, and as nested quotients where it is not."""
+    turns = helpful_turns([*matrix, *right])
+    try:
+        return eliminated(matrix, right, Work(SOLVE_EFFORT), turns)
+    except TooMuchWorkError:
+        return TreeAlgebra().solve_square(matrix, right)
+
+
+def affine_field(model: System | Flow, inputs: Sequence[Input]) -> AffineField:
+    """The field of a model with `inputs` free; its other inputs must be imposed.
 
     Raises
     ------
     ModelError
-        Where there is no input, or a name is unknown.
-    FormError
-        Where the inputs do not enter affinely, or the rates depend on time.
+        Where an input without a law is not among them, or the rates are not affine in them.
     """
-    values = dict(model.parameters) if isinstance(model, Scenario) else {}
-    values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
-    stated = model.system if isinstance(model, Scenario) else model
-    if not isinstance(stated, (Flow, System)):
+    chosen = tuple(inputs)
+    idle = [s for s, law in model.inputs.items() if law is None and s not in chosen]
+    if idle:
         raise ModelError(
-            "Controllability is a question about a Flow or a System", seen=type(stated).__name__, remedy="pass one with inputs"
+            "An input has neither a law nor a place among the actuators",
+            seen=", ".join(map(str, idle)),
+            remedy="impose it with driven({...}), or list it in actuators",
         )
-    if not stated.inputs:
-        raise ModelError("The model has no inputs", seen=stated.name, remedy="state da.inputs(...) in its rates or forces")
-    place = {getattr(key, "name", str(key)): float(value) for key, value in (at or {}).items()}
-    equations = _equations(stated.driven(dict.fromkeys(stated.inputs)), place)
-    kernel = kernel_of(equations, equations.system.parameters)
-    names = tuple(letter.name for letter in equations.state)
-    inputs = tuple(letter.name for letter in kernel.free_inputs)
-    _check_names(place, names, inputs, equations)
-    if kernel.solved is None:
-        raise FormError("The equations have no direct solution", seen=equations.form, remedy="state fewer unknowns")
-    unknowns = ca.vertcat(kernel.solved.z, kernel.solved.multipliers)
-    rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_letters, unknowns)
-    time, state, symbols, letters, _ = kernel._inputs()
-    known = {symbol.name for symbol in (*stated.parameters, *kernel.parameters)}  # those of imposed inputs play no part
-    values = {key: value for key, value in values.items() if key not in known - {s.name for s in kernel.parameters}}
-    numbers = generic_parameters(kernel.parameters, values, np.random.default_rng(3))
-    relations = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
-    rates, relations = (ca.substitute(ca.densify(block), symbols, ca.SX(ca.DM(numbers))) for block in (rates, relations))
-    if ca.depends_on(rates, time):
-        raise FormError(
-            "The rates depend on time",
-            seen=stated.name,
-            remedy="make time a letter with the rate 1, or impose no inputs in time",
-        )
-    _check_affine(rates, letters, stated)
-    zero = np.array([place.get(name, 0.0) for name in inputs])
-    return ControlAffine(
-        stated.name, names, inputs, kernel.algebra, state,
-        ca.substitute(rates, letters, ca.SX(ca.DM(zero))), ca.densify(ca.jacobian(rates, letters)), relations,
-        np.array([place.get(name, 0.0) for name in names]),
-    )  # fmt: skip
-
-
-def _equations(model: Flow | System, place: Mapping[str, float]) -> Equations:
-    """Equations in letters with as few relations as there may be, chosen near the place."""
+    laws = {s: law for s, law in model.inputs.items() if law is not None and s not in chosen}
     if isinstance(model, Flow):
-        return derive(model)
-    if model.unilateral:
-        raise FormError(
-            "One-sided constraints switch the fields", seen=model.unilateral[0].name, remedy="hold them, or leave them out"
+        rates = sympy.Matrix([rate.xreplace(laws) for rate in model.rates.values()])
+        fields, drift = _affine(rates, chosen)
+        held = len(model.constraints)
+        return AffineField(model, model.coordinates, tuple(drift), fields, chosen, len(drift) - held, None, {})
+    if model.image is not None or model.unilateral:
+        raise ModelError(
+            "A control-affine field needs a system with two-sided constraints in its velocities",
+            seen=type((model.image or model.unilateral[0])).__name__,
+            remedy="state the constraints as equations",
         )
-    velocity = [c for c in model.constraints if not isinstance(c, HolonomicConstraint)]
-    if velocity and len(velocity) == len(model.constraints):
-        try:
-            found = derive(model, "maggi")
-        except FormError:  # stated by a Hamiltonian, or by an image
-            return derive(model, fastest_form(model))
-        near = {q.name: place.get(q.name, 0.0) for q in model.coordinates}
-        return found.rechoose(near) if found.rechoose is not None else found
-    return derive(model, fastest_form(model))
+    return _hamiltonian(model, chosen, laws) if model.is_hamiltonian else _lagrangian(model, chosen, laws)
 
 
-def _check_names(place: Mapping[str, float], names: Any, inputs: Any, equations: Equations) -> None:
-    """Names of the point are letters, inputs, or dependent velocities, which follow."""
-    follow = {v.name for v in equations.system.velocities} - set(names)
-    known = [*names, *inputs]
-    for name in place:
-        if name not in known and name not in follow:
-            near = nearest(name, known)
-            raise ModelError(
-                f"The state has no letter `{name}`",
-                seen=", ".join(known),
-                remedy=f"did you mean {near}" if near else "use one of these",
-            )
+def _affine(vector: Any, inputs: Sequence[Input]) -> tuple[Any, Any]:
+    """The columns of a vector that is affine in the inputs, and what is left without them."""
+    fields = vector.jacobian(list(inputs)) if inputs else sympy.zeros(vector.rows, 0)
+    if inputs and fields.has(*inputs):
+        raise ModelError("The inputs must enter linearly", seen=", ".join(map(str, inputs)), remedy="take u for their function")
+    return fields, vector.xreplace(dict.fromkeys(inputs, sympy.S.Zero))
 
 
-def _check_affine(rates: Any, inputs: Any, model: Any) -> None:
-    slope = ca.jacobian(rates, inputs)
-    if ca.depends_on(slope, inputs):
-        raise FormError(
-            "The inputs do not enter affinely", seen=model.name, remedy="make u a letter with a rate of its own, u_dot = w"
+def _lagrangian(system: System, inputs: Sequence[Input], laws: Mapping[Any, Any]) -> AffineField:
+    q, v = list(system.coordinates), list(system.velocities)
+    L = system.lagrangian
+    assert L is not None
+    p = sympy.Matrix([sympy.diff(L, w) for w in v])
+    M = p.jacobian(v)
+    if M.has(*v):
+        M = M.applyfunc(sympy.expand)
+    applied = sympy.Matrix([system.forces.get(x, sympy.S.Zero) - sympy.diff(system.dissipation, x.dot) for x in q])
+    push = applied.xreplace(laws) + sympy.Matrix([sympy.diff(L, x) for x in q]) - p.jacobian(q) * sympy.Matrix(v) - p.diff(t)
+    columns, force = _affine(push, inputs)
+    A, b, held = _rows(system)
+    m = A.rows
+    matrix = sympy.Matrix(sympy.BlockMatrix([[M, A.T], [A, sympy.zeros(m, m)]])) if m else M
+    right = sympy.Matrix.hstack(force.col_join(b), columns.col_join(sympy.zeros(m, columns.cols)))
+    found = small_solve(matrix, right)[: len(q), :]
+    drift = (*v, *found[:, 0])
+    fields = sympy.zeros(len(q), columns.cols).col_join(found[:, 1:])
+    return AffineField(system, (*q, *v), drift, fields, tuple(inputs), 2 * len(q) - held, M, {})
+
+
+def _rows(system: System) -> tuple[Any, Any, int]:
+    """The rows A, b of the constraints on accelerations, and how many conditions they set on states."""
+    q, v = list(system.coordinates), sympy.Matrix(system.velocities)
+    rows, right, held = [], [], 0
+    for constraint in system.bilateral:
+        match constraint:
+            case HolonomicConstraint():
+                g = constraint.expression
+                speed = (sympy.Matrix([g]).jacobian(q) * v)[0] + sympy.diff(g, t)
+                held += 2
+            case VelocityConstraint():
+                speed = constraint.expression
+                held += 1
+            case _:
+                raise ModelError(
+                    "A control-affine field in velocities has no place for a constraint on momenta",
+                    seen=constraint.name,
+                    remedy="state it as velocity(...)",
+                )
+        if constraint.work:
+            raise ModelError("Servo and ports need ideal constraints", seen=constraint.name, remedy="write the work as a force")
+        line = sympy.Matrix([speed])
+        rows.append(line.jacobian(list(v)))
+        right.append(-(line.jacobian(q) * v)[0] - sympy.diff(speed, t))
+    if not rows:
+        return sympy.zeros(0, len(q)), sympy.zeros(0, 1), 0
+    return sympy.Matrix.vstack(*rows), sympy.Matrix(right), held
+
+
+def _hamiltonian(system: System, inputs: Sequence[Input], laws: Mapping[Any, Any]) -> AffineField:
+    if system.bilateral:
+        raise ModelError(
+            "Constraints of a system stated by its Hamiltonian are not taken here",
+            seen=", ".join(c.name for c in system.bilateral),
+            remedy="state the system by its Lagrangian",
         )
+    q, p, H = list(system.coordinates), list(system.momenta), system.hamiltonian
+    assert H is not None
+    speed = {x.dot: sympy.diff(H, x.momentum) for x in q}
+    applied = sympy.Matrix([system.forces.get(x, sympy.S.Zero) - sympy.diff(system.dissipation, x.dot) for x in q])
+    push = applied.xreplace(laws).xreplace(speed) - sympy.Matrix([sympy.diff(H, x) for x in q])
+    columns, force = _affine(push, inputs)
+    drift = (*speed.values(), *force)
+    fields = sympy.zeros(len(q), columns.cols).col_join(columns)
+    metric = sympy.Matrix(list(speed.values())).jacobian(p).inv() if len(q) <= 3 else None
+    return AffineField(system, (*q, *p), drift, fields, tuple(inputs), 2 * len(q), metric, speed)

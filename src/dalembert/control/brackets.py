@@ -17,9 +17,9 @@ import numpy as np
 
 from ..compiled.constrained_solve import rank
 from ..geometry.distributions import bracket
-from .affine import ControlAffine
+from .input_fields import ControlAffine
 
-__all__ = ["Bracket", "Brackets", "lyndon_words"]
+__all__ = ["Bracket", "Brackets", "bracketing", "is_spanned", "lyndon_words", "rank_of"]
 
 #: A bracket below this part of its terms is rounding.
 ROUNDING = 1e-10
@@ -74,11 +74,14 @@ class Bracket:
         How often the drift and each input stand in it.
     values : array (places, n)
         Entries that are rounding are zero.
+    tree : int, or pair of trees
+        Its letters: 0 is the drift, a the input a.
     """
 
     name: str
     counts: tuple[int, ...]
     values: Any
+    tree: Tree
 
     @property
     def length(self) -> int:
@@ -126,28 +129,23 @@ class Brackets:
         """All brackets that are not longer."""
         return [one for k in range(1, length + 1) for one in self.of_length(k)]
 
-    def symmetrised(self, one: Bracket, tree: Tree | None = None) -> Any:
+    def symmetrised(self, one: Bracket) -> Any:
         """The sum over all permutations of the inputs, at the point (n,)."""
-        found = self._trees[one.name] if tree is None else tree
         inputs = range(1, len(self._names))
         total = np.zeros(len(self.system.letters))
         for chosen in permutations(inputs):
-            total = total + self.value(_renamed(found, dict(zip(inputs, chosen, strict=True))))[0]
+            total = total + self._value(_renamed(one.tree, dict(zip(inputs, chosen, strict=True))))[0]
         return total
-
-    @property
-    def _trees(self) -> dict[str, Tree]:
-        return {self._name(tree): tree for tree in self._values}
 
     def _bracket(self, tree: Tree) -> Bracket:
         counts = [0] * len(self._names)
         _count(tree, counts)
-        return Bracket(self._name(tree), tuple(counts), self.value(tree))
+        return Bracket(self._name(tree), tuple(counts), self._value(tree), tree)
 
     def _name(self, tree: Tree) -> str:
         return self._names[tree] if isinstance(tree, int) else f"[{self._name(tree[0])}, {self._name(tree[1])}]"
 
-    def value(self, tree: Tree) -> Any:
+    def _value(self, tree: Tree) -> Any:
         """A bracket at all places, (places, n)."""
         if tree not in self._values:
             self._values[tree] = self._evaluate(tree)
@@ -171,7 +169,7 @@ class Brackets:
 
     def _field(self, tree: Tree) -> Any:
         if tree not in self._fields:
-            self.value(tree)
+            self._value(tree)
         return self._fields[tree]
 
 

@@ -10,32 +10,27 @@ the relations leave, so that no chart is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
-import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..compiled.kernel import parameter_values
-from ..errors import ModelError, RunError
+from ..errors import RunError
 from ..integrate.simulate import simulate
 from ..model.symbols import t
 from .conjugate import along_arc
-from .ends import Ends, Relations, boundary_of, ends_of
-from .extremal import Extremal
-from .maximum import RUNNING_COST, check_legendre, costate_of, extremal_flow, input_metric
+from .ends import Relations, boundary_of, ends_of
+from .extremal import Branch, Extremal
+from .maximum import RUNNING_COST, check_legendre, extremal_flow, input_metric
 from .problem import ControlProblem, control_problem
+from .search import Found, Task, search
 from .sensitivities import Arcs
-from .shooting import LIMIT, Boundary, Shot, shoot
 from .spans import read_span
-from .transcription import Draft, transcribe
 
 __all__ = ["optimal"]
-
-#: How often the search is begun: from other random inputs, on a finer grid and a way that is bent more each time.
-TRIES = 3
 
 
 def optimal(
@@ -50,6 +45,7 @@ def optimal(
     free: Sequence[Any] = (),
     nodes: int = 60,
     segments: int = 4,
+    ways: int = 1,
     seed: int = 0,
 ) -> Extremal:
     """The extremal of an optimal control problem between two ends.
@@ -75,6 +71,8 @@ def optimal(
         Steps of the transcription.
     segments : int
         Arcs of the multiple shooting.
+    ways : int
+        How many ways are searched, from paths that are bent more and more; the cheapest extremal is returned.
     seed : int
         Of the random inputs that the transcription begins with.
 
@@ -108,9 +106,10 @@ def optimal(
     boundary = boundary_of(problem, ends, relations)
     _check_convexity(problem, flow.parameters, numbers, times, ends.start[None])
     arcs = Arcs(flow, flow.own_outputs[RUNNING_COST], table)
-    shot, notes = _search(
-        problem, flow.parameters, numbers, arcs, boundary, (ends, relations), times, guess, (nodes, segments, seed)
-    )
+    task = Task(problem, flow.parameters, numbers, arcs, boundary, ends, relations, times, guess, nodes, segments, seed)
+    tried = _ways(task, ways)
+    branch, found = tried[0]
+    shot = found.shot
     motion = simulate(
         flow, dict(zip((q.name for q in flow.coordinates), shot.nodes[0].tolist(), strict=True)), times,
         parameters=table, rtol=1e-11, project=False, project_start=False,
@@ -118,7 +117,7 @@ def optimal(
     _check_convexity(
         problem, flow.parameters, numbers, times, motion.y.T[:: max(1, len(motion.t) // 20), : len(problem.letters)]
     )
-    search = along_arc(arcs, shot.nodes[0], boundary.directions, relations.frame, times[0], range(len(problem.letters)))
+    follow = along_arc(arcs, shot.nodes[0], boundary.directions, relations.frame, times[0], range(len(problem.letters)))
     n = len(problem.letters)
     return Extremal(
         flow=flow,
@@ -127,113 +126,30 @@ def optimal(
         cost=shot.cost,
         costates=dict(zip((q.name for q in flow.coordinates[n:]), shot.nodes[0][n:].tolist(), strict=True)),
         residual=shot.residual,
-        conjugate_points=search(times[1]),
+        conjugate_points=follow(times[1]),
         steps=shot.steps,
-        notes=tuple(notes),
+        branch=branch.name if len(tried) > 1 else "",
+        branches=tuple(way for way, _ in tried),
+        notes=found.notes,
         has_free_end=not bool(np.all(ends.end_fixed)),
-        search=search,
+        search=follow,
     )
 
 
-# -- the search --------------------------------------------------------------------------------------------------------
-
-
-def _search(
-    problem: ControlProblem,
-    symbols: Any,
-    numbers: Any,
-    arcs: Arcs,
-    boundary: Boundary,
-    given: tuple[Ends, Relations],
-    span: tuple[float, float],
-    guess: Mapping[Any, Any] | None,
-    sizes: tuple[int, int, int],
-) -> tuple[Shot, list[str]]:
-    """Transcription and shooting, again from other inputs where that fails."""
-    (ends, relations), (nodes, segments, seed) = given, sizes
-    if nodes < 2 or segments < 1:
-        raise ModelError("The search needs 2 nodes and 1 segment at least", seen=f"nodes={nodes}, segments={segments}")
-    known = _costate_guess(problem, guess)
-    functions = {} if known is not None else _guess_functions(problem, guess)
-    best: Shot | None = None
-    notes: list[str] = []
-    for attempt in range(1 if known is not None else TRIES):
+def _ways(task: Task, count: int) -> list[tuple[Branch, Found]]:
+    """The ways that converged, the cheapest first."""
+    tried: list[tuple[Branch, Found]] = []
+    fault: RunError | None = None
+    for way in range(max(1, count)):
         try:
-            if known is not None:
-                shot = shoot(
-                    arcs, boundary, span, boundary.directions.T @ (np.concatenate([ends.start, known]) - boundary.base)
-                )
-            else:
-                draft = transcribe(
-                    problem, symbols, numbers, ends, span, nodes * (attempt + 1), seed + attempt, functions, attempt / 2
-                )
-                notes.append(f"transcription on {len(draft.midpoints)} steps: {draft.message}, cost {draft.cost:.6g}")
-                shot = _shoot_from(draft, arcs, boundary, relations, span, segments)
+            found = search(task, way)
         except RunError as error:
-            notes.append(f"shooting failed: {error.what}")
+            fault = error
             continue
-        if best is None or shot.residual < best.residual:
-            best = shot
-        if shot.converged:
-            return shot, notes
-    seen = [] if best is None else [f"residual {best.residual:.2g} (limit {LIMIT:g})"]
-    raise RunError(
-        "The boundary conditions could not be met by a normal extremal",
-        seen="; ".join([*seen, *notes[-1:]]),
-        remedy="try another guess, seed or more nodes; the end may be out of reach, or reached by abnormal extremals alone",
-    )
-
-
-def _shoot_from(
-    draft: Draft, arcs: Arcs, boundary: Boundary, relations: Relations, span: tuple[float, float], segments: int
-) -> Shot:
-    times = np.linspace(span[0], span[1], segments + 1)
-    states = np.array([draft.at(time) for time in times[:-1]])
-    if relations.count:
-        # Costates across the relations move nothing: they are those that each arc brings along.
-        states[0] = boundary.base + boundary.directions @ (boundary.directions.T @ (states[0] - boundary.base))
-        for k in range(1, segments):
-            arrived = arcs.run(times[k - 1], times[k], states[k - 1], np.eye(len(states[0])))
-            states[k] = relations.settled(states[k], arrived.state)
-    unknowns = boundary.directions.T @ (states[0] - boundary.base)
-    return shoot(arcs, boundary, times, unknowns, states[1:])
-
-
-def _costate_guess(problem: ControlProblem, guess: Mapping[Any, Any] | None) -> Any:
-    """The costates (n,) where they are given, in the order of the letters."""
-    table = {getattr(key, "name", str(key)): value for key, value in (guess or {}).items()}
-    names = [costate_of(letter).name for letter in problem.letters]
-    if not any(name in table for name in names):
-        return None
-    missing = [name for name in names if name not in table]
-    if missing:
-        raise ModelError(
-            f"The guess lacks the costate {missing[0]}", seen=", ".join(table), remedy="give all costates at the start, or none"
-        )
-    return np.array([float(table[name]) for name in names])
-
-
-def _guess_functions(problem: ControlProblem, guess: Mapping[Any, Any] | None) -> dict[str, Callable[[float], float]]:
-    known = [symbol.name for symbol in (*problem.letters, *problem.inputs)]
-    found: dict[str, Callable[[float], float]] = {}
-    for key, value in (guess or {}).items():
-        name = getattr(key, "name", str(key))
-        name = problem.other_names.get(name, name)
-        if name not in known:
-            raise ModelError(f"The guess names `{name}`", seen=", ".join(known), remedy="guess letters and inputs, or costates")
-        if callable(value) and not isinstance(value, sympy.Basic):
-            found[name] = value
-        else:
-            expression = sympy.Float(value) if isinstance(value, (int, float)) else value
-            if not isinstance(expression, sympy.Expr) or expression.free_symbols - {t}:
-                raise ModelError(
-                    f"The guess of `{name}` must be a function of time", seen=str(value)[:60], remedy="use da.t alone"
-                )
-            found[name] = sympy.lambdify(t, expression, "math")
-    return found
-
-
-# -- what must hold ----------------------------------------------------------------------------------------------------
+        tried.append((Branch(f"way {way + 1}", found.shot.cost, found.shot.residual), found))
+    if not tried and fault is not None:
+        raise fault
+    return sorted(tried, key=lambda pair: pair[0].cost)
 
 
 def _check_convexity(problem: ControlProblem, symbols: Any, numbers: Any, span: tuple[float, float], places: Any) -> None:

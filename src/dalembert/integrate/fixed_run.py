@@ -89,6 +89,8 @@ class FixedRun:
         self.clock[loop.H] = stepping.step
         self.counts[places.NUMBER] = round((t - task.span[0]) / stepping.step)
         entries[places.N_STEPS], entries[places.EVERY] = stepping.steps, stepping.every
+        number = int(self.counts[places.NUMBER])
+        self.counts[places.NEXT_STORED] = number + stepping.every - number % stepping.every
         entries[places.KIND], entries[places.N_STAGES] = self.kind, self.stages_count
         self._last_stored = t
         self._hold_method()
@@ -123,18 +125,15 @@ class FixedRun:
         """The programs and arrays of steps by positions."""
         hold, entries, n = self.book.hold, self.book.entries, self.kernel.n_state // 2
         steps = position_steps(self.kernel)
-        m, count = steps.conditions, len(steps.rows)
-        entries[places.STEP_PROGRAM], entries[places.VELOCITY_PROGRAM] = steps.step_address, steps.velocity_address
+        m, count = steps.conditions, steps.entries
+        entries[places.FIELD_PROGRAM], entries[places.CORRECTION_PROGRAM] = steps.fields, steps.corrections
+        entries[places.PUSH_PROGRAM], entries[places.VELOCITY_PROGRAM] = steps.push, steps.velocity
         entries[places.N_CONDITIONS], entries[places.N_DIRECTIONS] = m, count
         for place, numbers in (
             (places.WEIGHTS, composition(int(self.task.method.removeprefix("rattle")))),
-            (places.ROW_OF_ENTRY, np.concatenate([steps.rows, [0]])),
-            (places.COLUMN_OF_ENTRY, np.concatenate([steps.columns, [0]])),
-            (places.DIRECTIONS, np.zeros(count + 1)),
-            (places.MULTIPLIERS, np.zeros(m + 1)),
             (places.FORCES, np.zeros(2 * m + 1)),
-            (places.RATTLE_OUT, np.zeros(m + n + count)),
-            (places.BEFORE, np.zeros(n + 2)),
+            (places.FIELDS, np.zeros(n + count + m)),
+            (places.CORRECTIONS, np.zeros(n + m)),
         ):
             hold(place, numbers)
 

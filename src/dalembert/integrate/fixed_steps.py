@@ -46,6 +46,7 @@ from .steppers.places import (
     KIND,
     LOW,
     N_STEPS,
+    NEXT_STORED,
     NOT_CONTRACTING,
     NUMBER,
     RATTLE,
@@ -105,7 +106,8 @@ def store_step(book: Integers) -> None:
         for c in range(ns):
             target[c] = y[c]
         counts[NEXT_AT] += 1
-    if number % book[EVERY] == 0 or number == book[N_STEPS]:
+    if number >= counts[NEXT_STORED] or number == book[N_STEPS]:
+        counts[NEXT_STORED] = number + book[EVERY] - number % book[EVERY]
         times, states = reals_at(book[STEP_TIMES]), reals_at(book[STEP_STATES]) + counts[RECORDED] * ns
         times[counts[RECORDED]] = clock[T]
         for c in range(ns):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from ..compiled.kernel import Kernel, kernel_of
 from ..compiled.program import straight_line
@@ -25,19 +23,21 @@ class PositionSteps:
 
     Attributes
     ----------
-    step_address, velocity_address : int
-        (q; w = entries of D at the start) -> corrections of the multipliers (m), a (n), entries of D; and (q, v) -> what the
-        velocities have to lose (n).
-    rows, columns : arrays of integers
-        Where the entries of D = M^-1 G^T stand, (n x m).
+    fields, corrections, push, velocity : int
+        Addresses of the programs (q) -> a (n), entries of D = M^-1 G^T; (q; w = entries of D at the start) -> what the position
+        (n) and the multipliers (m) change by; (w = entries of D, multipliers l) -> D l (n); and (q, v) -> what the velocities
+        lose (n).
+    entries : int
+        How many entries of D are not zero.
     conditions : int
         m.
     """
 
-    step_address: int
-    velocity_address: int
-    rows: Any
-    columns: Any
+    fields: int
+    corrections: int
+    push: int
+    velocity: int
+    entries: int
     conditions: int
 
 
@@ -97,14 +97,14 @@ def _compiled(kernel: Kernel) -> PositionSteps:
     places = directions.sparsity()
     letters = ca.SX.sym("d", places.nnz())
     before = ca.SX(places, letters) if places.nnz() else ca.SX(n, m)
-    corrections = unrolled_elimination(ca.sparsify(slope @ before), residual) if m else none
     entries = ca.vertcat(*directions.nonzeros()) if places.nnz() else none
-    step = straight_line("position_step_fields", kernel._inputs(letters), [corrections, acceleration, entries])
-    rows, columns = places.get_triplet()
-    velocity_address = 0
-    if m:
-        lost = directions @ unrolled_elimination(ca.sparsify(slope @ directions), graph.velocity.residual)
-        velocity_address = kernel.load_program(straight_line("velocity_loss", kernel._inputs(), [ca.densify(lost)]))
-    return PositionSteps(
-        kernel.load_program(step), velocity_address, np.array(rows, np.int64), np.array(columns, np.int64), int(m)
-    )
+    fields = kernel.load_program(straight_line("position_fields", kernel._inputs(), [acceleration, entries]))
+    if not m:
+        return PositionSteps(fields, 0, 0, 0, 0, 0)
+    change, multipliers = unrolled_elimination(ca.sparsify(slope @ before), residual), ca.SX.sym("l", m)
+    moved = straight_line("position_corrections", kernel._inputs(letters), [ca.densify(before @ change), change])
+    pushed = straight_line("push", kernel._inputs(ca.vertcat(letters, multipliers)), [ca.densify(before @ multipliers)])
+    lost = directions @ unrolled_elimination(ca.sparsify(slope @ directions), graph.velocity.residual)
+    loss = straight_line("velocity_loss", kernel._inputs(), [ca.densify(lost)])
+    corrections, push, velocity = (kernel.load_program(program) for program in (moved, pushed, loss))
+    return PositionSteps(fields, corrections, push, velocity, int(places.nnz()), int(m))

@@ -90,8 +90,9 @@ def simulate(
     form : str
         The form of the equations; by default the fastest that applies, see `dalembert.formulations.registry.fastest_form`.
     method : str
-        "dop853" chooses its steps. With fixed steps: "gauss2", "gauss4", "gauss6"; for flows whose matrices move by a group
-        "isospectral2", "isospectral4", "isospectral6", "rkmk4", "lie-verlet".
+        "dop853" chooses its steps. With fixed steps: "gauss2", "gauss4", "gauss6"; for constant masses and holonomic
+        constraints "rattle2", "rattle4", "rattle6", "rattle8"; for flows whose matrices move by a group "isospectral2",
+        "isospectral4", "isospectral6", "rkmk4", "lie-verlet".
     step : float
         The step of a method with fixed steps, which must divide the span.
     every : int

@@ -250,3 +250,15 @@ def test_more_arcs_find_the_same_extremal() -> None:
     ends = {x: 0, y: 0, theta: 0}, {x: 0.5, y: 0.5, theta: 1}
     costs = [da.optimal(UNICYCLE, EFFORT, *ends, (0, 1), segments=count).cost for count in (1, 3, 8)]
     assert np.ptp(costs) < 1e-9
+
+
+def test_several_ways_find_the_cheapest_of_several_minima() -> None:
+    """On a circle of letters (cos, sin) a turn by 3 either way is a minimum among neighbours; the short one is cheaper."""
+    c, s = da.coordinates("c s")
+    circle = da.Flow({c: -s * u, s: c * u}, inputs=[u], constraints=[da.holonomic(c**2 + s**2 - 1, name="circle")])
+    end = {c: np.cos(3), s: np.sin(3)}
+    found = da.optimal(circle, u**2 / 2, {c: 1, s: 0}, end, (0, 1), ways=4)
+    assert found.cost == pytest.approx(9 / 2, rel=1e-9)
+    assert len(found.branches) > 1
+    assert [way.cost for way in found.branches] == sorted(way.cost for way in found.branches)
+    assert "way" in found.branch

@@ -15,21 +15,21 @@ __all__ = ["FIXED_BOOK_SIZE"]
     GENERATOR_TABLE, ACTION_TABLE, FILL_PLACES, FILL_FACTORS, READ_PLACES, READ_FACTORS, REST, CONSTANTS, MATRICES,
     GENERATORS, LEFT, RIGHT, ALGEBRA, MATRIX_WORK,
     # of steps by positions,
-    DIRECTIONS, MULTIPLIERS, FORCES, RATTLE_OUT, ROW_OF_ENTRY, COLUMN_OF_ENTRY, STEP_PROGRAM, VELOCITY_PROGRAM,
-    N_CONDITIONS, N_DIRECTIONS,
+    FIELDS, FORCES, CORRECTIONS, FIELD_PROGRAM, CORRECTION_PROGRAM,
+    PUSH_PROGRAM, VELOCITY_PROGRAM, N_CONDITIONS, N_DIRECTIONS,
     # the program of the generators; sizes and switches.
     GENERATOR_PROGRAM, N_GENERATORS, N_ACTIONS, N_ENTRIES, N_FILLS, N_REST, ALGEBRA_SIZE,
     KIND, N_STAGES, N_UNKNOWNS, N_STEPS, EVERY, NEWTON, AT_NUMBERS,
-) = range(BOOK_SIZE, BOOK_SIZE + 55)  # fmt: skip
-FIXED_BOOK_SIZE = BOOK_SIZE + 55
+) = range(BOOK_SIZE, BOOK_SIZE + 54)  # fmt: skip
+FIXED_BOOK_SIZE = BOOK_SIZE + 54
 
 # Kinds of methods.
 GAUSS, ISOSPECTRAL, LIE_VERLET, RKMK, RATTLE = range(5)
 
 # Further counts of a run: the number of the step, sweeps of the implicit equations, steps that the guess may use, whether
-# Newton's matrix is factored.
-NUMBER, SWEEPS, REMEMBERED, FACTORED = range(8, 12)
-COUNTS_SIZE = 12
+# Newton's matrix is factored, the number of the next step that is stored.
+NUMBER, SWEEPS, REMEMBERED, FACTORED, NEXT_STORED = range(8, 13)
+COUNTS_SIZE = 13
 # Further places in the clock.
 T_BEGIN = 7
 

@@ -8,7 +8,7 @@ One step of size h from (q0, v0), with D = M^-1 G^T, G = dg/dq and a = M^-1 f(q,
 (H. C. Andersen, J. Comput. Phys. 52 (1983) 24; symplectic and of order 2: B. Leimkuhler, R. Skeel, J. Comput. Phys. 112 (1994)
 117). Within a composition the correction m of one step and the multiplier l of the next push along the same D(q1), so that the
 velocities are brought to the constraints at the end of the whole step alone. l is found by Newton's method on g(q1) = 0; its
-guess continues the forces of the last two steps.
+guess are the forces of the step before.
 """
 
 from __future__ import annotations
@@ -17,20 +17,18 @@ from ...compiled.language import Integers, Reals, call_program, integers_at, nat
 from ...compiled.native import INPUT_VALUES, PARAMETERS, STATE, TIME
 from ..advance import COUNTS, EVALUATIONS, STAGE, Y
 from .places import (
-    BEFORE,
-    COLUMN_OF_ENTRY,
+    CORRECTION_PROGRAM,
+    CORRECTIONS,
     DELTA,
-    DIRECTIONS,
+    FIELD_PROGRAM,
+    FIELDS,
     FORCES,
     LOW,
-    MULTIPLIERS,
     N_CONDITIONS,
     N_DIRECTIONS,
     N_STAGES,
-    RATTLE_OUT,
+    PUSH_PROGRAM,
     REMEMBERED,
-    ROW_OF_ENTRY,
-    STEP_PROGRAM,
     SWEEPS,
     UNSOLVABLE,
     VELOCITY_PROGRAM,
@@ -39,8 +37,8 @@ from .places import (
 
 __all__ = ["rattle_step"]
 
-#: The most corrections of a position; changes of it that are rounding, relative to its size; those that may be left at rest.
-MOST_CORRECTIONS, ROUNDING, RESTING = 15, 4e-16, 1e-13
+#: The most corrections of a position, and the last one, relative to its size: the error after it is about its square.
+MOST_CORRECTIONS, LAST_CORRECTION = 12, 2e-9
 
 INFINITY = float("inf")
 
@@ -52,82 +50,54 @@ def call_with(book: Integers, address: int, y: Reals, w: Reals, out: Reals) -> N
 
 
 @native
-def guessed_multipliers(book: Integers, t: float, step: float, before: float) -> None:
-    """MULTIPLIERS <- step (step + before) / 2 times the forces, continued to t from the last two times."""
-    counts, forces, found = integers_at(book[COUNTS]), reals_at(book[FORCES]), reals_at(book[MULTIPLIERS])
-    m, clock = book[N_CONDITIONS], reals_at(book[BEFORE])
-    scale = 0.5 * step * (step + before)
-    weight = 0.0
-    if counts[REMEMBERED] > 1:
-        weight = (t - clock[1]) / (clock[1] - clock[0])
+def guessed_multipliers(book: Integers, scale: float, found: Reals) -> None:
+    """found (m) <- `scale` times the forces of the step before, continued by those before it where steps are equal."""
+    counts, forces = integers_at(book[COUNTS]), reals_at(book[FORCES])
+    m = book[N_CONDITIONS]
+    slope = scale if counts[REMEMBERED] > 1 and book[N_STAGES] == 1 else 0.0
     for k in range(m):
-        force = 0.0
-        if counts[REMEMBERED] > 0:
-            force = forces[m + k] + weight * (forces[m + k] - forces[k])
-        found[k] = scale * force
+        found[k] = scale * forces[m + k] + slope * (forces[m + k] - forces[k])
 
 
 @native
-def remember_forces(book: Integers, t: float, step: float, before: float) -> None:
-    """The multipliers as forces, at the time where they act."""
-    counts, forces, found = integers_at(book[COUNTS]), reals_at(book[FORCES]), reals_at(book[MULTIPLIERS])
-    m, clock = book[N_CONDITIONS], reals_at(book[BEFORE])
-    scale = 1.0 / (0.5 * step * (step + before))
+def remember_forces(book: Integers, scale: float, found: Reals) -> None:
+    """The multipliers as forces."""
+    counts, forces = integers_at(book[COUNTS]), reals_at(book[FORCES])
+    m, inverse = book[N_CONDITIONS], 1.0 / scale
     for k in range(m):
         forces[k] = forces[m + k]
-        forces[m + k] = scale * found[k]
-    clock[0], clock[1] = clock[1], t
+        forces[m + k] = inverse * found[k]
     counts[REMEMBERED] = min(counts[REMEMBERED] + 1, 2)
 
 
 @native
-def constrained_position(book: Integers, step: float, n: int, free: Reals) -> int:
-    """The position of a step: STAGE <- y + LOW + free - D l with g = 0 there, and `free` <- free - D l; l in MULTIPLIERS.
-
-    RATTLE_OUT takes what the program of a step gives at that position: corrections of l, a, D.
-    """
+def constrained_position(book: Integers, n: int, free: Reals, directions: Reals, found: Reals) -> int:
+    """`free` <- free - D l with g = 0 at y + LOW + free, which STAGE takes; `found` holds a guess of l before, and l after."""
     counts, y, low, stage = integers_at(book[COUNTS]), reals_at(book[Y]), reals_at(book[LOW]), reals_at(book[STAGE])
-    m, entries = book[N_CONDITIONS], book[N_DIRECTIONS]
-    rows, columns = integers_at(book[ROW_OF_ENTRY]), integers_at(book[COLUMN_OF_ENTRY])
-    out, directions, found = reals_at(book[RATTLE_OUT]), reals_at(book[DIRECTIONS]), reals_at(book[MULTIPLIERS])
-    for e in range(entries):
-        free[rows[e]] -= directions[e] * found[columns[e]]
+    m, out = book[N_CONDITIONS], reals_at(book[CORRECTIONS])
+    call_with(book, book[PUSH_PROGRAM], stage, directions, out)
+    size = 1e-300
     for c in range(n):
+        free[c] -= out[c]
         stage[c] = y[c] + (low[c] + free[c])
+        size = max(size, abs(stage[c]))
     last = INFINITY
     for _ in range(MOST_CORRECTIONS):
-        call_with(book, book[STEP_PROGRAM], stage, directions, out)
-        counts[EVALUATIONS] += 1
+        call_with(book, book[CORRECTION_PROGRAM], stage, directions, out)
         counts[SWEEPS] += 1
-        if m == 0:
-            return 0
-        # The change is made in `free`, and undone where it is rounding: a, D belong to the position they were found at.
-        for e in range(entries):
-            free[rows[e]] -= directions[e] * out[columns[e]]
-        change, size = 0.0, 1e-300
+        change = 0.0
         for c in range(n):
-            change = max(change, abs(y[c] + (low[c] + free[c]) - stage[c]))
-            size = max(size, abs(stage[c]))
-        if change <= ROUNDING * size or (change <= RESTING * size and change >= last):
-            for e in range(entries):
-                free[rows[e]] += directions[e] * out[columns[e]]
+            change = max(change, abs(out[c]))
+            free[c] -= out[c]
+            stage[c] = y[c] + (low[c] + free[c])
+        for k in range(m):
+            found[k] += out[n + k]
+        if change <= LAST_CORRECTION * size:
             return 0
         if not change < last:
             return UNSOLVABLE
-        last = change if change > 0.5 * last else 0.5 * last
-        for k in range(m):
-            found[k] += out[k]
-        for c in range(n):
-            stage[c] = y[c] + (low[c] + free[c])
+        last = change
     return UNSOLVABLE
-
-
-@native
-def take_fields(book: Integers, n: int) -> None:
-    """D of the program's output, which the next position is corrected along; a stays in the output."""
-    out, directions = reals_at(book[RATTLE_OUT]) + (book[N_CONDITIONS] + n), reals_at(book[DIRECTIONS])
-    for e in range(book[N_DIRECTIONS]):
-        directions[e] = out[e]
 
 
 @native
@@ -135,44 +105,49 @@ def rattle_step(book: Integers, t: float, h: float) -> int:
     """DELTA <- what a step from (t, y) adds to the state (q, v)."""
     n, m, counts = book[STATE] // 2, book[N_CONDITIONS], integers_at(book[COUNTS])
     y, low, delta, stage = reals_at(book[Y]), reals_at(book[LOW]), reals_at(book[DELTA]), reals_at(book[STAGE])
-    out, weights, clock = reals_at(book[RATTLE_OUT]), reals_at(book[WEIGHTS]), reals_at(book[TIME])
-    rows, columns = integers_at(book[ROW_OF_ENTRY]), integers_at(book[COLUMN_OF_ENTRY])
-    directions, found = reals_at(book[DIRECTIONS]), reals_at(book[MULTIPLIERS])
-    field = out + m
+    field, weights, clock = reals_at(book[FIELDS]), reals_at(book[WEIGHTS]), reals_at(book[TIME])
+    # FIELDS holds a, the entries of D, and the multipliers, one after the other.
+    directions, found, out = field + n, field + (n + book[N_DIRECTIONS]), reals_at(book[CORRECTIONS])
     push = delta + n
     if counts[REMEMBERED] == 0:
         clock[0] = t
-        call_with(book, book[STEP_PROGRAM], y, directions, out)
-        take_fields(book, n)
+        call_with(book, book[FIELD_PROGRAM], y, y, field)
+        for k in range(2 * m):
+            reals_at(book[FORCES])[k] = 0.0
     for c in range(2 * n):
         delta[c] = 0.0
     before, now = 0.0, t
     for i in range(book[N_STAGES]):
         step = weights[i] * h
-        guessed_multipliers(book, now, step, before)
+        scale, half = 0.5 * step * (step + before), 0.5 * step
         for c in range(n):
-            push[c] += 0.5 * step * field[c]
+            push[c] += half * field[c]
             delta[c] += step * (y[n + c] + (low[n + c] + push[c]))
         clock[0] = now + step
-        status = constrained_position(book, step, n, delta)
-        if status != 0:
-            counts[REMEMBERED] = 0
-            return status
-        for e in range(book[N_DIRECTIONS]):
-            push[rows[e]] -= directions[e] * found[columns[e]] / step
         if m > 0:
-            remember_forces(book, now, step, before)
+            guessed_multipliers(book, scale, found)
+            status = constrained_position(book, n, delta, directions, found)
+            if status != 0:
+                counts[REMEMBERED] = 0
+                return status
+            call_with(book, book[PUSH_PROGRAM], stage, directions, out)
+            inverse = 1.0 / step
+            for c in range(n):
+                push[c] -= inverse * out[c]
+            remember_forces(book, scale, found)
         else:
+            for c in range(n):
+                stage[c] = y[c] + (low[c] + delta[c])
             counts[REMEMBERED] = 1
-        take_fields(book, n)
+        call_with(book, book[FIELD_PROGRAM], stage, stage, field)
+        counts[EVALUATIONS] += 1
         for c in range(n):
-            push[c] += 0.5 * step * field[c]
+            push[c] += half * field[c]
         before, now = step, now + step
     if m > 0:
         for c in range(n):
             stage[n + c] = y[n + c] + (low[n + c] + push[c])
-        correction = reals_at(book[BEFORE]) + 2
-        call_with(book, book[VELOCITY_PROGRAM], stage, directions, correction)
+        call_with(book, book[VELOCITY_PROGRAM], stage, directions, out)
         for c in range(n):
-            push[c] -= correction[c]
+            push[c] -= out[c]
     return 0
