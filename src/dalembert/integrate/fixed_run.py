@@ -126,14 +126,15 @@ class FixedRun:
         hold, entries, n = self.book.hold, self.book.entries, self.kernel.n_state // 2
         steps = position_steps(self.kernel)
         m, count = steps.conditions, steps.entries
-        entries[places.FIELD_PROGRAM], entries[places.CORRECTION_PROGRAM] = steps.fields, steps.corrections
-        entries[places.PUSH_PROGRAM], entries[places.VELOCITY_PROGRAM] = steps.push, steps.velocity
+        entries[places.FIELD_PROGRAM], entries[places.SUBSTEP_PROGRAM] = steps.fields, steps.substep
+        entries[places.VELOCITY_PROGRAM] = steps.velocity
         entries[places.N_CONDITIONS], entries[places.N_DIRECTIONS] = m, count
         for place, numbers in (
             (places.WEIGHTS, composition(int(self.task.method.removeprefix("rattle")))),
             (places.FORCES, np.zeros(2 * m + 1)),
-            (places.FIELDS, np.zeros(n + count + m)),
-            (places.CORRECTIONS, np.zeros(n + m)),
+            (places.SUBSTEP, np.zeros(3 * n + count + m + 2)),
+            (places.SUBSTEP_END, np.zeros(3 * n + count + m + 2)),
+            (places.LOST, np.zeros(n)),
         ):
             hold(place, numbers)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
 from ..compiled.kernel import Kernel, kernel_of
-from ..compiled.program import straight_line
+from ..compiled.program import Program, straight_line
 from ..compiled.unrolled import unrolled_elimination, unrolled_solve
 from ..errors import FormError
 from ..formulations.equations import Equations
@@ -23,10 +24,9 @@ class PositionSteps:
 
     Attributes
     ----------
-    fields, corrections, push, velocity : int
-        Addresses of the programs (q) -> a (n), entries of D = M^-1 G^T; (q; w = entries of D at the start) -> what the position
-        (n) and the multipliers (m) change by; (w = entries of D, multipliers l) -> D l (n); and (q, v) -> what the velocities
-        lose (n).
+    fields, substep, velocity : int
+        Addresses of the programs (q) -> a (n), entries of D = M^-1 G^T; of one RATTLE step but for the velocities at its end,
+        see `_substep`; and (q, v) -> what the velocities lose (n).
     entries : int
         How many entries of D are not zero.
     conditions : int
@@ -34,8 +34,7 @@ class PositionSteps:
     """
 
     fields: int
-    corrections: int
-    push: int
+    substep: int
     velocity: int
     entries: int
     conditions: int
@@ -84,27 +83,74 @@ def position_steps(kernel: Kernel) -> PositionSteps:
 
 
 def _compiled(kernel: Kernel) -> PositionSteps:
-    graph, algebra = kernel.graph, kernel.algebra
-    q = algebra.vector(kernel.equations.system.coordinates)
-    none = ca.SX(0, 1)
-    n, residual = q.numel(), graph.position.residual
-    slope = ca.jacobian(residual, q)
-    m = residual.numel()
-    acceleration = unrolled_solve(graph.metric, graph.force, ca.SX(0, n), none).z
-    # Column by column, so that entries that are zero stay unwritten.
-    directions = ca.horzcat(*[unrolled_solve(graph.metric, slope[k, :].T, ca.SX(0, n), none).z for k in range(m)])
-    directions = ca.sparsify(ca.SX(n, 0) if not m else directions)
-    places = directions.sparsity()
-    letters = ca.SX.sym("d", places.nnz())
-    before = ca.SX(places, letters) if places.nnz() else ca.SX(n, m)
-    entries = ca.vertcat(*directions.nonzeros()) if places.nnz() else none
-    fields = kernel.load_program(straight_line("position_fields", kernel._inputs(), [acceleration, entries]))
-    if not m:
-        return PositionSteps(fields, 0, 0, 0, 0, 0)
-    change, multipliers = unrolled_elimination(ca.sparsify(slope @ before), residual), ca.SX.sym("l", m)
-    moved = straight_line("position_corrections", kernel._inputs(letters), [ca.densify(before @ change), change])
-    pushed = straight_line("push", kernel._inputs(ca.vertcat(letters, multipliers)), [ca.densify(before @ multipliers)])
-    lost = directions @ unrolled_elimination(ca.sparsify(slope @ directions), graph.velocity.residual)
-    loss = straight_line("velocity_loss", kernel._inputs(), [ca.densify(lost)])
-    corrections, push, velocity = (kernel.load_program(program) for program in (moved, pushed, loss))
-    return PositionSteps(fields, corrections, push, velocity, int(places.nnz()), int(m))
+    model = _Model(kernel)
+    fields = straight_line("position_fields", kernel._inputs(), [model.acceleration, model.entries])
+    substep = _substep(model)
+    velocity = 0
+    if model.m:
+        slope, directions = model.slope, model.directions
+        lost = directions @ unrolled_elimination(ca.sparsify(slope @ directions), kernel.graph.velocity.residual)
+        velocity = kernel.load_program(straight_line("velocity_loss", kernel._inputs(), [ca.densify(lost)]))
+    return PositionSteps(
+        kernel.load_program(fields), kernel.load_program(substep), velocity, int(model.entries.numel()), int(model.m)
+    )
+
+
+class _Model:
+    """Graph expressions of a system: g (m), G (m x n), a (n) and D = M^-1 G^T (n x m), sparse."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        graph, none = kernel.graph, ca.SX(0, 1)
+        self.kernel = kernel
+        self.q = kernel.algebra.vector(kernel.equations.system.coordinates)
+        self.v = kernel.algebra.vector(kernel.equations.system.velocities)
+        self.residual, n = graph.position.residual, self.q.numel()
+        self.m = self.residual.numel()
+        self.slope = ca.jacobian(self.residual, self.q)
+        self.acceleration = unrolled_solve(graph.metric, graph.force, ca.SX(0, n), none).z
+        columns = [unrolled_solve(graph.metric, self.slope[k, :].T, ca.SX(0, n), none).z for k in range(self.m)]
+        self.directions = ca.sparsify(ca.horzcat(*columns)) if self.m else ca.SX(n, 0)
+        self.entries = ca.vertcat(*self.directions.nonzeros()) if self.directions.nnz() else none
+
+    def at(self, expression: Any, place: Any) -> Any:
+        """An expression of q at another place."""
+        return ca.substitute(expression, self.q, place)
+
+
+def _substep(model: _Model) -> Program:
+    """One step of size h from y + low + d, where d is what a composition has added so far, with two corrections of it.
+
+    In: t at the end, y (2n), low (2n) in the place of the inputs, and w = d (2n), a (n), entries of D, multipliers l (m), h, 0.
+    Out, in the same order: d, a, entries of D at the new position, l, the last correction of the position, and the size of it.
+    """
+    kernel, q, m = model.kernel, model.q, model.m
+    n, count = q.numel(), model.entries.numel()
+    low, d, a, entries = ca.SX.sym("low", 2 * n), ca.SX.sym("d", 2 * n), ca.SX.sym("a", n), ca.SX.sym("e", count)
+    multipliers, h, spare = ca.SX.sym("l", m), ca.SX.sym("h"), ca.SX.sym("s")
+    found, along = multipliers, ca.SX(model.directions.sparsity(), entries) if count else ca.SX(n, m)
+    push = d[n:] + h / 2 * a
+    free = d[:n] + h * (model.v + (low[n:] + push)) - along @ found
+    place = q + (low[:n] + free)
+    change = ca.SX(n, 1)
+    for _ in range(2 if m else 0):
+        more = unrolled_elimination(ca.sparsify(model.at(model.slope, place) @ along), model.at(model.residual, place))
+        found, change = found + more, along @ more
+        free = free - change
+        place = q + (low[:n] + free)
+    push = push - along @ found / h
+    fields = model.at(ca.vertcat(model.acceleration, model.entries), place)
+    push = push + h / 2 * fields[:n]
+    results = [free, push, fields, found, _largest(change), _largest(place)]
+    time, y, parameters, *_ = kernel._inputs()
+    return straight_line(
+        "substep",
+        [time, y, parameters, low, ca.vertcat(d, a, entries, multipliers, h, spare)],
+        [ca.densify(ca.vertcat(*results))],
+    )
+
+
+def _largest(column: Any) -> Any:
+    found = ca.SX(0)
+    for k in range(column.numel()):
+        found = ca.fmax(found, ca.fabs(column[k]))
+    return found

@@ -27,7 +27,7 @@ def swing(**options: Any) -> da.Motion:
 
 
 def test_every_method_has_its_tests() -> None:
-    assert set(ORDERS) == set(FIXED_STEP)
+    assert set(ORDERS) == {name for name in FIXED_STEP if not name.startswith("rattle")}  # RATTLE has a file of its own
 
 
 # -- what is stored --------------------------------------------------------------------------------------------------------

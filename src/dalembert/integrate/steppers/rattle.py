@@ -14,21 +14,21 @@ guess are the forces of the step before.
 from __future__ import annotations
 
 from ...compiled.language import Integers, Reals, call_program, integers_at, native, reals_at
-from ...compiled.native import INPUT_VALUES, PARAMETERS, STATE, TIME
+from ...compiled.native import PARAMETERS, STATE, TIME
 from ..advance import COUNTS, EVALUATIONS, STAGE, Y
 from .places import (
-    CORRECTION_PROGRAM,
-    CORRECTIONS,
     DELTA,
     FIELD_PROGRAM,
-    FIELDS,
     FORCES,
+    LOST,
     LOW,
     N_CONDITIONS,
     N_DIRECTIONS,
     N_STAGES,
-    PUSH_PROGRAM,
     REMEMBERED,
+    SUBSTEP,
+    SUBSTEP_END,
+    SUBSTEP_PROGRAM,
     SWEEPS,
     UNSOLVABLE,
     VELOCITY_PROGRAM,
@@ -37,16 +37,17 @@ from .places import (
 
 __all__ = ["rattle_step"]
 
-#: The most corrections of a position, and the last one, relative to its size: the error after it is about its square.
-MOST_CORRECTIONS, LAST_CORRECTION = 12, 2e-9
+#: The most tries of a substep, each with two corrections; the last correction, relative to the size of the position, after
+#: which the error is about its square.
+MOST_TRIES, LAST_CORRECTION = 6, 2e-9
 
 INFINITY = float("inf")
 
 
 @native
-def call_with(book: Integers, address: int, y: Reals, w: Reals, out: Reals) -> None:
-    """Call a program with letters w of its own."""
-    call_program(address, reals_at(book[TIME]), y, reals_at(book[PARAMETERS]), reals_at(book[INPUT_VALUES]), w, out)
+def call_with(book: Integers, address: int, y: Reals, u: Reals, w: Reals, out: Reals) -> None:
+    """Call a program with letters u and w of its own."""
+    call_program(address, reals_at(book[TIME]), y, reals_at(book[PARAMETERS]), u, w, out)
 
 
 @native
@@ -71,32 +72,25 @@ def remember_forces(book: Integers, scale: float, found: Reals) -> None:
 
 
 @native
-def constrained_position(book: Integers, n: int, free: Reals, directions: Reals, found: Reals) -> int:
-    """`free` <- free - D l with g = 0 at y + LOW + free, which STAGE takes; `found` holds a guess of l before, and l after."""
-    counts, y, low, stage = integers_at(book[COUNTS]), reals_at(book[Y]), reals_at(book[LOW]), reals_at(book[STAGE])
-    m, out = book[N_CONDITIONS], reals_at(book[CORRECTIONS])
-    call_with(book, book[PUSH_PROGRAM], stage, directions, out)
-    size = 1e-300
-    for c in range(n):
-        free[c] -= out[c]
-        stage[c] = y[c] + (low[c] + free[c])
-        size = max(size, abs(stage[c]))
+def substep(book: Integers, scale: float, start: Reals, end: Reals) -> int:
+    """One RATTLE step but for its last velocities: `end` <- the program's results from `start`, until it converges."""
+    n, m, counts = book[STATE] // 2, book[N_CONDITIONS], integers_at(book[COUNTS])
+    y, low = reals_at(book[Y]), reals_at(book[LOW])
+    found = 3 * n + book[N_DIRECTIONS]
+    guessed_multipliers(book, scale, start + found)
     last = INFINITY
-    for _ in range(MOST_CORRECTIONS):
-        call_with(book, book[CORRECTION_PROGRAM], stage, directions, out)
+    for _ in range(MOST_TRIES):
+        call_with(book, book[SUBSTEP_PROGRAM], y, low, start, end)
         counts[SWEEPS] += 1
-        change = 0.0
-        for c in range(n):
-            change = max(change, abs(out[c]))
-            free[c] -= out[c]
-            stage[c] = y[c] + (low[c] + free[c])
-        for k in range(m):
-            found[k] += out[n + k]
+        change, size = end[found + m], end[found + m + 1]
         if change <= LAST_CORRECTION * size:
+            remember_forces(book, scale, end + found)
             return 0
         if not change < last:
             return UNSOLVABLE
         last = change
+        for k in range(m):
+            start[found + k] = end[found + k]
     return UNSOLVABLE
 
 
@@ -104,50 +98,38 @@ def constrained_position(book: Integers, n: int, free: Reals, directions: Reals,
 def rattle_step(book: Integers, t: float, h: float) -> int:
     """DELTA <- what a step from (t, y) adds to the state (q, v)."""
     n, m, counts = book[STATE] // 2, book[N_CONDITIONS], integers_at(book[COUNTS])
-    y, low, delta, stage = reals_at(book[Y]), reals_at(book[LOW]), reals_at(book[DELTA]), reals_at(book[STAGE])
-    field, weights, clock = reals_at(book[FIELDS]), reals_at(book[WEIGHTS]), reals_at(book[TIME])
-    # FIELDS holds a, the entries of D, and the multipliers, one after the other.
-    directions, found, out = field + n, field + (n + book[N_DIRECTIONS]), reals_at(book[CORRECTIONS])
-    push = delta + n
+    y, low, delta = reals_at(book[Y]), reals_at(book[LOW]), reals_at(book[DELTA])
+    weights, clock = reals_at(book[WEIGHTS]), reals_at(book[TIME])
+    start, end = reals_at(book[SUBSTEP]), reals_at(book[SUBSTEP_END])
+    size = 3 * n + book[N_DIRECTIONS] + m
     if counts[REMEMBERED] == 0:
         clock[0] = t
-        call_with(book, book[FIELD_PROGRAM], y, y, field)
+        call_with(book, book[FIELD_PROGRAM], y, low, low, start + 2 * n)
         for k in range(2 * m):
             reals_at(book[FORCES])[k] = 0.0
     for c in range(2 * n):
-        delta[c] = 0.0
+        start[c] = 0.0
     before, now = 0.0, t
     for i in range(book[N_STAGES]):
         step = weights[i] * h
-        scale, half = 0.5 * step * (step + before), 0.5 * step
-        for c in range(n):
-            push[c] += half * field[c]
-            delta[c] += step * (y[n + c] + (low[n + c] + push[c]))
         clock[0] = now + step
-        if m > 0:
-            guessed_multipliers(book, scale, found)
-            status = constrained_position(book, n, delta, directions, found)
-            if status != 0:
-                counts[REMEMBERED] = 0
-                return status
-            call_with(book, book[PUSH_PROGRAM], stage, directions, out)
-            inverse = 1.0 / step
-            for c in range(n):
-                push[c] -= inverse * out[c]
-            remember_forces(book, scale, found)
-        else:
-            for c in range(n):
-                stage[c] = y[c] + (low[c] + delta[c])
-            counts[REMEMBERED] = 1
-        call_with(book, book[FIELD_PROGRAM], stage, stage, field)
+        start[size] = step
+        status = substep(book, 0.5 * step * (step + before), start, end)
         counts[EVALUATIONS] += 1
-        for c in range(n):
-            push[c] += half * field[c]
+        if status != 0:
+            counts[REMEMBERED] = 0
+            return status
+        # What a substep ends with, in the same order, is what the next one begins with.
+        book[SUBSTEP], book[SUBSTEP_END] = book[SUBSTEP_END], book[SUBSTEP]
+        start, end = reals_at(book[SUBSTEP]), reals_at(book[SUBSTEP_END])
         before, now = step, now + step
+    for c in range(2 * n):
+        delta[c] = start[c]
     if m > 0:
+        stage, lost = reals_at(book[STAGE]), reals_at(book[LOST])
+        for c in range(2 * n):
+            stage[c] = y[c] + (low[c] + start[c])
+        call_with(book, book[VELOCITY_PROGRAM], stage, low, low, lost)
         for c in range(n):
-            stage[n + c] = y[n + c] + (low[n + c] + push[c])
-        call_with(book, book[VELOCITY_PROGRAM], stage, directions, out)
-        for c in range(n):
-            push[c] -= out[c]
+            delta[n + c] -= lost[c]
     return 0
