@@ -22,6 +22,7 @@ def main() -> None:
     skating = da.System(coordinates=[x, y], kinetic=free.kinetic, constraints=[blade])
     for at in (None, [0.0, 0.5, 1.0]):
         da.simulate(skating, {x: 1.0, x.dot: 1.0}, (0.0, 1.0), at=at)
+    da.simulate(free, {x.dot: 1.0}, (0.0, 1.0), method="gauss2", step=0.5)
 
 
 if __name__ == "__main__":

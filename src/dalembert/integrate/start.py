@@ -129,11 +129,12 @@ class _Starter:
         level = [k for k in range(self.n_q, len(state)) if not state[k].name.startswith("chi_")]
         letters = self.kernel.algebra.vector([state[k] for k in level])
         wanted = [s for s in (*self.system.velocities, *self.system.momenta) if s.name in values]
-        wanted += [state[k] for k in level if state[k].name in values and state[k] not in wanted]
+        known = set(wanted)
+        wanted += [state[k] for k in level if state[k].name in values and state[k] not in known]
         residual = self.kernel.graph.velocity.residual
         free = [k for k in level if state[k].name not in values]
         conditions = self._conditions(wanted, values)
-        indirect = [s for s in wanted if s not in state]
+        indirect = [s for s in wanted if s not in set(state)]
         if self.kernel.m or indirect:
             both = ca.vertcat(conditions, residual)
             jacobian = ca.jacobian(both, letters)

@@ -148,6 +148,7 @@ def as_matrix(values: Any) -> Any:
     """A matrix, or a sequence of expressions or of rows, as a matrix of SymPy without reading any text."""
     if isinstance(values, sympy.MatrixBase):
         return values
+    values = values.tolist() if hasattr(values, "tolist") else values  # an array of numbers
     rows = [
         [as_expression(entry) for entry in row]
         if isinstance(row, Sequence) and not isinstance(row, str)
