@@ -11,6 +11,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from ..errors import ModelError
+from .sparse_factor import SparseFactor, columns_of, dense
 
 __all__ = ["GraphAlgebra"]
 
@@ -193,8 +194,9 @@ class GraphAlgebra:
         return ca.sqrt(scalar)
 
     def solve(self, matrix: Any, right: Any) -> Any:
-        lower, pivots = factor(matrix)
-        return back_substitute(lower, pivots, right)
+        found = SparseFactor(ca.sparsify(matrix))
+        columns = [dense(found.solve(column), matrix.shape[0]) for column in columns_of(ca.sparsify(ca.SX(right)))]
+        return ca.horzcat(*columns) if columns else ca.SX(matrix.shape[0], 0)
 
     def solve_square(self, matrix: Any, right: Any) -> Any:
         if matrix.shape[0] == 1:
@@ -262,55 +264,6 @@ def numeric_rank(matrix: Any) -> int:
             scaled /= np.sqrt(np.where(largest > 0, largest, 1.0))
     sizes = np.linalg.svd(scaled, compute_uv=False)
     return int(np.sum(sizes > 1e-11 * max(1e-300, float(sizes.max(initial=0.0)))))
-
-
-def factor(matrix: Any) -> tuple[Any, list[Any]]:
-    """L and D with matrix = L D L^T, unrolled; L (n x n) is unit lower triangular. No pivoting."""
-    n = matrix.shape[0]
-    lower = ca.SX.eye(n)
-    weighted = ca.SX(n, n)  # L D, so that each inner product takes one multiplication
-    pivots: list[Any] = []
-    for j in range(n):
-        pivot = matrix[j, j]
-        for k in range(j):
-            if not lower[j, k].is_zero():
-                pivot -= lower[j, k] * weighted[j, k]
-        pivots.append(pivot)
-        for i in range(j + 1, n):
-            entry = matrix[i, j]
-            for k in range(j):
-                if not (weighted[i, k].is_zero() or lower[j, k].is_zero()):
-                    entry -= weighted[i, k] * lower[j, k]
-            if not entry.is_zero():
-                weighted[i, j] = entry
-                lower[i, j] = entry / pivot
-    return lower, pivots
-
-
-def forward_substitute(lower: Any, right: Any) -> Any:
-    """L^-1 right, unrolled."""
-    solution = ca.SX(right)
-    n = lower.shape[0]
-    for i in range(n):
-        row = solution[i, :]
-        for k in range(i):
-            if not lower[i, k].is_zero():
-                row -= lower[i, k] * solution[k, :]
-        solution[i, :] = row
-    return solution
-
-
-def back_substitute(lower: Any, pivots: Sequence[Any], right: Any) -> Any:
-    """(L D L^T)^-1 right, unrolled."""
-    solution = forward_substitute(lower, right)
-    n = lower.shape[0]
-    for i in reversed(range(n)):
-        row = solution[i, :] / pivots[i]
-        for k in range(i + 1, n):
-            if not lower[k, i].is_zero():
-                row -= lower[k, i] * solution[k, :]
-        solution[i, :] = row
-    return solution
 
 
 def _sums_by_length(expression: sympy.Basic) -> list[sympy.Add]:

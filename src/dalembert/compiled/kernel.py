@@ -26,6 +26,7 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.sparse_factor import Budget, TooManyOperationsError
 from ..errors import ModelError, nearest
 from ..model.symbols import t
 from .book import Book
@@ -40,7 +41,9 @@ __all__ = ["Kernel", "compile_equations", "kernel_of", "parameter_values"]
 #: The most unknowns for which the solve is unrolled, with and without constraints; beyond, loops are faster to compile and run.
 UNROLLED_CONSTRAINED = 24
 UNROLLED_FREE = 14
-UNROLLED_INSTRUCTIONS = 12_000
+UNROLLED_INSTRUCTIONS = 120_000
+#: Larger problems are unrolled where no more than this share of G is not zero, and the factors take no more operations.
+SPARSE_SHARE, SPARSE_OPERATIONS = 0.2, 40_000
 
 
 def compile_equations(equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None) -> Kernel:
@@ -129,8 +132,17 @@ class Kernel:
         g = self.graph
         if g.free is not None and not self.m:
             return UnrolledSolution(g.free, ca.SX(0, 1), ca.SX(1))
-        if max(self.n, self.m) > (UNROLLED_CONSTRAINED if self.m or g.free is not None else UNROLLED_FREE):
+        is_small = max(self.n, self.m) <= (UNROLLED_CONSTRAINED if self.m or g.free is not None else UNROLLED_FREE)
+        if not is_small and g.metric.nnz() > SPARSE_SHARE * self.n**2:
             return None
+        try:
+            return self._unrolled(Budget(SPARSE_OPERATIONS))
+        except TooManyOperationsError:
+            return None
+
+    def _unrolled(self, budget: Budget) -> UnrolledSolution | None:
+        """The solve written out; None where it is never healthy."""
+        g = self.graph
         for augment in (False, True):
             solution = unrolled_solve(
                 g.metric,
@@ -141,6 +153,7 @@ class Kernel:
                 dual_rows=g.dual_rows,
                 augment=augment,
                 definite=self.equations.is_definite,
+                budget=budget,
             )
             if self._is_generically_healthy(solution.health):
                 return solution

@@ -45,15 +45,16 @@ def is_finite(n: int, values: Reals) -> bool:
     """Whether the first n values are finite."""
     # Four sums at once: each waits for itself alone.
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-    quarter = n // 4
-    for i in range(quarter):
-        four = values + 4 * i
-        first += abs(four[0])
-        second += abs(four[1])
-        third += abs(four[2])
-        fourth += abs(four[3])
-    for i in range(4 * quarter, n):
+    i = 0
+    while i + 4 <= n:
         first += abs(values[i])
+        second += abs(values[i + 1])
+        third += abs(values[i + 2])
+        fourth += abs(values[i + 3])
+        i += 4
+    while i < n:
+        first += abs(values[i])
+        i += 1
     return first + second + third + fourth < INFINITY
 
 

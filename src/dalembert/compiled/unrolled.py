@@ -13,7 +13,7 @@ from typing import Any
 
 import casadi as ca
 
-from ..algebra.graph import back_substitute, factor, forward_substitute
+from ..algebra.sparse_factor import Budget, Column, SparseFactor, columns_of, dense
 
 __all__ = ["HEALTHY", "UnrolledSolution", "unrolled_elimination", "unrolled_solve"]
 
@@ -40,38 +40,64 @@ def unrolled_solve(
     dual_rows: Any | None = None,
     augment: bool = False,
     definite: bool = True,
+    budget: Budget | None = None,
 ) -> UnrolledSolution:
     """Solve G z = f + A^T mu, A z = b in straight-line code.
 
     With `free` (G^-1 f) and `dual_rows` (G^-1 A^T) given, only the m x m problem is solved. With `augment`, G + w A^T A takes
     the place of G: for a G that is singular but positive definite on ker A. Where G is not `definite`, a small pivot may stand
-    before large ones; then the health falls with the growth of the factors as well.
+    before large ones; then the health falls with the growth of the factors as well. A `budget` bounds the operations;
+    beyond it TooManyOperationsError is raised.
     """
-    m = rows.shape[0]
-    ratios: list[Any] = []
-    if free is None or dual_rows is None:
-        if augment and m:
-            weights = [_weight(metric, rows[k, :]) for k in range(m)]
-            metric = metric + rows.T @ ca.diag(ca.vertcat(*weights)) @ rows
-            force = force + rows.T @ (ca.vertcat(*weights) * right)
-        lower, pivots = factor(metric)
-        ratios += _ratios(pivots, [metric[k, k] for k in range(metric.shape[0])])
-        ratios += [] if definite else _growth(lower)
-        free = back_substitute(lower, pivots, force)
-        if m:
-            half = forward_substitute(lower, rows.T)
-            scaled = half / ca.repmat(ca.vertcat(*pivots), 1, m)
-            dual_rows = back_substitute(lower, pivots, rows.T)
-            compliance = half.T @ scaled
-    else:
-        compliance = rows @ dual_rows
+    m, n = rows.shape[0], metric.shape[0]
+    if free is not None and dual_rows is not None:
+        if not m:
+            return UnrolledSolution(free, ca.SX(0, 1), ca.SX(1))
+        small = SparseFactor(ca.sparsify(rows @ dual_rows), budget)
+        mu = dense(small.solve(columns_of(right - rows @ free)[0]), m)
+        return UnrolledSolution(free + dual_rows @ mu, mu, _health([small], definite))
+    if augment and m:
+        weights = [_weight(metric, rows[k, :]) for k in range(m)]
+        metric = metric + rows.T @ ca.diag(ca.vertcat(*weights)) @ rows
+        force = force + rows.T @ (ca.vertcat(*weights) * right)
+    # With G = L D L^T and H = L^-1 A^T: (H^T D^-1 H) mu = b - H^T D^-1 L^-1 f, and z = L^-T D^-1 (L^-1 f + H mu).
+    whole = SparseFactor(ca.sparsify(metric), budget)
+    push = whole.forward(columns_of(ca.sparsify(force))[0])
     if not m:
-        return UnrolledSolution(free, ca.SX(0, 1), _least(ratios))
-    small_lower, small_pivots = factor(compliance)
-    ratios += _ratios(small_pivots, [compliance[k, k] for k in range(m)])
-    ratios += [] if definite else _growth(small_lower)
-    mu = back_substitute(small_lower, small_pivots, right - rows @ free)
-    return UnrolledSolution(free + dual_rows @ mu, mu, _least(ratios))
+        return UnrolledSolution(dense(whole.backward(whole.divided(push)), n), ca.SX(0, 1), _health([whole], definite))
+    half = [whole.forward(column) for column in columns_of(ca.sparsify(rows.T))]
+    scaled = [whole.divided(column) for column in half]
+    compliance = _products(half, scaled)
+    small = SparseFactor(compliance, budget)
+    rest = {k: right[k] - _inner(scaled[k], push) for k in range(m)}
+    found = small.solve(rest)
+    for k, column in enumerate(half):
+        for place, entry in column.items():
+            step = entry * found[k]
+            push[place] = push[place] + step if place in push else step
+    z = dense(whole.backward(whole.divided(push)), n)
+    return UnrolledSolution(z, dense(found, m), _health([whole, small], definite))
+
+
+def _products(left: Sequence[Column], right: Sequence[Column]) -> Any:
+    """The matrix of inner products of sparse columns, (m x m), its upper half."""
+    by_place: dict[int, list[int]] = {}
+    for k, column in enumerate(left):
+        for place in column:
+            by_place.setdefault(place, []).append(k)
+    found = ca.SX(len(left), len(left))
+    for k, column in enumerate(left):
+        for other in sorted({j for place in column for j in by_place[place] if j >= k}):
+            found[k, other] = _inner(column, right[other])
+    return found
+
+
+def _inner(left: Column, right: Column) -> Any:
+    total = ca.SX(0)
+    for place, entry in left.items():
+        if place in right:
+            total = total + entry * right[place]
+    return total
 
 
 def unrolled_elimination(matrix: Any, right: Any) -> Any:
@@ -110,16 +136,15 @@ def _weight(metric: Any, row: Any) -> Any:
     return ca.trace(metric) / metric.shape[0] / ca.sumsqr(row)
 
 
-def _ratios(pivots: Sequence[Any], diagonal: Sequence[Any]) -> list[Any]:
-    """|pivot / diagonal entry| of every pivot but the first, which is its diagonal entry."""
-    return [ca.fabs(pivot / entry) for pivot, entry in zip(pivots[1:], diagonal[1:], strict=True)]
-
-
-def _growth(lower: Any) -> list[Any]:
-    """1 / L_ik^2 where that is below one: rounding grows like the square of the factors of an indefinite matrix."""
-    n = lower.shape[0]
-    entries = [lower[i, k] for i in range(n) for k in range(i) if not lower[i, k].is_zero()]
-    return [1 / ca.fmax(1, entry**2) for entry in entries]
+def _health(factors: Sequence[SparseFactor], definite: bool) -> Any:
+    """The least |pivot / diagonal entry|; where a matrix need not be definite, also 1 / L_ik^2, because rounding grows so."""
+    ratios = []
+    for factor in factors:
+        for pivot, entry in zip(factor.pivots, factor.diagonal, strict=True):
+            if not ca.is_equal(pivot, entry, 1):
+                ratios.append(ca.fabs(pivot / entry))
+        ratios += [] if definite else [1 / ca.fmax(1, entry**2) for entry in factor.entries]
+    return _least(ratios)
 
 
 def _least(ratios: Sequence[Any]) -> Any:

@@ -1,0 +1,162 @@
+"""L D L^T of a symmetric matrix of graph expressions, written out entry by entry: what is zero is never written.
+
+The unknowns are eliminated in the order of least degree, so that little fills in: a chain of N bodies takes of the order of N
+operations. There is no search for pivots by size; the caller looks at the pivots.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+
+__all__ = ["Budget", "Column", "SparseFactor", "TooManyOperationsError", "columns_of", "dense", "elimination_order"]
+
+Column = dict[int, Any]
+
+
+class TooManyOperationsError(Exception):
+    """A factorisation would take more operations than it may."""
+
+
+class Budget:
+    """How many operations may still be written."""
+
+    def __init__(self, operations: float = math.inf) -> None:
+        self.left = operations
+
+    def spend(self, operations: int) -> None:
+        """Take operations from what is left, or raise."""
+        self.left -= operations
+        if self.left < 0:
+            raise TooManyOperationsError
+
+
+def elimination_order(neighbours: Sequence[set[int]]) -> tuple[list[int], int]:
+    """Unknowns in the order of least degree, ties by their number, and how many entries L has then.
+
+    >>> elimination_order([{1}, {0, 2}, {1, 3}, {2}])
+    ([0, 1, 2, 3], 3)
+    """
+    linked = [set(others) for others in neighbours]
+    by_degree: dict[int, set[int]] = {}
+    for place, others in enumerate(linked):
+        by_degree.setdefault(len(others), set()).add(place)
+    order: list[int] = []
+    filled, least = 0, 0
+    while len(order) < len(linked):
+        while not by_degree.get(least):
+            least += 1
+        place = min(by_degree[least])
+        by_degree[least].discard(place)
+        order.append(place)
+        others = linked[place]
+        filled += len(others)
+        for other in others:
+            by_degree[len(linked[other])].discard(other)
+            linked[other].discard(place)
+            linked[other] |= others - {other}
+            by_degree.setdefault(len(linked[other]), set()).add(other)
+        least = max(0, least - 1)
+    return order, filled
+
+
+class SparseFactor:
+    """matrix = P^T L D L^T P with a permutation P, as scalars of the graph.
+
+    Attributes
+    ----------
+    order : list of int
+        The unknowns as they are eliminated.
+    pivots, diagonal : lists (n,)
+        D, and the diagonal of the matrix, in the order of elimination.
+    columns : list of mappings
+        The entries of L below its diagonal, column by column, by unknown.
+    """
+
+    def __init__(self, matrix: Any, budget: Budget | None = None) -> None:
+        self.n, self.budget = matrix.shape[0], budget or Budget()
+        rows = _rows(matrix)
+        self.order, _ = elimination_order([{j for j in row if j != i} for i, row in enumerate(rows)])
+        self.diagonal = [rows[i].get(i, ca.SX(0)) for i in self.order]
+        self.pivots: list[Any] = []
+        self.columns: list[Column] = []
+        for place in self.order:
+            row = rows[place]
+            pivot = row.pop(place, ca.SX(0))
+            self.pivots.append(pivot)
+            column = {other: entry / pivot for other, entry in row.items()}
+            self.columns.append(column)
+            others = sorted(row)
+            self.budget.spend(len(others) * (len(others) + 3) // 2)
+            for number, i in enumerate(others):
+                target = rows[i]
+                del target[place]
+                factor = column[i]
+                for j in others[number:]:
+                    update = factor * row[j]
+                    value = target[j] - update if j in target else -update
+                    target[j] = value
+                    if i != j:
+                        rows[j][i] = value
+
+    def forward(self, right: Column) -> Column:
+        """L^-1 of a column, by unknown; entries that are missing are zero."""
+        found = dict(right)
+        for place, column in zip(self.order, self.columns, strict=True):
+            value = found.get(place)
+            if value is not None:
+                self.budget.spend(len(column))
+                for other, entry in column.items():
+                    found[other] = found[other] - entry * value if other in found else -(entry * value)
+        return found
+
+    def divided(self, column: Column) -> Column:
+        """D^-1 of a column."""
+        return {place: column[place] / pivot for place, pivot in zip(self.order, self.pivots, strict=True) if place in column}
+
+    def backward(self, right: Column) -> Column:
+        """L^-T of a column."""
+        found = dict(right)
+        for place, column in zip(reversed(self.order), reversed(self.columns), strict=True):
+            for other, entry in column.items():
+                if other in found:
+                    found[place] = found[place] - entry * found[other] if place in found else -(entry * found[other])
+        return found
+
+    def solve(self, right: Column) -> Column:
+        """The solution of matrix x = right."""
+        return self.backward(self.divided(self.forward(right)))
+
+    @property
+    def entries(self) -> list[Any]:
+        """All entries of L below its diagonal."""
+        return [entry for column in self.columns for entry in column.values()]
+
+
+def _rows(matrix: Any) -> list[Column]:
+    """The entries of a symmetric matrix that are not zero, row by row; the upper half counts."""
+    rows: list[Column] = [{} for _ in range(matrix.shape[0])]
+    pattern = matrix.sparsity()
+    places, numbers = pattern.get_triplet()
+    for i, j, entry in zip(places, numbers, matrix.nonzeros(), strict=True):
+        if i <= j and not entry.is_zero():
+            rows[i][j] = rows[j][i] = entry
+    return rows
+
+
+def columns_of(matrix: Any) -> list[Column]:
+    """The columns of a matrix (n x m) as mappings of row to entry, without what is zero."""
+    found: list[Column] = [{} for _ in range(matrix.shape[1])]
+    places, numbers = matrix.sparsity().get_triplet()
+    for i, j, entry in zip(places, numbers, matrix.nonzeros(), strict=True):
+        if not entry.is_zero():
+            found[j][i] = entry
+    return found
+
+
+def dense(column: Mapping[int, Any], size: int) -> Any:
+    """A column as a dense (size x 1) expression."""
+    return ca.vertcat(*[column.get(k, ca.SX(0)) for k in range(size)]) if size else ca.SX(0, 1)
