@@ -6,6 +6,7 @@ operations. There is no search for pivots by size; the caller looks at the pivot
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -80,6 +81,7 @@ class SparseFactor:
         self.n, self.budget = matrix.shape[0], budget or Budget()
         rows = _rows(matrix)
         self.order, _ = elimination_order([{j for j in row if j != i} for i, row in enumerate(rows)])
+        self._numbers = {place: number for number, place in enumerate(self.order)}
         self.diagonal = [rows[i].get(i, ca.SX(0)) for i in self.order]
         self.pivots: list[Any] = []
         self.columns: list[Column] = []
@@ -103,19 +105,23 @@ class SparseFactor:
                         rows[j][i] = value
 
     def forward(self, right: Column) -> Column:
-        """L^-1 of a column, by unknown; entries that are missing are zero."""
+        """L^-1 of a column, by unknown; entries that are missing are zero, and only what is there is looked at."""
         found = dict(right)
-        for place, column in zip(self.order, self.columns, strict=True):
-            value = found.get(place)
-            if value is not None:
-                self.budget.spend(len(column))
-                for other, entry in column.items():
-                    found[other] = found[other] - entry * value if other in found else -(entry * value)
+        waiting = [self._numbers[place] for place in found]
+        heapq.heapify(waiting)
+        while waiting:
+            number = heapq.heappop(waiting)
+            column, value = self.columns[number], found[self.order[number]]
+            self.budget.spend(len(column))
+            for other, entry in column.items():
+                if other not in found:
+                    heapq.heappush(waiting, self._numbers[other])
+                found[other] = found[other] - entry * value if other in found else -(entry * value)
         return found
 
     def divided(self, column: Column) -> Column:
         """D^-1 of a column."""
-        return {place: column[place] / pivot for place, pivot in zip(self.order, self.pivots, strict=True) if place in column}
+        return {place: value / self.pivots[self._numbers[place]] for place, value in column.items()}
 
     def backward(self, right: Column) -> Column:
         """L^-T of a column."""

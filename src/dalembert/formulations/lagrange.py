@@ -65,7 +65,7 @@ def lagrangian_and_momenta(system: System, algebra: Any) -> tuple[Any, Any]:
 def applied_force(system: System, algebra: Any, momenta: Any) -> Any:
     """Q(q, v, t, inputs): given forces, Rayleigh's dissipation, and the work of nonideal constraints."""
     v, p = algebra.vector(system.velocities), algebra.vector(system.momenta)
-    works = [c.work for c in system.bilateral]
+    works = [c.work for c in system.bilateral if c.work]
     forces = [sum((table.get(q, ZERO) for table in works), system.forces.get(q, ZERO)) for q in system.coordinates]
     given = algebra.vector(forces) - algebra.gradient(algebra.scalar(system.dissipation), v)
     return algebra.substitute(given, p, momenta)
@@ -128,6 +128,8 @@ def prescribed_forces(system: System, algebra: Any, momenta: Any) -> dict[str, A
     p = algebra.vector(system.momenta)
     return {
         c.name: algebra.substitute(algebra.vector([c.work.get(q, ZERO) for q in system.coordinates]), p, momenta)
+        if c.work
+        else algebra.zeros(len(system.coordinates))
         for c in system.bilateral
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -217,7 +218,7 @@ def check_names(system: System, faults: list[DalembertError]) -> None:
     for name in system.outputs:
         take(name, f"the output {name}")
     names = [constraint.name for constraint in system.constraints]
-    for name in sorted({name for name in names if names.count(name) > 1}):
+    for name in sorted(name for name, count in Counter(names).items() if count > 1):
         faults.append(ModelError(f"Two constraints are called `{name}`", remedy="name them apart"))
     if sum(isinstance(c, ImageConstraint) for c in system.constraints) > 1:
         faults.append(ModelError("A system takes one image constraint", remedy="combine them into one"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -46,7 +47,7 @@ class Reader:
                 faults.append(
                     ModelError("A coordinate must be made with coordinates(...) or dynamicsymbols(...)", seen=repr(item))
                 )
-        repeated = sorted({q.name for q in found if found.count(q) > 1})
+        repeated = sorted(q.name for q, count in Counter(found).items() if count > 1)
         if repeated:
             faults.append(ModelError(f"The coordinates {', '.join(repeated)} are listed twice", remedy="list each once"))
         if not found and not faults:
