@@ -251,6 +251,86 @@ def optimal_control() -> None:
     still("optimal-control.png", picture)
 
 
+def holonomy_control() -> None:
+    """A blade parked by a loop, the loop of its base, and the passes of the algorithm on so(6)."""
+    picture = Picture(LIGHT, figsize=(8.4, 2.9), layout="constrained")
+    plane, base, passes = picture.subplots(1, 3)
+    motion = da.simulate(da.gallery.load("knife-edge-stabilised"), at=np.linspace(0, 9, 901))
+    x, y, heading = (motion[name] for name in ("x", "y", "varphi"))
+    plane.plot(x, y, color=LIGHT.color("accent"), linewidth=1.0)
+    for number, place in enumerate((0, 100, 200, 300, 400, 500, 600, 700, 900)):
+        ahead = 0.14 * np.array([np.cos(heading[place]), np.sin(heading[place])])
+        here = np.array([x[place], y[place]])
+        color = LIGHT.blend("body", 0.25 + 0.08 * number)
+        plane.plot(*np.transpose([here - ahead, here + ahead]), color=color, linewidth=4, solid_capstyle="round")
+    plane.set(title="a blade is parked", xlabel="x", ylabel="y", aspect="equal", adjustable="datalim")
+    along = x * np.cos(heading) + y * np.sin(heading)
+    base.plot(along, heading, color=LIGHT.color("body"), linewidth=1.6)
+    circle = da.holonomy_loop(knife_edge_kinematics(), -1.0, "optimal").extremal.motion.sol(np.linspace(0, 1, 200))
+    base.plot(*circle[:2], color=LIGHT.color("accent"), linewidth=1.2, linestyle="--")
+    base.set(title="loops of area one", xlabel="z1", ylabel="z2", aspect="equal", adjustable="datalim")
+    random = np.random.default_rng(12)
+    square = random.normal(size=(6, 6))
+    found = da.stabilise_so(random.normal(size=6), square - square.T)
+    # A stage is drawn one unit wide: they differ in length by a factor of a hundred.
+    for number, part in enumerate(found.stages.parts):
+        times = np.linspace(part.motion.t[0], part.motion.t[-1], 60)
+        entries = part.motion.sol(times)[6:].T
+        matrices = np.zeros((60, 6, 6))
+        matrices[:, *np.triu_indices(6, 1)] = entries
+        sizes = np.linalg.svd(matrices - matrices.transpose(0, 2, 1), compute_uv=False)[:, ::2]
+        passes.semilogy(number + np.linspace(0, 1, 60), np.maximum(sizes, 1e-9), color=LIGHT.color("body"), linewidth=1.4)
+    passes.set(title="pairs of Y on so(6)", xlabel="stage", ylim=(1e-9, 20))
+    still("holonomy-control.png", picture)
+
+
+def knife_edge_kinematics() -> Any:
+    """z1' = u, z2' = w, z3' = -z1 w."""
+    z1, z2, z3 = da.coordinates("z1 z2 z3")
+    u, w = da.inputs("u w")
+    return da.Flow({z1: u, z2: w, z3: -z1 * w}, inputs=[u, w], name="knife edge")
+
+
+def servo_and_ports() -> None:
+    """A crane whose load finds its path, its errors; satellites in formation; and the energy balance of a cart."""
+    picture = Picture(LIGHT, figsize=(8.4, 2.9), layout="constrained")
+    path, errors, formation = picture.subplots(1, 3)
+    crane = da.simulate(da.gallery.load("tracking-crane"), at=np.linspace(0, 15, 601))
+    x, length, angle = (crane[name] for name in ("x", "l", "theta"))
+    load = np.array([x + length * np.sin(angle), -length * np.cos(angle)])
+    path.axhline(0, color=LIGHT.color("ground"), linewidth=1.0)
+    for place in range(0, 330, 33):
+        rope = np.transpose([(x[place], 0.0), load[:, place]])
+        path.plot(*rope, color=LIGHT.blend("link", 0.3 + 0.002 * place), linewidth=0.9)
+        path.plot(*rope[:, :1], "s", color=LIGHT.color("body"), markersize=4)
+    path.plot(*load, color=LIGHT.color("accent"), linewidth=1.4)
+    path.set(title="a crane's load on its path", xlabel="x", ylabel="z", aspect="equal", adjustable="datalim")
+    for name, role in (("across", "accent"), ("up", "body")):
+        size = np.maximum(np.abs(crane[f"error_{name}"]), 1e-15)
+        errors.semilogy(crane.t, size, color=LIGHT.color(role), linewidth=1.3, label=name)
+    errors.legend(frameon=False, fontsize=7)
+    errors.set(title="its errors", xlabel="t", ylim=(1e-15, 1))
+    flight = da.simulate(da.gallery.load("formation-satellites"), at=np.linspace(0, 14, 800))
+    formation.plot(flight["x1"], flight["y1"], color=LIGHT.color("body"), linewidth=1.2)
+    formation.plot(flight["x2"], flight["y2"], color=LIGHT.color("accent"), linewidth=0.9)
+    formation.plot([0], [0], "o", color=LIGHT.color("ground"), markersize=9)
+    formation.set(title="one satellite circles another", aspect="equal", adjustable="datalim")
+    still("servo.png", picture)
+    angle, place = da.coordinates("a x")
+    push = da.inputs("F")
+    kinetic = place.dot**2 + angle.dot**2 / 4 + cos(angle) * place.dot * angle.dot / 2
+    cart = da.System(
+        [place, angle],
+        kinetic=kinetic,
+        potential=-7 * cos(angle),
+        dissipation=place.dot**2 / 3,
+        forces={place: push},
+        inputs=[push],
+    )
+    motion = da.simulate(cart, {angle: 0.9}, (0, 8), inputs={push: 3 * sin(2 * da.t)})
+    still("ports.png", da.plot_balance(da.energy_balance(motion), title="Energy of a cart with a pendulum"))
+
+
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for draw in (
@@ -263,6 +343,8 @@ def main() -> None:
         planar_bodies,
         matrix_flows,
         optimal_control,
+        holonomy_control,
+        servo_and_ports,
     ):
         draw()
     for path in sorted(FOLDER.iterdir()):

@@ -27,7 +27,16 @@ from ..model.scenario import Scenario
 from ..model.system import System
 from .tables import Report, Section
 
-__all__ = ["Linearisation", "SecondVariation", "Stability", "linearise", "second_variation", "stability"]
+__all__ = [
+    "LinearMotion",
+    "Linearisation",
+    "SecondVariation",
+    "Stability",
+    "linearise",
+    "linearise_along",
+    "second_variation",
+    "stability",
+]
 
 #: An eigenvalue whose real part is smaller than this part of the largest one lies on the imaginary axis.
 AXIS = 1e-8
@@ -51,6 +60,10 @@ class Linearisation:
         By real part, largest first.
     residual : float
         The largest rate at the point.
+    inputs : tuple of str (k,)
+        Inputs that are not imposed; they are zero at the point.
+    input_matrix : array (n, k)
+        dF/du.
     """
 
     letters: tuple[str, ...]
@@ -58,6 +71,8 @@ class Linearisation:
     matrix: Any
     eigenvalues: Any
     residual: float
+    inputs: tuple[str, ...] = ()
+    input_matrix: Any = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,10 +170,10 @@ def linearise(
                 remedy=f"did you mean {near}" if near else "use one of these",
             )
         point[letters.index(name)] = float(value)
-    field = _field(kernel, parameter_values(kernel.parameters, values))
+    field = _Field(kernel, parameter_values(kernel.parameters, values))
     if polish:
         point = _polished(field, point)
-    rates, matrix = field(point)
+    rates, matrix, by_inputs = field.with_inputs(point)
     scale = 1.0 + np.max(np.abs(matrix)) * np.max(np.abs(point), initial=0.0)
     residual = float(np.max(np.abs(rates), initial=0.0))
     if not residual <= AT_REST * scale:
@@ -170,28 +185,89 @@ def linearise(
         )
     found = np.linalg.eigvals(matrix)
     order = np.lexsort((-found.imag, -np.round(found.real, 12)))
-    return Linearisation(letters, point, matrix, found[order], residual)
+    inputs = tuple(symbol.name for symbol in kernel.free_inputs)
+    return Linearisation(letters, point, matrix, found[order], residual, inputs, by_inputs)
 
 
-def _field(kernel: Kernel, values: Any) -> Any:
-    """A function of the state that gives its rates (n,) and their slope (n, n)."""
-    if kernel.solved is None:
-        raise RunError(
-            "The equations cannot be linearised",
-            seen=f'no direct solve in the form "{kernel.equations.form}"',
-            remedy='use a form without dependent constraints, such as "maggi"',
-        )
-    unknowns = ca.vertcat(kernel.solved.z, kernel.solved.multipliers)
-    rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_letters, unknowns)
-    state = kernel.algebra.vector(kernel.equations.state)
-    function = ca.Function("field", kernel._inputs(), [ca.densify(rates), ca.densify(ca.jacobian(rates, state))])
-    idle = np.zeros(len(kernel.free_inputs))
+class _Field:
+    """The rates of a state, (n,), and their slopes by the state (n, n) and by free inputs (n, k)."""
 
-    def field(point: Any) -> tuple[Any, Any]:
-        first, second = function.call([0.0, point, values, idle, np.zeros(0)])
-        return np.asarray(first, dtype=float).ravel(), np.asarray(second, dtype=float)
+    def __init__(self, kernel: Kernel, values: Any) -> None:
+        if kernel.solved is None:
+            raise RunError(
+                "The equations cannot be linearised",
+                seen=f'no direct solve in the form "{kernel.equations.form}"',
+                remedy='use a form without dependent constraints, such as "maggi"',
+            )
+        unknowns = ca.vertcat(kernel.solved.z, kernel.solved.multipliers)
+        rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_letters, unknowns)
+        letters = [kernel.algebra.vector(group) for group in (kernel.equations.state, kernel.free_inputs)]
+        blocks = [rates, *(ca.jacobian(rates, group) for group in letters)]
+        self._function = ca.Function("field", kernel._inputs(), [ca.densify(block) for block in blocks])
+        self._values, self._idle = values, np.zeros(len(kernel.free_inputs))
 
-    return field
+    def with_inputs(self, point: Any, time: float = 0.0, inputs: Any = None) -> tuple[Any, Any, Any]:
+        """Rates and both slopes; inputs are zero unless given."""
+        given = [time, point, self._values, self._idle if inputs is None else inputs, np.zeros(0)]
+        first, by_state, by_inputs = self._function.call(given)
+        n = len(point)
+        shaped = np.asarray(by_inputs, dtype=float).reshape(n, len(self._idle))
+        return np.asarray(first, dtype=float).ravel(), np.asarray(by_state, dtype=float).reshape(n, n), shaped
+
+    def __call__(self, point: Any) -> tuple[Any, Any]:
+        return self.with_inputs(point)[:2]
+
+
+@dataclass(frozen=True)
+class LinearMotion:
+    """Neighbours of a motion: z_dot = A(t) z + B(t) w, for n letters, k free inputs, at nt times.
+
+    Attributes
+    ----------
+    letters, inputs : tuples of str
+    t : array (nt,)
+    matrices : array (nt, n, n)
+        A.
+    input_matrices : array (nt, n, k)
+        B.
+    """
+
+    letters: tuple[str, ...]
+    inputs: tuple[str, ...]
+    t: Any
+    matrices: Any
+    input_matrices: Any
+
+
+def linearise_along(motion: Any) -> LinearMotion:
+    """The equations of neighbours of a motion, by exact derivatives at its points.
+
+    Parameters
+    ----------
+    motion : Motion
+        In one form throughout, without impacts or other choices of independent velocities.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos
+    >>> q = da.coordinates("q")
+    >>> motion = da.simulate(da.System([q], kinetic=q.dot**2/2, potential=-cos(q)), {q: 1.0}, (0, 1), at=[0, 1])
+    >>> linearise_along(motion).matrices[0].round(12).tolist()
+    [[0.0, 1.0], [-0.540302305868, 0.0]]
+    """
+    if len(motion.segments) != 1:
+        raise RunError("The motion changes its letters on the way", seen=f"{len(motion.segments)} parts", remedy="use one part")
+    kernel = motion.segments[0].book.kernel
+    field = _Field(kernel, parameter_values(kernel.parameters, dict(motion.parameters)))
+    names = tuple(symbol.name for symbol in kernel.free_inputs)
+    given = np.array([motion[name] for name in names]).reshape(len(names), len(motion.t))
+    found = [
+        field.with_inputs(state, float(time), given[:, k])
+        for k, (time, state) in enumerate(zip(motion.t, motion._states[0], strict=True))
+    ]
+    letters = tuple(symbol.name for symbol in kernel.equations.state)
+    return LinearMotion(letters, names, motion.t, np.array([A for _, A, _ in found]), np.array([B for _, _, B in found]))
 
 
 def _polished(field: Any, point: Any) -> Any:
@@ -268,7 +344,7 @@ def _has_manifold(model: Any, line: Linearisation, parameters: Any, zero: int) -
     """Whether the kernel of the linear part has the dimension of the zero eigenvalues, with equilibria along it."""
     kernel, values = _kernel(model)
     values |= {str(getattr(key, "name", key)): float(value) for key, value in (parameters or {}).items()}
-    field = _field(kernel, parameter_values(kernel.parameters, values))
+    field = _Field(kernel, parameter_values(kernel.parameters, values))
     null = rank(line.matrix, 1e-9).null_space
     if null.shape[1] != zero:
         return False

@@ -56,6 +56,8 @@ class AffineField:
         The mass matrix of a System.
     velocities : mapping
         q_dot as expressions of the letters, where these are momenta.
+    relations : tuple of expressions
+        What vanishes on the states by the constraints of the model.
     """
 
     model: System | Flow
@@ -66,6 +68,7 @@ class AffineField:
     dimension: int
     metric: Any
     velocities: Mapping[sympy.Symbol, sympy.Expr]
+    relations: tuple[sympy.Expr, ...] = ()
 
     def along_drift(self, function: sympy.Expr) -> sympy.Expr:
         """The rate of a function of state and time without inputs, L_f h + dh/dt."""
@@ -123,7 +126,9 @@ class Instants:
                 self._values[symbol] = self._draw(symbol)
         found = np.array(
             [
-                np.asarray(function(*(self._values[s][k] for s in letters)), dtype=float).ravel() if letters else _plain(function)
+                np.asarray(function(*(self._values[s][k] for s in letters)), dtype=float).ravel()
+                if letters
+                else _plain(function)
                 for k in range(self.count)
             ]
         )
@@ -174,12 +179,12 @@ def affine_field(model: System | Flow, inputs: Sequence[Input]) -> AffineField:
     if isinstance(model, Flow):
         rates = sympy.Matrix([rate.xreplace(laws) for rate in model.rates.values()])
         fields, drift = _affine(rates, chosen)
-        held = len(model.constraints)
-        return AffineField(model, model.coordinates, tuple(drift), fields, chosen, len(drift) - held, None, {})
+        held = tuple(c.expression for c in model.constraints)
+        return AffineField(model, model.coordinates, tuple(drift), fields, chosen, len(drift) - len(held), None, {}, held)
     if model.image is not None or model.unilateral:
         raise ModelError(
             "A control-affine field needs a system with two-sided constraints in its velocities",
-            seen=type((model.image or model.unilateral[0])).__name__,
+            seen=type(model.image or model.unilateral[0]).__name__,
             remedy="state the constraints as equations",
         )
     return _hamiltonian(model, chosen, laws) if model.is_hamiltonian else _lagrangian(model, chosen, laws)
@@ -211,22 +216,22 @@ def _lagrangian(system: System, inputs: Sequence[Input], laws: Mapping[Any, Any]
     found = small_solve(matrix, right)[: len(q), :]
     drift = (*v, *found[:, 0])
     fields = sympy.zeros(len(q), columns.cols).col_join(found[:, 1:])
-    return AffineField(system, (*q, *v), drift, fields, tuple(inputs), 2 * len(q) - held, M, {})
+    return AffineField(system, (*q, *v), drift, fields, tuple(inputs), 2 * len(q) - len(held), M, {}, held)
 
 
-def _rows(system: System) -> tuple[Any, Any, int]:
-    """The rows A, b of the constraints on accelerations, and how many conditions they set on states."""
+def _rows(system: System) -> tuple[Any, Any, tuple[sympy.Expr, ...]]:
+    """The rows A, b of the constraints on accelerations, and what they let vanish on the states."""
     q, v = list(system.coordinates), sympy.Matrix(system.velocities)
-    rows, right, held = [], [], 0
+    rows, right, held = [], [], []
     for constraint in system.bilateral:
         match constraint:
             case HolonomicConstraint():
                 g = constraint.expression
                 speed = (sympy.Matrix([g]).jacobian(q) * v)[0] + sympy.diff(g, t)
-                held += 2
+                held += [g, speed]
             case VelocityConstraint():
                 speed = constraint.expression
-                held += 1
+                held.append(speed)
             case _:
                 raise ModelError(
                     "A control-affine field in velocities has no place for a constraint on momenta",
@@ -239,8 +244,8 @@ def _rows(system: System) -> tuple[Any, Any, int]:
         rows.append(line.jacobian(list(v)))
         right.append(-(line.jacobian(q) * v)[0] - sympy.diff(speed, t))
     if not rows:
-        return sympy.zeros(0, len(q)), sympy.zeros(0, 1), 0
-    return sympy.Matrix.vstack(*rows), sympy.Matrix(right), held
+        return sympy.zeros(0, len(q)), sympy.zeros(0, 1), ()
+    return sympy.Matrix.vstack(*rows), sympy.Matrix(right), tuple(held)
 
 
 def _hamiltonian(system: System, inputs: Sequence[Input], laws: Mapping[Any, Any]) -> AffineField:

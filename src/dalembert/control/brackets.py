@@ -25,8 +25,8 @@ __all__ = ["Bracket", "Brackets", "bracketing", "is_spanned", "lyndon_words", "r
 ROUNDING = 1e-10
 #: A column whose part outside the span of the others is below this depends on them.
 DEPENDENT = 1e-8
-#: The most brackets that are made.
-MOST = 900
+#: The most brackets that are made, and the most nodes that their graphs may have together.
+MOST, MOST_NODES = 900, 1_000_000
 
 #: A letter (0 is the drift, a the input a), or a pair of trees.
 Tree = Any
@@ -109,12 +109,17 @@ class Brackets:
         self._values: dict[Tree, Any] = {}
         self._levels: list[tuple[Bracket, ...]] = []
         self._first = 1 if system.is_driftless else 0
-        self._made = 0
+        self._made = self._nodes = 0
 
     @property
     def is_exhausted(self) -> bool:
         """Whether no more brackets may be made."""
-        return self._made > MOST
+        return self._made > MOST or self._nodes > MOST_NODES
+
+    @property
+    def longest(self) -> int:
+        """The length up to which all brackets were made."""
+        return len(self._levels)
 
     def of_length(self, length: int) -> tuple[Bracket, ...]:
         """All brackets of one length; without drift where that vanishes."""
@@ -122,7 +127,12 @@ class Brackets:
             count = len(self._names) - self._first
             words = list(lyndon_words(count, len(self._levels) + 1))
             self._made += len(words)
-            self._levels.append(tuple(self._bracket(bracketing([k + self._first for k in word])) for word in words))
+            level: list[Bracket] = []
+            for word in words:
+                if self.is_exhausted:
+                    return ()
+                level.append(self._bracket(bracketing([k + self._first for k in word])))
+            self._levels.append(tuple(level))
         return self._levels[length - 1] if len(self._levels) >= length else ()
 
     def up_to(self, length: int) -> list[Bracket]:
@@ -158,6 +168,7 @@ class Brackets:
             return np.where(np.abs(found) > ROUNDING * (1 + np.abs(found).max()), found, 0.0)
         first, second = (self._field(part) for part in tree)
         field = bracket(system.chart, first, second)
+        self._nodes += int(ca.n_nodes(field))
         terms = system.algebra.along(second, system.state, first)
         values = system.values(ca.horzcat(field, terms, first, second))
         sizes = np.linalg.norm(values, axis=1)

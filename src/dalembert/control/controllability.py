@@ -2,8 +2,8 @@ r"""What a control system y_dot = f(y) + sum_a g_a(y) u_a can reach from a point
 
 - *Accessible*: the states reached have an interior, where all brackets of f and the g_a span the directions there (Chow,
   Lobry, Krener). *Strongly*, those reached at each one time, where the brackets with at least one g_a do (Sussmann, Jurdjevic).
-- Without drift the ranks of brackets up to length 1, 2, ... are the *growth vector*; the length at which they span is the degree
-  of nonholonomy, and what is accessible is controllable.
+- Without drift the ranks of brackets up to length 1, 2, ... are the *growth vector*; the length at which they span is the
+  degree of nonholonomy, and what is accessible is controllable.
 - *Small-time locally controllable*: a neighbourhood is reached in any short time. Sussmann's condition (1987) is sufficient: a
   bracket is bad where f stands in it an odd number of times and each g_a an even number; each bad one, summed over permutations
   of the inputs, must be in the span of good ones of lower degree at the point. Degrees count the inputs and a weight
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..analysis.tables import Report, Section
-from .input_fields import ControlAffine, control_affine
 from .brackets import Bracket, Brackets, is_spanned, rank_of
+from .input_fields import ControlAffine, control_affine
 from .stabilisability import Brockett, LinearPart, brockett_condition, linear_part
 
 __all__ = ["BadBracket", "Controllability", "controllability"]
@@ -135,12 +135,18 @@ class Controllability(Report):
         here = [("small time", f"{self.small_time}: {self.small_time_reason}")]
         feedback = []
         if self.linear is not None and self.brockett is not None:
-            left = ", ".join(f"{v.real:.4g}{v.imag:+.4g}i" if v.imag else f"{v.real:.4g}" for v in self.linear.fixed)
+            left = ", ".join(_complex(value) for value in self.linear.fixed)
             feedback = [
                 ("linear part", f"rank {self.linear.rank} {of}" + (f", fixed eigenvalues {left}" if left else "")),
                 ("Brockett", f"{self.brockett.verdict}: {self.brockett.reason}"),
             ]
         return [("Reach", reach), ("Locally", here), ("Bad brackets", bad), ("Feedback", feedback)]
+
+
+def _complex(value: complex) -> str:
+    """A number to four digits; what is rounding is zero."""
+    real, imaginary = round(value.real, 8) + 0.0, round(value.imag, 8) + 0.0
+    return f"{real:.4g}{imaginary:+.4g}i" if imaginary else f"{real:.4g}"
 
 
 def _yes(answer: bool) -> str:
@@ -195,13 +201,17 @@ def controllability(
     <BLANKLINE>
     Feedback
       linear part  rank 2 of 3, fixed eigenvalues 0
-      Brockett     fails: the rates of x, y, theta vanish with v, w and are moved by nothing else: 2 for 3 directions
+      Brockett     fails: the rates of x, y, theta vanish with v, w: 2 variables for 3 directions
     """
     system = control_affine(model, at, parameters)
-    brackets = Brackets(system)
+    return _report(system, Brackets(system), longest)
+
+
+def _report(system: ControlAffine, brackets: Brackets, longest: int) -> Controllability:
     d, length = system.dimension, 1
     while length < longest and not brackets.is_exhausted and not _spans(brackets, length, d):
         length += 1
+    length = min(length, brackets.longest)
     found = brackets.up_to(length)
     steered = [one for one in found if sum(one.counts[1:])]
     rests = system.rest < AT_REST
@@ -263,7 +273,7 @@ def _small_time(
     if system.is_driftless:
         if _spans(brackets, longest, system.dimension):
             return "controllable", "there is no drift, and brackets span", ()
-        return "undecided", f"brackets up to length {longest} do not span", ()
+        return "undecided", f"brackets up to length {brackets.longest} do not span", ()
     if linear.is_controllable:
         return "controllable", "the linear part is", ()
     turned_away = _one_sided(brackets) if len(system.inputs) == 1 else None
@@ -291,6 +301,7 @@ def _sussmann(
 ) -> tuple[str, tuple[BadBracket, ...], bool]:
     """Sussmann's condition with one weight: what it says, the bad brackets, and whether it holds."""
     found = brackets.up_to(longest)
+    longest = min(longest, brackets.longest)
     complete = weight * (longest + 1)  # brackets of a lower degree are all there
     good = [one for one in found if not one.is_bad]
     degrees = sorted({one.degree(weight) for one in good})
@@ -304,8 +315,9 @@ def _sussmann(
             if np.any(total):
                 lower = [g.values[0] for g in good if g.degree(weight) < degree]
                 bad.append(BadBracket(one.name, degree, is_spanned(total, lower)))
-    if full is None or full >= complete or brackets.is_exhausted:
-        return f"good brackets up to length {longest} do not span", tuple(bad), False
+    if full is None or full >= complete:
+        why = ", and longer ones are too large to be made" if brackets.is_exhausted else ""
+        return f"good brackets up to length {longest} do not span{why}", tuple(bad), False
     count = len(bad)
     which = f"no bad bracket up to degree {full:g} is left" if not bad else f"{count} bad up to degree {full:g}"
     if all(one.compensated for one in bad):

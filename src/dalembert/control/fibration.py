@@ -5,13 +5,13 @@ r"""Base and fibre of a control system: letters that the inputs steer, and lette
     z_dot = A(b, z) b_dot                                (the fibre follows, whichever it is)
 
 The base b goes where one wants it to, D being invertible; a closed path of it leaves the fibre z displaced by the holonomy
-(Bloch and others, Supplement, section 6.6: b = (z_1, z_2), z_3' = -z_1 z_2'). A purely kinematic system with a symmetry group is
-of this kind, with shapes for its base (`da.connection`); so are chained forms.
+(Bloch and others, Supplement, section 6.6: b = (z_1, z_2), z_3' = -z_1 z_2'). A purely kinematic system with a symmetry group
+is of this kind, with shapes for its base (`da.connection`); so are chained forms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -22,9 +22,10 @@ import sympy
 from ..algebra.tree import TreeAlgebra
 from ..analysis.connections import Connection
 from ..errors import FormError, ModelError
+from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.flow import Flow
-from ..model.symbols import Coordinate, Input, t
+from ..model.symbols import Coordinate, Input, Parameter, t
 from ..model.system import System
 
 __all__ = ["Fibration", "fibration", "kinematic_flow"]
@@ -120,6 +121,25 @@ class Fibration:
         rates |= dict(zip(self.fibre, self.coefficients * sympy.Matrix(inputs), strict=True))
         return Flow(rates, inputs=inputs, name=f"{self.flow.name}, kinematic")
 
+    @cached_property
+    def line(self) -> dict[Coordinate, sympy.Expr]:
+        """A straight leg over 0 <= t <= 1, by the parameters leg_from_b and leg_step_b of each base letter b."""
+        return {q: Parameter(f"leg_from_{q.name}") + t * Parameter(f"leg_step_{q.name}") for q in self.base}
+
+    def following(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
+        """z_dot = A(b(t), z) b_dot(t) for a path of the base; that of straight legs is kept."""
+        if place is self.line:
+            return self._on_line
+        return self._followed(place)
+
+    @cached_property
+    def _on_line(self) -> Equations:
+        return self._followed(self.line)
+
+    def _followed(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
+        speed = sympy.Matrix([sympy.diff(place[q], t) for q in self.base])
+        return derive(Flow(dict(zip(self.fibre, self.coefficients.xreplace(dict(place)) * speed, strict=True))))
+
 
 def fibration(model: Any, base: Sequence[Any] = ()) -> Fibration:
     """The base and the fibre of a model.
@@ -156,7 +176,9 @@ def fibration(model: Any, base: Sequence[Any] = ()) -> Fibration:
             remedy="state its kinematics as a Flow, or pass da.connection(system, group)",
         )
     inputs = tuple(symbol for symbol, value in model.inputs.items() if value is None)
-    rates = {letter: rate.xreplace({s: v for s, v in model.inputs.items() if v is not None}) for letter, rate in model.rates.items()}
+    rates = {
+        letter: rate.xreplace({s: v for s, v in model.inputs.items() if v is not None}) for letter, rate in model.rates.items()
+    }
     if not inputs or any(rate.has(t) for rate in rates.values()):
         raise FormError("Base and fibre need free inputs, and rates without time", seen=model.name, remedy="leave inputs free")
     steered = [letter for letter, rate in rates.items() if rate.free_symbols & set(inputs)]
@@ -176,21 +198,27 @@ def _named(model: Flow, base: Sequence[Any]) -> tuple[Coordinate, ...]:
     return tuple(table[name] for name in names)
 
 
+def _with_rates(rates: Mapping[Coordinate, sympy.Expr], wanted: Sequence[sympy.Symbol]) -> tuple[Coordinate, ...]:
+    """The letters whose rates are these symbols, in their order, as many as there are."""
+    return tuple(q for symbol in wanted for q in [q for q, rate in rates.items() if rate == symbol][:1])
+
+
 def _kinematic(model: Flow, rates: Any, inputs: tuple[Input, ...], chosen: tuple[Coordinate, ...]) -> Fibration:
-    base = chosen or tuple(next((q for q, rate in rates.items() if rate == u), None) for u in inputs)
-    if None in base or len(base) != len(inputs):
+    base = chosen or _with_rates(rates, inputs)
+    if len(base) != len(inputs):
         raise FormError(
             "The base could not be read off the rates", seen=model.name, remedy=f"pass base= with {len(inputs)} of its letters"
         )
     fibre = tuple(q for q in rates if q not in base)
-    gain, follow = (sympy.Matrix([rates[q] for q in part]).jacobian(list(inputs)) if part else None for part in (base, fibre))
+    gain = sympy.Matrix([rates[q] for q in base]).jacobian(list(inputs))
+    follow = sympy.Matrix([rates[q] for q in fibre]).jacobian(list(inputs)) if fibre else sympy.zeros(0, len(inputs))
     for q, rate in rates.items():
         rest = rate.xreplace(dict.fromkeys(inputs, ZERO))
         if sympy.simplify(rest) != 0:
             raise FormError(f"`{q}` drifts without inputs", seen=str(rest)[:60], remedy="state its kinematics alone")
     determinant = _checked_gain(gain, inputs, model)
     solved = gain.adjugate() / determinant
-    coefficients = (follow * solved).applyfunc(sympy.simplify) if follow is not None else sympy.zeros(0, len(base))
+    coefficients = (follow * solved).applyfunc(sympy.simplify)
     zeros = sympy.zeros(len(base), 1)
     return Fibration(model, base, fibre, (), inputs, *map(sympy.ImmutableMatrix, (gain, zeros, coefficients)))
 
@@ -198,8 +226,8 @@ def _kinematic(model: Flow, rates: Any, inputs: tuple[Input, ...], chosen: tuple
 def _dynamic(
     model: Flow, rates: Any, inputs: tuple[Input, ...], speeds: Sequence[Coordinate], chosen: tuple[Coordinate, ...]
 ) -> Fibration:
-    base = chosen or tuple(next((q for q, rate in rates.items() if rate == s), None) for s in speeds)
-    if None in base or len(base) != len(inputs) or len(speeds) != len(inputs):
+    base = chosen or _with_rates(rates, speeds)
+    if len(base) != len(inputs) or len(speeds) != len(inputs):
         raise FormError(
             "The base could not be read off the rates",
             seen=f"inputs in the rates of {', '.join(q.name for q in speeds)}",
@@ -213,7 +241,9 @@ def _dynamic(
     left = (follow - coefficients * sympy.Matrix(order)).applyfunc(sympy.simplify) if fibre else sympy.zeros(0, 1)
     if any(left) or coefficients.free_symbols & set(order):
         raise FormError(
-            "The fibre does not follow the base alone", seen=str(list(left))[:80], remedy="its rates must be linear in those of the base"
+            "The fibre does not follow the base alone",
+            seen=str(list(left))[:80],
+            remedy="its rates must be linear in those of the base",
         )
     gain = pushed.jacobian(list(inputs))
     _checked_gain(gain, inputs, model)
@@ -239,7 +269,9 @@ def _of_connection(connection: Connection) -> Fibration:
             seen=f"{connection.system.name} is {connection.kind}: momenta move it, too",
             remedy="follow its shape with da.follow_shape, which carries the momenta along",
         )
-    group = [connection.system.coordinates[k] for k in range(len(connection.system.coordinates)) if k not in connection.bundle.shape]
+    group = [
+        connection.system.coordinates[k] for k in range(len(connection.system.coordinates)) if k not in connection.bundle.shape
+    ]
     inputs = [Input(f"w_{q.name}") for q in connection.shape]
     moved = sympy.Matrix(connection.horizontal_lift)[len(connection.shape) :, :] * sympy.Matrix(inputs)
     by_name = dict(zip((q.name for q in connection.group.letters), moved, strict=True))

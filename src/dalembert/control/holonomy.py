@@ -21,17 +21,17 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
-from ..analysis.named_blocks import NamedBlocks, named
+from ..analysis.named_blocks import named
 from ..analysis.tables import Report, Section
 from ..compiled.kernel import parameter_values
 from ..errors import FormError, ModelError, RunError
 from ..integrate.events import find_root
 from ..integrate.simulate import simulate
-from ..model.flow import Flow
 from ..model.symbols import Coordinate, Parameter, as_expression, t
 from .fibration import Fibration, fibration
+from .optimal import optimal
 
-__all__ = ["BasePath", "Holonomy", "Loop", "closed_path", "holonomy", "holonomy_loop"]
+__all__ = ["BasePath", "Holonomy", "Leg", "Loop", "closed_path", "holonomy", "holonomy_loop"]
 
 #: Panels along each leg, Gauss-Legendre nodes of a panel, and nodes across the interior.
 PANELS, NODES, ACROSS = 24, 8, 16
@@ -39,10 +39,19 @@ CLOSED = 1e-9
 
 
 @dataclass(frozen=True)
-class BasePath:
-    """A closed path of the base: legs, each by base letter as an expression of time, with its span."""
+class Leg:
+    """A part of a path: each base letter as an expression of time and parameters, its span, and values of its own."""
 
-    legs: tuple[tuple[Mapping[Coordinate, sympy.Expr], tuple[float, float]], ...]
+    place: Mapping[Coordinate, sympy.Expr]
+    span: tuple[float, float]
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class BasePath:
+    """A closed path of the base by its legs."""
+
+    legs: tuple[Leg, ...]
 
 
 def closed_path(found: Fibration, path: Any, span: Sequence[float] | None = None) -> BasePath:
@@ -61,10 +70,12 @@ def closed_path(found: Fibration, path: Any, span: Sequence[float] | None = None
             raise ModelError(
                 "A polygon needs its corners", seen=f"shape {corners.shape}", remedy=f"give (n, {len(found.base)}) numbers"
             )
+        line = found.line
         legs = []
-        for k, (first, last) in enumerate(zip(corners, np.roll(corners, -1, axis=0), strict=True)):
-            line = {q: sympy.Float(a) + (t - k) * sympy.Float(b - a) for q, a, b in zip(found.base, first, last, strict=True)}
-            legs.append((line, (float(k), float(k + 1))))
+        for first, last in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+            names = [symbol.name for place in line.values() for symbol in sorted(place.atoms(Parameter), key=str)]
+            numbers = np.column_stack([first, last - first]).ravel()  # leg_from_b, leg_step_b
+            legs.append(Leg(line, (0.0, 1.0), dict(zip(names, numbers.tolist(), strict=True))))
         return BasePath(tuple(legs))
     table = {str(getattr(key, "name", key)): as_expression(value) for key, value in path.items()}
     names = [q.name for q in found.base]
@@ -76,7 +87,7 @@ def closed_path(found: Fibration, path: Any, span: Sequence[float] | None = None
             remedy=f"give {', '.join(names)}, and span=(0, T)",
         )
     times = (float(span[0]), float(span[1]))
-    return BasePath((({q: table[q.name] for q in found.base}, times),))
+    return BasePath((Leg({q: table[q.name] for q in found.base}, times, {}),))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,10 +115,16 @@ class Holonomy(Report):
 
     def _sections(self) -> list[Section]:
         rows = [
-            (name, f"{a:.9g} along the path" + (f", {self.by_curvature[k]:.9g} by curvature" if self.by_curvature is not None else ""))
+            (
+                name,
+                f"{a:.9g} along the path"
+                + (f", {self.by_curvature[k]:.9g} by curvature" if self.by_curvature is not None else ""),
+            )
             for k, (name, a) in enumerate(zip(self.fibre, self.displacement, strict=True))
         ]
-        note = [] if self.by_curvature is not None else [("curvature", "the fibre stands in its own rates: no surface integral")]
+        note = (
+            [] if self.by_curvature is not None else [("curvature", "the fibre stands in its own rates: no surface integral")]
+        )
         return [("Path", [("area", f"{self.area:.9g}")]), ("Displacement", [*rows, *note])]
 
 
@@ -154,12 +171,13 @@ def holonomy(
     _check_closed(found, legs, values)
     z = _fibre_start(found, start)
     begin = dict(z)
-    for place, times in legs:
-        rates = {q: rate for q, rate in zip(found.fibre, _along(found, place), strict=True)}
-        used = {s.name for rate in rates.values() for s in rate.atoms(Parameter)}
-        motion = simulate(Flow(rates), z, times, parameters={k: v for k, v in values.items() if k in used}, rtol=rtol)
+    for leg in legs:
+        equations = found.following(leg.place)
+        used = {symbol.name for symbol in equations.system.parameters}
+        numbers = {name: value for name, value in {**values, **leg.values}.items() if name in used}
+        motion = simulate(equations, z, leg.span, parameters=numbers, rtol=rtol)
         if not motion.outcome.is_success:
-            raise RunError("The fibre could not follow the path", seen=motion.outcome.message, remedy="choose a smaller loop")
+            raise RunError("The fibre could not follow the path", seen=str(motion.outcome), remedy="choose a smaller loop")
         z = {q.name: float(motion[q.name][-1]) for q in found.fibre}
     moved = np.array([z[q.name] - begin[q.name] for q in found.fibre])
     surface, area = (None, np.nan) if len(found.base) != 2 else _surface(found, legs, values)
@@ -175,18 +193,11 @@ def _fibre_start(found: Fibration, start: Mapping[Any, Any] | None) -> dict[str,
     return {name: given.get(name, 0.0) for name in names}
 
 
-def _along(found: Fibration, place: Mapping[Coordinate, sympy.Expr]) -> Any:
-    """A(b(t), z) b_dot(t), (k,)."""
-    speed = sympy.Matrix([sympy.diff(place[q], t) for q in found.base])
-    return found.coefficients.xreplace(dict(place)) * speed
-
-
 def _check_closed(found: Fibration, legs: Any, values: Mapping[str, float]) -> None:
     ends = []
-    for place, times in legs:
-        algebra = GraphAlgebra()
-        blocks = NamedBlocks(algebra, {"place": algebra.vector([place[q] for q in found.base])}, [*values, t.name])
-        ends += [blocks({**values, t.name: time})["place"][:, 0] for time in times]
+    for leg in legs:
+        route = sympy.ImmutableMatrix([leg.place[q] for q in found.base])
+        ends += list(_columns(route, (t,), {**values, **leg.values})(np.array([leg.span])).T)
     gaps = [np.abs(ends[2 * k + 1] - ends[(2 * k + 2) % len(ends)]).max() for k in range(len(legs))]
     if max(gaps) > CLOSED * (1 + np.abs(ends).max()):
         raise FormError("The path is not closed", seen=f"a gap of {max(gaps):.3g}", remedy="end where it begins")
@@ -195,13 +206,13 @@ def _check_closed(found: Fibration, legs: Any, values: Mapping[str, float]) -> N
 def _surface(found: Fibration, legs: Any, values: Mapping[str, float]) -> tuple[Any, float]:
     """The integrals of the curvature (k,) and of 1 over the interior, as loop integrals of P db_2 with P = int B db_1."""
     first, second = found.base
-    bend = ca_function(found.curvature[0, 1], (first, second), values)
+    bend = _columns(found.curvature[0, 1], (first, second), values)
     nodes, weights = np.polynomial.legendre.leggauss(ACROSS)
     total, area = np.zeros(len(found.fibre)), 0.0
-    for place, times in legs:
-        route = sympy.ImmutableMatrix([place[first], place[second], sympy.diff(place[second], t)])
-        moments, parts = _panel_nodes(*times)
-        b1, b2, speed = ca_function(route, (t,), values)(moments[None, :])
+    for leg in legs:
+        route = sympy.ImmutableMatrix([leg.place[first], leg.place[second], sympy.diff(leg.place[second], t)])
+        moments, parts = _panel_nodes(*leg.span)
+        b1, b2, speed = _columns(route, (t,), {**values, **leg.values})(moments[None, :])
         # The strips begin at b_1 = 0, or wherever: over a closed path it does not matter.
         across = b1[:, None] * (1 + nodes) / 2
         heights = bend(np.array([across.ravel(), np.repeat(b2, ACROSS)])).reshape(-1, len(b1), ACROSS)
@@ -210,7 +221,7 @@ def _surface(found: Fibration, legs: Any, values: Mapping[str, float]) -> tuple[
     return total, area
 
 
-def ca_function(block: sympy.ImmutableMatrix, letters: Sequence[sympy.Symbol], values: Mapping[str, float]) -> Any:
+def _columns(block: sympy.ImmutableMatrix, letters: Sequence[sympy.Symbol], values: Mapping[str, float]) -> Any:
     """A column as a function of values of letters (l, count) that gives (rows, count)."""
     algebra = GraphAlgebra()
     symbols = sorted(block.atoms(Parameter), key=lambda s: s.name)
@@ -286,8 +297,8 @@ def holonomy_loop(
     displacement : float, or sequence (k,)
         One number for rectangles and circles, which are for one fibre letter.
     shape : "rectangle", "circle" or "optimal"
-        Rectangles have equal sides; in closed form where the curvature is constant, by their holonomy where it is not. Circles need
-        a constant curvature. The optimal loop is the extremal of least effort (`da.optimal`), for any fibre.
+        Rectangles have equal sides; in closed form where the curvature is constant, by their holonomy where it is not.
+        Circles need a constant curvature. The optimal loop is the extremal of least effort (`da.optimal`), for any fibre.
     around : (s,)
         The place where it begins and ends.
     start : mapping of fibre letter to value
@@ -373,15 +384,13 @@ def _circle(found: Fibration, wanted: Any, center: Any, height: float, steady: b
         first: sympy.Float(center[0]) + radius * (1 - sympy.cos(t)),
         second: sympy.Float(center[1]) - turn * radius * sympy.sin(t),
     }
-    legs = BasePath(((path, (0.0, float(2 * np.pi))),))
-    return Loop("circle", legs, None, float(2 * np.pi * radius), wanted)
+    whole = BasePath((Leg(path, (0.0, float(2 * np.pi)), {}),))
+    return Loop("circle", whole, None, float(2 * np.pi * radius), wanted)
 
 
 def _optimal_loop(
     found: Fibration, wanted: Any, center: Any, fibre: Mapping[str, float], values: Mapping[str, float], search: Any
 ) -> Loop:
-    from .optimal import optimal
-
     flow = found.kinematic
     begin = {**dict(zip((q.name for q in found.base), center, strict=True)), **fibre}
     end = {**begin, **{q.name: fibre[q.name] + x for q, x in zip(found.fibre, wanted, strict=True)}}
@@ -389,7 +398,5 @@ def _optimal_loop(
     extremal = optimal(flow, effort, begin, end, (0.0, 1.0), parameters=values, **search)
     motion = extremal.motion
     moved = np.array([float(motion[q.name][-1] - motion[q.name][0]) for q in found.fibre])
-    times = np.linspace(0.0, 1.0, 2001)
-    base = motion.sol(times)[: len(found.base)]
-    length = float(np.sum(np.linalg.norm(np.diff(base, axis=1), axis=0)))
-    return Loop("optimal", None, None, length, moved, extremal)
+    # H = |w|^2 / 2 is constant along it: the length in unit time is the speed, and the cost half its square.
+    return Loop("optimal", None, None, float(np.sqrt(2 * extremal.cost)), moved, extremal)

@@ -66,10 +66,17 @@ class ControlAffine:
 
     @cached_property
     def places(self) -> Any:
-        """The point, and generic ones near it that obey the relations, (1 + POINTS, n)."""
+        """The point, and generic ones near it, on the relations and with finite fields, (1 + POINTS at most, n)."""
         random = np.random.default_rng(11)
-        near = self.point + RADIUS * random.uniform(-1, 1, (POINTS, len(self.point))) * np.maximum(1.0, np.abs(self.point))
-        return np.array([self.point, *(self._settled(place) for place in near)])
+        whole = ca.Function("fields", [self.state], [ca.densify(ca.horzcat(self.drift, self.fields))])
+        found = [self.point]
+        for radius in RADIUS * np.array([1.0] * POINTS + [0.3] * POINTS + [0.1] * POINTS):
+            if len(found) <= POINTS:
+                step = radius * random.uniform(-1, 1, len(self.point)) * np.maximum(1.0, np.abs(self.point))
+                place = self._settled(self.point + step)
+                if np.all(np.isfinite(np.asarray(whole(place), dtype=float))):
+                    found.append(place)
+        return np.array(found)
 
     def _settled(self, place: Any) -> Any:
         """The nearest place that obeys the relations, by Newton's method with least steps."""
@@ -169,11 +176,25 @@ def control_affine(
         )
     _check_affine(rates, letters, stated)
     zero = np.array([place.get(name, 0.0) for name in inputs])
-    return ControlAffine(
+    found = ControlAffine(
         stated.name, names, inputs, kernel.algebra, state,
         ca.substitute(rates, letters, ca.SX(ca.DM(zero))), ca.densify(ca.jacobian(rates, letters)), relations,
         np.array([place.get(name, 0.0) for name in names]),
     )  # fmt: skip
+    _check_point(found)
+    return found
+
+
+def _check_point(found: ControlAffine) -> None:
+    """The point has finite fields and obeys the relations."""
+    shown = ", ".join(f"{name} = {value:g}" for name, value in zip(found.letters, found.point, strict=True))
+    if not all(np.all(np.isfinite(found.values(block)[0])) for block in (found.drift, found.fields)):
+        raise ModelError("The fields are not finite at the point", seen=shown, remedy="choose another one: at={...}")
+    off = np.max(np.abs(found.values(found.relations)[0]), initial=0.0) if found.relations.numel() else 0.0
+    if off > 1e-7:
+        raise ModelError(
+            "The point does not obey the relations of the model", seen=f"{shown}: off by {off:.3g}", remedy="choose one on them"
+        )
 
 
 def _equations(model: Flow | System, place: Mapping[str, float]) -> Equations:

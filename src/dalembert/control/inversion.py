@@ -5,11 +5,11 @@ Along x_dot = f + g u the requirement h(x, t) = 0 is replaced, again and again, 
     e = h_dot + k h = L_f h + h_t + k h + (L_g h) u = 0,
 
 which lets h decay with the rate k where it does not vanish. If L_g h = 0, e is a function of state and time again and takes the
-place of h. If L_g h adds to the rank of the rows that are found already, e = a + D u is a new row. If L_g h = c D depends on them,
-e - c (a + D u) contains no input and takes the place of h: the rows are held exactly, so that it vanishes with e (Silverman and
-Singh's structure algorithm, with decay). A requirement that takes r differentiations is the end of a chain with the polynomial
-(s + k)^r; the differential-algebraic equations of requirement, state and input have the index max r + 1. What is not held by the
-chains, n - sum r states, moves on its own: the internal dynamics.
+place of h. If L_g h adds to the rank of the rows that are found already, e = a + D u is a new row. If L_g h = c D depends on
+them, e - c (a + D u) contains no input and takes the place of h: the rows are held exactly, so that it vanishes with e
+(Silverman and Singh's structure algorithm, with decay). A requirement that takes r differentiations is the end of a chain with
+the polynomial (s + k)^r; the differential-algebraic equations of requirement, state and input have the index max r + 1. What is
+not held by the chains, n - sum r states, moves on its own: the internal dynamics.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _check_state(chain: Chain, dynamics: AffineField, done: Sequence[Chain], wan
     if not h.has(*dynamics.letters):
         raise ModelError(
             f"The requirement `{chain.name}` contradicts the motion or the other requirements",
-            seen=f"after {chain.degree - 1} differentiations {sympy.sstr(h)[:80]} = 0 is left, which holds no letter of the state",
+            seen=f"after {chain.degree - 1} differentiations {sympy.sstr(h)[:80]} = 0 is left, without any letter of the state",
             remedy="write it in the coordinates and velocities, or remove one of the requirements",
         )
     if chain.degree > len(dynamics.letters) or len(done) == len(dynamics.inputs):
@@ -168,7 +168,9 @@ def _row_seen(row: Any, h: sympy.Expr, dynamics: AffineField, instants: Instants
     if all(entry == 0 for entry in row):
         return False
     slopes = [sympy.diff(h, x) for x in dynamics.letters]
-    sizes = np.max(np.abs(instants(slopes)), initial=0.0) * max(1.0, np.max(np.abs(instants(list(dynamics.fields))), initial=0.0))
+    sizes = np.max(np.abs(instants(slopes)), initial=0.0) * max(
+        1.0, np.max(np.abs(instants(list(dynamics.fields))), initial=0.0)
+    )
     return bool(np.max(np.abs(instants(list(row))), initial=0.0) > 1e-10 * max(sizes, 1e-300))
 
 

@@ -28,7 +28,7 @@ from ..errors import RunError
 from .mechanics import Mechanics
 from .shaped import Shaped, gyroscopic_force
 
-__all__ = ["CLASSES", "UnsuitedError", "best_damping", "frozen"]
+__all__ = ["CLASSES", "UnsuitedError", "best_damping", "frozen", "slowest"]
 
 ZERO = sympy.Integer(0)
 HALF = sympy.Rational(1, 2)
@@ -36,6 +36,9 @@ HALF = sympy.Rational(1, 2)
 TINY = 1e-10
 #: Factors by which stiffness and damping are tried around their scales.
 TRIED = np.geomspace(1e-2, 1e2, 41)
+COARSE = np.geomspace(1e-2, 1e2, 13)
+#: The most by which one eigenvalue of a closed loop may exceed the decay of another.
+FASTEST = 30.0
 
 
 class UnsuitedError(RunError):
@@ -48,16 +51,32 @@ def frozen(here: Mechanics, expression: Any, places: Any) -> Any:
     return sympy.Matrix(expression).xreplace(at) if isinstance(expression, sympy.MatrixBase) else expression.xreplace(at)
 
 
-def best_damping(metric: Any, stiffness: Any, passive: Any) -> tuple[float, float]:
-    """d > 0 of the fastest decay of M q'' + d Y^T Y q' + K q = 0 among tried ones, and the rate (both of a definite M, K)."""
+def slowest(values: Any, spread: float = np.inf) -> float:
+    """The largest real part of some eigenvalues; 0 where the fastest exceeds it by more than `spread`."""
+    largest = float(np.max(values.real))
+    return largest if float(np.max(np.abs(values))) < spread * max(-largest, 1e-300) else 0.0
+
+
+def best_damping(metric: Any, stiffness: Any, passive: Any, tried: Any = TRIED) -> tuple[float, float]:
+    """d > 0 of the fastest decay of M q'' + d Y^T Y q' + K q = 0 among tried ones, and the rate (both of a definite M, K).
+
+    Where eigenvalues of very different size are the price, another d is preferred, if there is one.
+    """
     n = len(metric)
-    rates, scale = [], float(np.sqrt(np.trace(stiffness) * np.trace(metric)) / np.trace(passive.T @ passive))
-    for factor in TRIED:
-        lower = -np.linalg.solve(metric, np.hstack([stiffness, factor * scale * passive.T @ passive]))
-        values = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower]))
-        rates.append(float(np.max(values.real)))
+    scale = float(np.sqrt(np.trace(stiffness) * np.trace(metric)) / np.trace(passive.T @ passive))
+    upper, lower = np.hstack([np.zeros((n, n)), np.eye(n)]), -np.linalg.solve(metric, stiffness)
+    push = -np.linalg.solve(metric, passive.T @ passive)
+    spectra = [np.linalg.eigvals(np.vstack([upper, np.hstack([lower, factor * scale * push])])) for factor in tried]
+    rates = [slowest(values, FASTEST) for values in spectra]
+    if min(rates) == 0.0:
+        rates = [slowest(values) for values in spectra]
     best = int(np.argmin(rates))
-    return float(TRIED[best] * scale), -rates[best]
+    return float(tried[best] * scale), -rates[best]
+
+
+def _passive(here: Mechanics, metric: Any) -> Any:
+    """h~ on actuated coordinates, (k, n)."""
+    return (metric @ np.linalg.inv(here.numbers(here.metric))).T[list(here.actuated)]
 
 
 def _stiffness(here: Mechanics, metric: sympy.Matrix, bare: sympy.Expr, spring: sympy.Expr, given: float | None) -> float:
@@ -65,15 +84,33 @@ def _stiffness(here: Mechanics, metric: sympy.Matrix, bare: sympy.Expr, spring: 
     if given is not None:
         return float(given)
     M, K0, K1 = here.numbers(metric), here.hessian(bare), here.hessian(spring)
-    passive = (M @ np.linalg.inv(here.numbers(here.metric))).T[list(here.actuated)]
-    scale, best, decay = float(np.trace(K0) / np.trace(K1)), 0.0, 0.0
-    for factor in TRIED:
-        K = K0 + factor * abs(scale) * K1
-        if np.linalg.eigvalsh(K)[0] <= 0:
-            continue
-        _, rate = best_damping(M, K, passive)
+    eps, rate = _stiffened(M, K0, K1, _passive(here, M), TRIED)
+    if rate <= 0.0:
+        raise UnsuitedError("no stiffness makes the controlled potential definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}")
+    return eps
+
+
+def _stiffened(M: Any, K0: Any, K1: Any, passive: Any, tried: Any) -> tuple[float, float]:
+    """eps of the fastest decay, and the rate."""
+    scale, best, decay = abs(float(np.trace(K0) / np.trace(K1))), 0.0, 0.0
+    for factor in tried:
+        K = K0 + factor * scale * K1
+        if np.linalg.eigvalsh(K)[0] > 0:
+            _, rate = best_damping(M, K, passive, tried)
+            if rate > decay:
+                best, decay = float(factor * scale), rate
+    return best, decay
+
+
+def _inertia(here: Mechanics, bare: sympy.Matrix, more: sympy.Matrix, height: sympy.Expr, spring: sympy.Expr) -> float:
+    """k of g~ = bare + k more: that of the fastest decay with the best stiffness and damping."""
+    M0, M1, K0, K1 = here.numbers(bare), here.numbers(more), here.hessian(height), here.hessian(spring)
+    scale, best, decay = float(np.trace(M0) / np.trace(M1)), 0.0, 0.0
+    for factor in np.geomspace(1e-4, 10.0, 11):
+        M = M0 + factor * scale * M1
+        rate = _stiffened(M, K0, K1, _passive(here, M), COARSE)[1]
         if rate > decay:
-            best, decay = float(factor * abs(scale)), rate
+            best, decay = float(factor * scale), rate
     if best == 0.0:
         raise UnsuitedError("no stiffness makes the controlled potential definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}")
     return best
@@ -98,7 +135,9 @@ def _unstable(here: Mechanics) -> None:
     values = np.linalg.eigvalsh(table)
     if values[-1] >= -TINY * np.max(np.abs(table), initial=1.0):
         seen = ", ".join(f"{v:.3g}" for v in values)
-        raise UnsuitedError(f"U is not largest at the equilibrium along {here.names(here.unactuated)} (second variation {seen})")
+        raise UnsuitedError(
+            f"U is not largest at the equilibrium along {here.names(here.unactuated)} (second variation {seen})"
+        )
 
 
 def _coupling(here: Mechanics) -> tuple[Any, Any]:
@@ -153,26 +192,24 @@ def _primitive(here: Mechanics, entry: sympy.Expr, x: Any) -> sympy.Expr | None:
     found = primitive(entry, x)
     z = sympy.Dummy("z", real=True)
     for wave, other, sign in ((sympy.sin(x), sympy.cos(x), 1), (sympy.cos(x), sympy.sin(x), -1)):
-        if found is not None:
-            break
         inner = sympy.together(sign * entry / other).subs(other**2, 1 - wave**2).xreplace({wave: z})
-        if inner.has(x):
-            continue
-        above, below = (sympy.Poly(sympy.expand(part), z) for part in sympy.fraction(inner))
-        names: dict[Any, Any] = {}
-
-        def plain(poly: Any, names: dict[Any, Any] = names) -> sympy.Expr:
-            terms = []
-            for (power,), coefficient in poly.terms():
-                size = float(here.numbers([coefficient])[0, 0])
-                letter = sympy.Dummy("k", positive=True)
-                names[letter] = coefficient if size > 0 else -coefficient
-                terms.append((letter if size > 0 else -letter) * z**power)
-            return sympy.Add(*terms)
-
-        done = primitive(plain(above) / plain(below), z)
-        found = None if done is None else done.xreplace(names).xreplace({z: wave})
+        if found is None and not inner.has(x):
+            names: dict[Any, Any] = {}
+            above, below = (_lettered(here, sympy.expand(part), z, names) for part in sympy.fraction(inner))
+            done = primitive(above / below, z)
+            found = None if done is None else done.xreplace(names).xreplace({z: wave})
     return found
+
+
+def _lettered(here: Mechanics, polynomial: sympy.Expr, z: Any, names: dict[Any, Any]) -> sympy.Expr:
+    """A polynomial with positive letters, kept in `names`, for the sizes of its coefficients."""
+    terms = []
+    for (power,), coefficient in sympy.Poly(polynomial, z).terms():
+        positive = float(here.numbers([coefficient])[0, 0]) > 0
+        letter = sympy.Dummy("k", positive=True)
+        names[letter] = coefficient if positive else -coefficient
+        terms.append((letter if positive else -letter) * z**power)
+    return sympy.Add(*terms)
 
 
 def simplified(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
@@ -270,10 +307,11 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     shift = (x - origin[x]) - r * (y - origin[y])
     slope = here.numbers(here.slopes(bare))[i, 0]
     bare, spring = bare - slope * shift, shift**2 / 2
-    inertia = float(gains.get("inertia", g[j, j]))
     row = sympy.Matrix([here.metric[i, 0], here.metric[i, 1]])
     normal = sympy.Matrix([1, -r]) if i == 0 else sympy.Matrix([-r, 1])
-    metric = row * row.T + inertia * normal * normal.T
+    across = normal * normal.T
+    inertia = float(gains["inertia"]) if "inertia" in gains else _inertia(here, row * row.T, across, bare, spring)
+    metric = row * row.T + inertia * across
     eps = _stiffness(here, metric, bare, spring, gains.get("stiffness"))
     force = gyroscopic_force(here, metric, field, i, j)
     chosen = {"slope": r, "inertia": inertia, "stiffness": eps}
@@ -294,7 +332,9 @@ def potential_shaping(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
         values = np.linalg.eigvalsh(left)
         if values[0] <= TINY * np.max(np.abs(left), initial=1.0):
             seen = ", ".join(f"{v:.3g}" for v in values)
-            raise UnsuitedError(f"U is not least at the equilibrium along {here.names(here.unactuated)} (second variation {seen})")
+            raise UnsuitedError(
+                f"U is not least at the equilibrium along {here.names(here.unactuated)} (second variation {seen})"
+            )
     if "stiffness" in gains:
         eps = float(gains["stiffness"])
     else:

@@ -100,7 +100,7 @@ class Mechanics:
     @cached_property
     def known(self) -> list[str]:
         """Names that may be given although an expression does not need them."""
-        return [s.name for s in (*self.coordinates, *self.velocities, *self.system.parameters, *self.system.inputs)]
+        return [*(s.name for s in (*self.coordinates, *self.velocities, *self.inputs)), *self.values, *self.equilibrium]
 
     def hessian(self, function: sympy.Expr) -> Any:
         """Second derivatives of a function of q at the equilibrium (n, n)."""
@@ -139,7 +139,9 @@ def read_mechanics(
     equilibrium = {q.name: 0.0 for q in system.coordinates}
     for name, value in named(at).items():
         if name not in equilibrium:
-            raise ModelError(f"There is no coordinate `{name}`", seen=", ".join(equilibrium), remedy="give the equilibrium by name")
+            raise ModelError(
+                f"There is no coordinate `{name}`", seen=", ".join(equilibrium), remedy="give the equilibrium by name"
+            )
         equilibrium[name] = value
     others = tuple(k for k in range(len(system.coordinates)) if k not in places)
     acts = pushes.extract(list(places), list(range(pushes.cols)))

@@ -1,8 +1,9 @@
 r"""Servo constraints: requirements on the motion, and the least control force that holds them.
 
-A requirement phi(q, q_dot, t) = 0 is a constraint whose reaction is a control. With actuators u that act through columns B,
+A requirement phi(q, q_dot, t) = 0 is a constraint whose reaction is a control. Where it does not hold at the start, it decays
+with a rate k. With actuators u that act through columns B,
 
-    M q_ddot = Q + B u,        phi started off zero:   phi_ddot + 2 k phi_dot + k^2 phi = 0   (phi_dot + k phi = 0 with velocities),
+    M q_ddot = Q + B u,        phi_ddot + 2 k phi_dot + k^2 phi = 0        (phi_dot + k phi = 0 where phi holds velocities),
 
 the accelerations must satisfy a + D u = 0, and of all such u the one with the least u^T N u is taken at each instant:
 
@@ -56,8 +57,6 @@ class Servo(Report):
         The rank of the actuators' rows where they appear for the first time.
     degrees : mapping of name to int
         Relative degrees: how many differentiations each requirement takes.
-    index : int
-        The index of the differential-algebraic equations, max degree + 1.
     internal : int
         The dimension of the internal dynamics, states that the requirements do not determine.
     redundant : tuple of str
@@ -65,8 +64,6 @@ class Servo(Report):
     efforts : mapping of Input to expression
     weight : sympy.Matrix
         N.
-    right, matrix : sympy.Matrix (m x 1), (m x k)
-        a and D of the rows a + D u = 0.
     """
 
     system: System | Flow
@@ -74,16 +71,28 @@ class Servo(Report):
     kind: str
     first_rank: int
     degrees: Mapping[str, int]
-    index: int
     internal: int
     redundant: tuple[str, ...]
     efforts: Mapping[Input, sympy.Expr]
     weight: Any
-    right: Any
-    matrix: Any
     requirements: Mapping[str, tuple[sympy.Expr, sympy.Expr]] = field(repr=False)
     dynamics: AffineField = field(repr=False)
     inversion: Inversion = field(repr=False)
+
+    @property
+    def right(self) -> Any:
+        """a of the rows a + D u = 0, (m x 1)."""
+        return self.inversion.right
+
+    @property
+    def matrix(self) -> Any:
+        """D, (m x k)."""
+        return self.inversion.matrix
+
+    @property
+    def index(self) -> int:
+        """The index of the differential-algebraic equations: the largest degree and one."""
+        return max(self.degrees.values()) + 1
 
     def rank_at(self, place: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> int:
         """The rank of D at a state; where it is smaller than the number of requirements the loop is singular."""
@@ -145,10 +154,16 @@ class Servo(Report):
     def _sections(self) -> list[Section]:
         degrees = ", ".join(f"{name} {degree}" for name, degree in self.degrees.items())
         lines = [
-            ("kind", f"{self.kind}: {len(self.efforts)} actuators, {self.matrix.rows} requirements, first rank {self.first_rank}"),
+            (
+                "kind",
+                f"{self.kind}: {len(self.efforts)} actuators, {self.matrix.rows} requirements, first rank {self.first_rank}",
+            ),
             ("degrees", degrees),
             ("index", str(self.index)),
-            ("internal", f"{self.internal} states move on their own" if self.internal else "none: the state follows the requirements"),
+            (
+                "internal",
+                f"{self.internal} states move on their own" if self.internal else "none: the state follows the requirements",
+            ),
         ]
         return [("Requirements", lines + ([("redundant", ", ".join(self.redundant))] if self.redundant else []))]
 
@@ -207,26 +222,29 @@ def servo(
     N, inverse = _weight(weight, dynamics, full)
     efforts = dict(zip(inputs, _least(inversion, inverse), strict=True))
     degrees = {chain.name: chain.degree for chain in inversion.chains}
-    count = len(inversion.chains)
-    kind = "underactuated" if inversion.first_rank < count else "underdetermined" if len(inputs) > count else "exact"
     closed = _closed(plant, efforts, N, {name: h for name, (h, _) in stated.items()})
     return Servo(
         system=closed,
         plant=plant,
-        kind=kind,
+        kind=_kind(inversion, len(inputs)),
         first_rank=inversion.first_rank,
         degrees=degrees,
-        index=max(degrees.values()) + 1,
         internal=dynamics.dimension - sum(degrees.values()),
         redundant=inversion.redundant,
         efforts=efforts,
         weight=N,
-        right=inversion.right,
-        matrix=inversion.matrix,
         requirements=stated,
         dynamics=dynamics,
         inversion=inversion,
     )
+
+
+def _kind(inversion: Inversion, actuators: int) -> str:
+    """Which of the three cases of `Servo.kind` it is."""
+    wanted = len(inversion.chains)
+    if inversion.first_rank < wanted:
+        return "underactuated"
+    return "underdetermined" if actuators > wanted else "exact"
 
 
 def _actuated(model: System | Flow, actuators: Any) -> tuple[System | Flow, tuple[Input, ...], bool]:
@@ -312,7 +330,9 @@ def _weight(weight: Any, dynamics: AffineField, full: bool) -> tuple[Any, Any]:
         weight = "gauss" if full and mass is not None else 1
     if isinstance(weight, str):
         if weight != "gauss" or mass is None:
-            raise ModelError("The weight must be a matrix, a diagonal, a number or 'gauss'", seen=weight, remedy="pass a matrix")
+            raise ModelError(
+                "The weight must be a matrix, a diagonal, a number or 'gauss'", seen=weight, remedy="pass a matrix"
+            )
         if full:
             return small_solve(mass, sympy.eye(count)), mass
         n = mass.rows
@@ -334,7 +354,9 @@ def _weight(weight: Any, dynamics: AffineField, full: bool) -> tuple[Any, Any]:
     return N, small_solve(N, sympy.eye(count))
 
 
-def _closed(plant: System | Flow, efforts: Mapping[Input, sympy.Expr], N: Any, errors: Mapping[str, sympy.Expr]) -> System | Flow:
+def _closed(
+    plant: System | Flow, efforts: Mapping[Input, sympy.Expr], N: Any, errors: Mapping[str, sympy.Expr]
+) -> System | Flow:
     """The plant with its inputs imposed, and errors and effort as outputs."""
     u = sympy.Matrix(list(efforts))
     own = plant.own_outputs if isinstance(plant, Flow) else plant.outputs

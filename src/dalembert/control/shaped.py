@@ -26,7 +26,7 @@ from ..algebra.graph import GraphAlgebra
 from ..analysis.named_blocks import NamedBlocks
 from .mechanics import Mechanics
 
-__all__ = ["Certificate", "Shaped", "bend", "gyroscopic_force"]
+__all__ = ["Certificate", "Shaped", "bend", "gyroscopic_force", "inverse"]
 
 ZERO = sympy.Integer(0)
 #: Random states of a certificate, and how far their coordinates and velocities are from the equilibrium.
@@ -40,6 +40,21 @@ def bend(metric: sympy.Matrix, q: Any, v: Any) -> sympy.Matrix:
     energy = (velocity.T * metric * velocity)[0] / 2
     along = [sympy.Add(*(sympy.diff(metric[i, k], q[j]) * v[j] * v[k] for j in range(n) for k in range(n))) for i in range(n)]
     return sympy.Matrix([along[i] - sympy.diff(energy, q[i]) for i in range(n)])
+
+
+def inverse(matrix: sympy.Matrix) -> sympy.Matrix:
+    """The inverse by blocks, without expanding its entries; leading minors must not vanish."""
+    n = matrix.rows
+    if n == 1:
+        return sympy.Matrix([[1 / matrix[0, 0]]])
+    if n == 2:
+        (a, b), (c, d) = matrix.tolist()
+        return sympy.Matrix([[d, -b], [-c, a]]) / (a * d - b * c)
+    head, right, below, rest = matrix[: n - 1, : n - 1], matrix[: n - 1, n - 1 :], matrix[n - 1 :, : n - 1], matrix[n - 1, n - 1]
+    inner = inverse(head)
+    left = rest - (below * inner * right)[0]
+    corner = inner + inner * right * below * inner / left
+    return sympy.Matrix(sympy.BlockMatrix([[corner, -inner * right / left], [-below * inner / left, sympy.Matrix([[1 / left]])]]))
 
 
 @dataclass(frozen=True)
@@ -111,13 +126,12 @@ class Shaped:
     @cached_property
     def quotient(self) -> sympy.Matrix:
         """h = g g~^-1 (n x n)."""
-        return self.mechanics.metric * self.metric.adjugate() / self.metric.det(method="berkowitz")
+        return self.mechanics.metric * inverse(self.metric)
 
     @cached_property
     def inverse_quotient(self) -> sympy.Matrix:
         """h~ = g~ g^-1 (n x n)."""
-        metric = self.mechanics.metric
-        return self.metric * metric.adjugate() / metric.det(method="berkowitz")
+        return self.metric * inverse(self.mechanics.metric)
 
     @cached_property
     def control(self) -> sympy.Matrix:
@@ -137,9 +151,7 @@ class Shaped:
         """The inputs: (9.4.22) with the dissipation -d h~_j^al q_dot^j of (9.4.24)."""
         here = self.mechanics
         forces = self.control.extract(list(here.actuated), [0]) - sympy.Float(damping) * self.passive_velocities
-        acts = here.acts
-        inputs = acts.adjugate() * forces / acts.det(method="berkowitz") if acts.rows == acts.cols else forces
-        return dict(zip(here.inputs, inputs, strict=True))
+        return dict(zip(here.inputs, inverse(here.acts) * forces, strict=True))
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -202,9 +214,7 @@ class Shaped:
         return Certificate(*(float(x) for x in worst), count) if count else Certificate(np.inf, np.inf, np.inf, 0)
 
 
-def gyroscopic_force(
-    here: Mechanics, metric: sympy.Matrix, field: sympy.Matrix, unactuated: int, pivot: int
-) -> sympy.Matrix:
+def gyroscopic_force(here: Mechanics, metric: sympy.Matrix, field: sympy.Matrix, unactuated: int, pivot: int) -> sympy.Matrix:
     r"""Y with (L_lambda g~ - d_a g)(v, v) = -2 lambda . Y and v . Y = 0, for one unactuated coordinate, (n x 1).
 
     With eta^k = v^k - (lambda^k / lambda^p) v^p for k other than the pivot p, and S = L_lambda g~ - d_a g, S(lambda, lambda) = 0
@@ -220,9 +230,7 @@ def gyroscopic_force(
     ratio = [field[k] / field[pivot] for k in range(n)]
     eta = [v[k] - ratio[k] * v[pivot] for k in range(n)]
     others = [k for k in range(n) if k != pivot]
-    b = {
-        k: -(2 * along[k] * v[pivot] / field[pivot] + sympy.Add(*(S[k, m] * eta[m] for m in others))) / 2 for k in others
-    }
+    b = {k: -(2 * along[k] * v[pivot] / field[pivot] + sympy.Add(*(S[k, m] * eta[m] for m in others))) / 2 for k in others}
     form = [b.get(k, ZERO) for k in range(n)]
     form[pivot] = -sympy.Add(*(b[k] * ratio[k] for k in others))
     value = sympy.Add(*(form[k] * v[k] for k in range(n)))

@@ -23,8 +23,8 @@ import casadi as ca
 import numpy as np
 
 from ..compiled.constrained_solve import rank
-from .input_fields import ControlAffine
 from .brackets import DEPENDENT
+from .input_fields import ControlAffine
 
 __all__ = ["Brockett", "LinearPart", "brockett_condition", "linear_part"]
 
@@ -149,7 +149,7 @@ class _Whole:
                 return ""
         rates = ", ".join(self.names[k] for k in rows)
         few = ", ".join(self.names[k] for k in moving)
-        return f"the rates of {rates} vanish with {few} and are moved by nothing else: {len(moving)} for {len(rows)} directions"
+        return f"the rates of {rates} vanish with {few}: {len(moving)} variables for {len(rows)} directions"
 
     def second_order(self, both: Any, missing: str) -> Brockett:
         """The sign of the second derivative in the one direction that the first leaves out."""

@@ -36,6 +36,7 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
         "document_u_particles",
         "document_u_incline",
         "document_u_double_pendulum",
+        "document_u_control",
     ),
     "G": (
         "document_g",
@@ -73,6 +74,7 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
         "document_b_planar_bodies_stability",
         "document_b_planar_bodies_chain",
         "document_b_planar_bodies_three",
+        "document_b_control_systems",
         "document_b_constrained_lagrangian",
         "document_b_invariant",
         "document_b_invariant_constraints",
@@ -89,6 +91,8 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
         "document_b_snakeboard_shape",
         "document_b_bicycle",
         "document_b_bicycle_motion",
+        "document_b_so_stabilisation",
+        "document_b_knife_edge",
         "document_b_orbits",
         "document_b_orbit_geodesics",
         "document_b_symmetric_spaces",
@@ -100,6 +104,8 @@ _DOCUMENTS: dict[str, tuple[str, ...]] = {
         "document_b_toda",
         "document_b_toda_motion",
         "document_b_routhian",
+        "document_b_matching",
+        "document_b_controlled_routhian",
     ),
 }
 
