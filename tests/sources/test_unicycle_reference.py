@@ -13,12 +13,16 @@ import sympy
 
 import dalembert as da
 
-(RECORD,) = json.loads((Path(__file__).parent / "data" / "unicycle.json").read_text())["systems"]
+DATA = json.loads((Path(__file__).parent / "data" / "motions.json").read_text())
+(RECORD,) = (record for record in DATA if record["id"] == "B_unicycle_rider.linear-feedback")
+POLES = [-2.0, -2.5, -3.0, -3.5]
+#: Of the open loop, from the reference data: (growth, frequency).
+GROWTH, FREQUENCY = 3.3914338402590385, 5.827967368980649
 SHAPE = ("theta", "kappa", "theta_dot", "kappa_dot")
 
 
 def on_quotient(system: da.System) -> da.Equations:
-    theta, kappa, psi, phi, x, y = system.coordinates
+    _, _, psi, phi, x, y = system.coordinates
     R = next(letter for letter in system.parameters if letter.name == "R")
     ahead, aside = {x: sympy.cos(phi), y: sympy.sin(phi)}, {x: -sympy.sin(phi), y: sympy.cos(phi)}
     group = {"ahead": ahead, "aside": aside, "turn": {phi: 1}, "roll": {psi: 1}}
@@ -29,7 +33,7 @@ def on_quotient(system: da.System) -> da.Equations:
 def placed() -> Any:
     system = da.gallery.load("unicycle-rider").system
     opened = on_quotient(system.replacing(inputs=list(system.inputs)))
-    return da.place_poles(opened, RECORD["desired_poles"], {"p_2": RECORD["p2_steady"]}, parameters=RECORD["params"], letters=SHAPE)
+    return da.place_poles(opened, POLES, {"p_2": 0.5}, parameters=RECORD["parameters"], letters=SHAPE)
 
 
 @cache
@@ -39,7 +43,7 @@ def closed() -> da.Equations:
 
 def settles(tilt: float) -> bool:
     start = {"theta": tilt, "p_2": 0.5}
-    motion = da.simulate(closed(), start, (0, 60), parameters=RECORD["params"], rtol=1e-9)
+    motion = da.simulate(closed(), start, (0, 60), parameters=RECORD["parameters"], rtol=1e-9)
     return bool(np.max(np.abs(motion["theta"])) < 0.5 and abs(motion["kappa_dot"][-1]) < 1e-8)
 
 
@@ -49,32 +53,35 @@ def test_the_gains_are_those_of_the_reference() -> None:
 
 
 def test_open_and_closed_spectra() -> None:
-    open_loop = np.array([complex(*pair) for pair in RECORD["eigenvalues_open_loop"]])
     found = placed().parts.linearisation.eigenvalues
-    np.testing.assert_allclose(np.sort(found.real), np.sort(open_loop.real), atol=1e-9)
-    np.testing.assert_allclose(np.sort(found.imag), np.sort(open_loop.imag), atol=1e-9)
+    np.testing.assert_allclose(np.sort(found.real), [-GROWTH, 0, 0, 0, 0, GROWTH], atol=1e-9)
+    np.testing.assert_allclose(np.sort(found.imag), [-FREQUENCY, 0, 0, 0, 0, FREQUENCY], atol=1e-9)
     kinds = [kind for _, kind in placed().eigenvalues]
     assert kinds == ["controllable"] * 4 + ["momentum level"] * 2
-    np.testing.assert_allclose([value.real for value, _ in placed().eigenvalues], [-2, -2.5, -3, -3.5, 0, 0], atol=1e-9)
+    np.testing.assert_allclose([value.real for value, _ in placed().eigenvalues], [*POLES, 0, 0], atol=1e-9)
+
+
+def test_states_of_the_gallery() -> None:
+    scenario = da.gallery.load("unicycle-balanced")
+    assert dict(scenario.start) == RECORD["start"]
+    motion = da.simulate(scenario, span=(0, 3), form="lagrange", rtol=1e-12, at=RECORD["times"])
+    for name, values in RECORD["expected"].items():
+        np.testing.assert_allclose(motion[name], values, rtol=0, atol=10 * RECORD["tolerance"], err_msg=name)
 
 
 def test_states_on_the_quotient() -> None:
-    start = dict(zip((*SHAPE, "p_1", "p_2"), RECORD["initial"], strict=True))
-    system = da.feedback(da.gallery.load("unicycle-rider").system, {"u": dict(zip(SHAPE, RECORD["gains"].values(), strict=True))})
-    motion = da.simulate(on_quotient(system), start, (0, 3), parameters=RECORD["params"], rtol=1e-12, at=[0.0, *RECORD["times"]])
-    np.testing.assert_allclose(motion.y[:, 1:].T, RECORD["states"], rtol=0, atol=RECORD["tol"])
-
-
-def test_states_of_the_gallery_with_constraints() -> None:
-    scenario = da.gallery.load("unicycle-balanced")
-    motion = da.simulate(scenario, span=(0, 3), form="lagrange", rtol=1e-12, at=[0.0, *RECORD["times"]])
-    found = np.array([*(motion[name] for name in SHAPE), motion["p1"], motion["p2"]])
-    np.testing.assert_allclose(found[:, 0], RECORD["initial"], atol=1e-12)
-    np.testing.assert_allclose(found[:, 1:].T, RECORD["states"], rtol=0, atol=10 * RECORD["tol"])
+    expected = RECORD["expected"]
+    start = {name: expected[name][0] for name in SHAPE} | {"p_1": expected["p1"][0], "p_2": expected["p2"][0]}
+    system = da.feedback(
+        da.gallery.load("unicycle-rider").system, {"u": dict(zip(SHAPE, RECORD["gains"].values(), strict=True))}
+    )
+    motion = da.simulate(on_quotient(system), start, (0, 3), parameters=RECORD["parameters"], rtol=1e-12, at=RECORD["times"])
+    for name, letter in {**{name: name for name in SHAPE}, "p1": "p_1", "p2": "p_2"}.items():
+        np.testing.assert_allclose(motion[letter], expected[name], rtol=0, atol=RECORD["tolerance"], err_msg=name)
 
 
 def test_lyapunov_and_malkin() -> None:
-    judged = da.stability(closed(), {"p_2": 0.5}, RECORD["params"])
+    judged = da.stability(closed(), {"p_2": 0.5}, RECORD["parameters"])
     assert (judged.verdict, judged.neutral, judged.manifold) == ("stable", 2, True)
     assert "not always to this one" in judged.theorem
 

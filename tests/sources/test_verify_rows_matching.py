@@ -1,4 +1,4 @@
-"""The rows of Bloch's section 9.4 on feedback and matching: each holds, each erratum is needed, and each would notice an error."""
+"""The rows of Bloch's section 9.4 on feedback and matching: each holds, errata are needed, errors are noticed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,11 @@ def test_momentum_terms_of_the_other_sign_are_noticed(identifier: str, monkeypat
 def test_other_poles_are_not_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     matching.placed.cache_clear()
     honest = matching.place_poles
-    monkeypatch.setattr(matching, "place_poles", lambda model, poles, *rest, **options: honest(model, poles + 1e-3, *rest, **options))
+    monkeypatch.setattr(
+        matching,
+        "place_poles",
+        lambda model, poles, *rest, **options: honest(model, [pole + 1e-3 for pole in poles], *rest, **options),
+    )
     try:
         assert CLAIMS["B-9.4-feedback"].row().verdict == "not reproduced"
         assert CLAIMS["B-9.4-feedback-gains"].row().verdict == "not reproduced"

@@ -141,7 +141,7 @@ def motion_json(motion: Motion) -> dict[str, Any]:
     letters += [symbol.name for symbol in system.velocities if symbol.name not in letters]
     if system.is_hamiltonian:
         letters += [symbol.name for symbol in system.momenta if symbol.name not in letters]
-    shown = ["energy", *system.outputs, *(symbol.name for symbol in system.inputs)]
+    shown = [*(["energy"] if "energy" in motion.names else []), *system.outputs, *(symbol.name for symbol in system.inputs)]
     coordinates = [q.name for q in system.coordinates]
     return {
         "t": motion.t,

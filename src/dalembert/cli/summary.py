@@ -48,7 +48,7 @@ def summary(motion: Motion, written: Sequence[Path]) -> list[Any]:
 def _laws(motion: Motion) -> list[tuple[str, str]]:
     """Energy and residuals."""
     lines = []
-    energy = motion.energy[np.isfinite(motion.energy)] if len(motion.t) else np.zeros(0)
+    energy = motion.energy[np.isfinite(motion.energy)] if len(motion.t) and "energy" in motion.names else np.zeros(0)
     if energy.size:
         drift = np.max(np.abs(energy - energy[0]))
         lines.append(("energy", f"{energy[0]:.9g} at the start, {energy[-1]:.9g} at the end, at most {drift:.2g} apart"))

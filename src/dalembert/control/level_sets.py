@@ -155,7 +155,9 @@ class _Surface:
         self.from_z = np.linalg.inv(self.to_z)
         self.scale = float(np.max(np.abs(second)))
         free = {q.name: (-np.inf, np.inf) for q in here.coordinates}
-        turns = {x.name: (here.equilibrium[x.name] - TURN, here.equilibrium[x.name] + TURN) for x in here.letters(here.unactuated)}
+        turns = {
+            x.name: (here.equilibrium[x.name] - TURN, here.equilibrium[x.name] + TURN) for x in here.letters(here.unactuated)
+        }
         self.box = np.array(list({**free, **turns, **within}.values()))
 
     def energy(self, state: Mapping[str, float]) -> float:

@@ -2,8 +2,8 @@ r"""Linear feedback near an equilibrium: what inputs can move, poles, quadratic 
 
     z_dot = A z + B u,     z = y - y*,     A and B by exact derivatives of the equations (`linearise`)
 
-Span of B, A B, ... is the controllable part: an orthonormal basis V of it gives A V = V A_c, B = V B_c, and what is left keeps its
-eigenvalues whatever u does. Zero eigenvalues left over belong to levels of momenta (or other integrals), which no feedback of
+The span of B, A B, ... is the controllable part: an orthonormal basis V of it gives A V = V A_c, B = V B_c, and what is left
+keeps its eigenvalues whatever u does. Zero eigenvalues left over belong to levels of momenta (or other integrals), which no feedback of
 this kind moves; they are kept apart and labelled. u = K z that uses only some letters E z of the state moves the controllable
 part as K E V does, which is all it needs where E V is invertible (Bloch and others, Supplement, 9.4, feedback law).
 """
@@ -106,7 +106,9 @@ class LinearFeedback(Report):
 def _shown(labels: Sequence[tuple[complex, str]]) -> list[tuple[str, str]]:
     lines: dict[str, list[str]] = {}
     for value, kind in labels:
-        lines.setdefault(kind, []).append(f"{value.real:.6g}{value.imag:+.6g}i" if abs(value.imag) > 1e-9 else f"{value.real:.6g}")
+        lines.setdefault(kind, []).append(
+            f"{value.real:.6g}{value.imag:+.6g}i" if abs(value.imag) > 1e-9 else f"{value.real:.6g}"
+        )
     return [(kind, ", ".join(values)) for kind, values in lines.items()]
 
 
@@ -148,7 +150,8 @@ def controllable_part(
     >>> import dalembert as da
     >>> x, y = da.coordinates("x y")
     >>> u = da.inputs("u")
-    >>> found = controllable_part(da.System([x, y], kinetic=(x.dot**2 + y.dot**2)/2, potential=y**2/2, forces={x: u}, inputs=[u]))
+    >>> kinetic = (x.dot**2 + y.dot**2)/2
+    >>> found = controllable_part(da.System([x, y], kinetic=kinetic, potential=y**2/2, forces={x: u}, inputs=[u]))
     >>> found.rank, [kind for _, kind in found.labels]
     (2, ['controllable', 'controllable', 'uncontrollable', 'uncontrollable'])
     """
@@ -229,7 +232,9 @@ def place_poles(
         try:
             K = -scipy.signal.place_poles(A, B, wanted).gain_matrix
         except ValueError as error:
-            raise FormError("The poles cannot be placed", seen=str(error), remedy="repeat a pole at most rank(B) times") from None
+            raise FormError(
+                "The poles cannot be placed", seen=str(error), remedy="repeat a pole at most rank(B) times"
+            ) from None
     return _feedback(parts, K, letters)
 
 
@@ -270,14 +275,18 @@ def lqr(
     )
     for name, known in (*((n, line.letters) for n in by_letter), *((n, line.inputs) for n in by_input)):
         if name not in known:
-            raise ModelError(f"There is no `{name}` here", seen=", ".join(known), remedy="weigh letters of the state, and inputs")
+            raise ModelError(
+                f"There is no `{name}` here", seen=", ".join(known), remedy="weigh letters of the state, and inputs"
+            )
     Q = np.diag([by_letter.get(name, 1.0) for name in line.letters])
     R = np.diag([by_input.get(name, 1.0) for name in line.inputs])
     A, B = _restricted(parts)
     try:
         P = scipy.linalg.solve_continuous_are(A, B, parts.basis.T @ Q @ parts.basis, R)
     except (np.linalg.LinAlgError, ValueError) as error:
-        raise FormError("The Riccati equation was not solved", seen=str(error), remedy="weigh all that can grow, and the effort") from None
+        raise FormError(
+            "The Riccati equation was not solved", seen=str(error), remedy="weigh all that can grow, and the effort"
+        ) from None
     return _feedback(parts, -np.linalg.solve(R, B.T @ P), letters, P)
 
 
@@ -320,7 +329,11 @@ def _feedback(parts: LinearParts, K: Any, letters: Sequence[Any] | None, cost: A
                 seen=f"{', '.join(names)}: rank {found} of {parts.rank}",
                 remedy="let the feedback use more letters",
             )
-        table = np.linalg.solve(seen @ seen.T, seen @ K.T).T if len(names) == parts.rank else K @ np.linalg.solve(seen.T @ seen, seen.T)
+        table = (
+            np.linalg.solve(seen @ seen.T, seen @ K.T).T
+            if len(names) == parts.rank
+            else K @ np.linalg.solve(seen.T @ seen, seen.T)
+        )
     whole = np.zeros((len(line.inputs), len(line.letters)))
     whole[:, [line.letters.index(name) for name in names]] = table
     rest = rank(V.T, DEPENDENT).null_space if parts.rank < len(line.letters) else np.zeros((len(line.letters), 0))
@@ -371,9 +384,8 @@ def feedback(
                     seen=", ".join(known),
                     remedy=f"did you mean {near}" if near else "place poles with letters= that are coordinates and velocities",
                 )
-            if gain != 0:
-                terms.append(sympy.nsimplify(gain) * (known[name] - sympy.nsimplify(rest.get(name, 0.0))) if float(gain).is_integer()
-                             else sympy.Float(gain) * (known[name] - sympy.nsimplify(rest.get(name, 0.0))))
+            factor = sympy.nsimplify(gain) if float(gain).is_integer() else sympy.Float(gain)
+            terms.append(factor * (known[name] - sympy.nsimplify(rest.get(name, 0.0))))
         laws[str(getattr(u, "name", u))] = sympy.Add(*terms)
     closed = system.driven(laws)
     return model.replacing(system=closed) if isinstance(model, Scenario) else closed

@@ -229,7 +229,7 @@ def _damping(shaped: Shaped, sign: int, size: float | None) -> float:
         kinetic, potential = shaped.definiteness()
         raise FormError(
             "The controlled energy is not definite at the equilibrium, so that no damping makes it settle",
-            seen=f"eigenvalues of g~ {np.round(kinetic, 6).tolist()}, of the second variation of U~ {np.round(potential, 6).tolist()}",
+            seen=f"eigenvalues of g~ {np.round(kinetic, 6).tolist()}, of U~ {np.round(potential, 6).tolist()}",
             remedy="choose other gains (a larger ratio or stiffness), or damping=0",
         )
     if size is not None and size < 0:

@@ -164,14 +164,14 @@ def ansatz(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
 
 
 def _directions(here: Mechanics, places: _Places, field: _Unknown, free: Any) -> Iterator[Any]:
-    """Fields for which g~(lambda, lambda) and the second variation of U~ along lambda are positive, from few functions first."""
+    """Fields along which g~ and the second variation of U~ are positive, those of few functions first."""
     a = here.unactuated[0]
     at_rest, _ = places.imposed(field.value, field, places.origin())
     weights = [vector @ at_rest @ free for vector in (here.numbers(here.metric)[a], here.hessian(here.potential)[a])]
-    sizes, tried = [np.linalg.norm(w) for w in weights], [-1.0]
+    sizes, tried = [float(np.linalg.norm(w)) for w in weights], [-1.0]
     for chosen in chain.from_iterable(combinations(range(free.shape[1]), k) for k in (1, 2, 3)):
         part = [w[list(chosen)] for w in weights]
-        norms = [np.linalg.norm(p) for p in part]
+        norms = [float(np.linalg.norm(p)) for p in part]
         if min(norms) < 1e-9 * max(*sizes, 1e-300):
             continue
         mixed = part[0] / norms[0] + part[1] / norms[1]
@@ -182,8 +182,7 @@ def _directions(here: Mechanics, places: _Places, field: _Unknown, free: Any) ->
             yield found / np.max(np.abs(at_rest @ found))
     if not max(tried) > 1e-3:
         raise UnsuitedError(
-            f"the ansatz holds {free.shape[1]} independent fields lambda, and along none of their combinations are both energies"
-            " positive"
+            f"along none of the combinations of its {free.shape[1]} independent fields lambda are both energies positive"
         )
 
 
@@ -225,7 +224,7 @@ def _potential(here: Mechanics, places: _Places, along: Any, gains: Mapping[str,
 
 
 def _made_definite(base: Any, extra: Any, margin: float) -> Any:
-    """Coefficients z with base + extra z positive definite, by ever larger steps along the traces of `extra`; 0 where none is."""
+    """Coefficients z with base + extra z positive definite, by steps along the traces of `extra`; 0 where none is."""
     count = extra.shape[2]
     push = np.array([np.trace(extra[:, :, k]) for k in range(count)])
     if not count or np.linalg.norm(push) < 1e-9:

@@ -86,7 +86,9 @@ def _stiffness(here: Mechanics, metric: sympy.Matrix, bare: sympy.Expr, spring: 
     M, K0, K1 = here.numbers(metric), here.hessian(bare), here.hessian(spring)
     eps, rate = _stiffened(M, K0, K1, _passive(here, M), TRIED)
     if rate <= 0.0:
-        raise UnsuitedError("no stiffness makes the controlled potential definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}")
+        raise UnsuitedError(
+            "no stiffness makes the controlled potential definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}"
+        )
     return eps
 
 
@@ -112,7 +114,9 @@ def _inertia(here: Mechanics, bare: sympy.Matrix, more: sympy.Matrix, height: sy
         if rate > decay:
             best, decay = float(factor * scale), rate
     if best == 0.0:
-        raise UnsuitedError("no stiffness makes the controlled potential definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}")
+        raise UnsuitedError(
+            "no stiffness makes the controlled potential definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}"
+        )
     return best
 
 
@@ -335,10 +339,7 @@ def potential_shaping(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
             raise UnsuitedError(
                 f"U is not least at the equilibrium along {here.names(here.unactuated)} (second variation {seen})"
             )
-    if "stiffness" in gains:
-        eps = float(gains["stiffness"])
-    else:
-        eps = _enough(here, bare, spring)
+    eps = float(gains["stiffness"]) if "stiffness" in gains else _enough(here, bare, spring)
     still = sympy.zeros(len(here.coordinates), 1)
     return Shaped(here, "potential shaping", here.metric, bare + eps * spring, still, {"stiffness": eps})
 

@@ -1,15 +1,15 @@
 r"""Controlled Routhians: matching for a nonholonomic system whose reduced equations follow from a Routhian.
 
-    R~ = 1/2 g~ r_dot r_dot - 1/2 I^ab p_a p_b - U~(r),      d/dt dR~/dr_dot^al = nabla~_al R~,      p_dot_a = D^b_a,al p_b r_dot^al
+    R~ = 1/2 g~ r_dot r_dot - 1/2 I^ab p_a p_b - U~(r),    d/dt dR~/dr_dot^al = nabla~_al R~,    p_dot_a = D^b_a,al p_b r_dot^al
 
 match the controlled equations just where (Bloch and others, Supplement, 9.4.28, with U for V and sums over b, c symmetrised)
 
     g_1c T^c_ab = 0,   h_1^al d_al U~ = d_1 U,   h_1^al (1/2 d_al I^bc + D~^c_a,al I^ab) = 1/2 d_1 I^bc + D^c_a1 I^ab.
 
-D~ is free: N_al = (1/2 d_al I^bc + D~^c_a,al I^ab) p_b p_c may be any form with lambda . N = 1/2 d_1 I^bc p_b p_c. The metric of the
-shape depends on the actuated coordinate y (`actuated_shape`). Strictly, without forces beside R~, the first condition asks for a
-field lambda that preserves g_1 as well, and where dg_11/dy vanishes at the steady shape only lambda = const d_x is left, which
-stabilises nothing; `strict` holds what was found. With a force Y of the closed loop that does no work it can be solved.
+D~ is free: N_al = (1/2 d_al I^bc + D~^c_a,al I^ab) p_b p_c may be any form with lambda . N = 1/2 d_1 I^bc p_b p_c. The metric of
+the shape depends on the actuated coordinate y (`actuated_shape`). Strictly, without forces beside R~, the first condition asks
+for a field lambda that preserves g_1 as well, and where dg_11/dy vanishes at the steady shape only lambda = const d_x is left,
+which stabilises nothing; `strict` holds what was found. With a force Y of the closed loop that does no work it can be solved.
 
 The closed loop is judged by its linearised reduced equations: zero eigenvalues belong to the momenta, and Lyapunov and Malkin's
 theorem says that motions nearby tend to steady motions nearby.
@@ -213,9 +213,7 @@ class _Loop:
         q, p = list(here.coordinates), list(routhian.momenta)
         form = sympy.Matrix(chosen.form)
         at = {**here.equilibrium, **{x.name: float(value) for x, value in letters.items()}}
-        wide = Mechanics(
-            here.system, here.metric, here.potential, here.unactuated, here.actuated, here.acts, at, here.values
-        )
+        wide = Mechanics(here.system, here.metric, here.potential, here.unactuated, here.actuated, here.acts, at, here.values)
         transport = routhian.transport({x: here.equilibrium[x.name] for x in q}, values)
         momenta = np.array([float(letters[x]) for x in p])
         carried = np.einsum("bax,b->ax", transport, momenta)  # dp_a / dr^al
@@ -239,7 +237,13 @@ class _Loop:
 
 
 def _searched(
-    routhian: NonholonomicRouthian, here: Mechanics, bare: Mechanics, turning: Any, letters: Any, values: Any, damping: float | None
+    routhian: NonholonomicRouthian,
+    here: Mechanics,
+    bare: Mechanics,
+    turning: Any,
+    letters: Any,
+    values: Any,
+    damping: float | None,
 ) -> _Chosen:
     """The fastest decay among tried gains; g~ and U~ match g and U, N the momenta."""
     best: tuple[float, Any] = (-1e-6, None)
@@ -263,7 +267,9 @@ def _searched(
                 if rates[k] < best[0]:
                     best = (rates[k], (base, form, extra, spring, tried[k]))
     if best[1] is None:
-        raise FormError("No gains that were tried stabilise the steady motion", seen=f"decay {best[0]:.2g}", remedy="use da.place_poles")
+        raise FormError(
+            "No gains that were tried stabilise the steady motion", seen=f"decay {best[0]:.2g}", remedy="use da.place_poles"
+        )
     base, form, extra, spring, d = best[1]
     gains = {**base.gains, "stiffness": base.gains["stiffness"] + extra}
     shaped = Shaped(bare, base.kind, base.metric, base.potential + extra * spring, base.gyroscopic, gains)
@@ -284,7 +290,9 @@ def _strict(here: Mechanics) -> str:
     return f"solved, residual {residual:.1e}"
 
 
-def _momentum_residual(chosen: _Chosen, routhian: NonholonomicRouthian, turning: sympy.Expr, values: Mapping[str, float]) -> float:
+def _momentum_residual(
+    chosen: _Chosen, routhian: NonholonomicRouthian, turning: sympy.Expr, values: Mapping[str, float]
+) -> float:
     """lambda . N against the slope of I^bc p_b p_c / 2 along the unactuated coordinate, at random shapes and momenta."""
     here, random, worst = chosen.shaped.mechanics, np.random.default_rng(3), 0.0
     (i,) = here.unactuated

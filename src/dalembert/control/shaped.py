@@ -50,11 +50,18 @@ def inverse(matrix: sympy.Matrix) -> sympy.Matrix:
     if n == 2:
         (a, b), (c, d) = matrix.tolist()
         return sympy.Matrix([[d, -b], [-c, a]]) / (a * d - b * c)
-    head, right, below, rest = matrix[: n - 1, : n - 1], matrix[: n - 1, n - 1 :], matrix[n - 1 :, : n - 1], matrix[n - 1, n - 1]
+    head, right, below, rest = (
+        matrix[: n - 1, : n - 1],
+        matrix[: n - 1, n - 1 :],
+        matrix[n - 1 :, : n - 1],
+        matrix[n - 1, n - 1],
+    )
     inner = inverse(head)
     left = rest - (below * inner * right)[0]
     corner = inner + inner * right * below * inner / left
-    return sympy.Matrix(sympy.BlockMatrix([[corner, -inner * right / left], [-below * inner / left, sympy.Matrix([[1 / left]])]]))
+    return sympy.Matrix(
+        sympy.BlockMatrix([[corner, -inner * right / left], [-below * inner / left, sympy.Matrix([[1 / left]])]])
+    )
 
 
 @dataclass(frozen=True)
@@ -211,15 +218,16 @@ class Shaped:
             worst = np.maximum(worst, [*left, work])
             if count == STATES:
                 break
-        return Certificate(*(float(x) for x in worst), count) if count else Certificate(np.inf, np.inf, np.inf, 0)
+        kinetic, potential, power = (float(x) for x in worst) if count else (np.inf,) * 3
+        return Certificate(kinetic, potential, power, count)
 
 
 def gyroscopic_force(here: Mechanics, metric: sympy.Matrix, field: sympy.Matrix, unactuated: int, pivot: int) -> sympy.Matrix:
     r"""Y with (L_lambda g~ - d_a g)(v, v) = -2 lambda . Y and v . Y = 0, for one unactuated coordinate, (n x 1).
 
-    With eta^k = v^k - (lambda^k / lambda^p) v^p for k other than the pivot p, and S = L_lambda g~ - d_a g, S(lambda, lambda) = 0
-    leaves S(v, v) = eta^k (2 S_k(lambda) v^p / lambda^p + S_kl eta^l). So c = b_k eta^k with b_k = -(the bracket)/2 is a form that
-    annihilates lambda, and Y_i = (delta^p_i c(v) - c_i v^p) / lambda^p.
+    With eta^k = v^k - (lambda^k / lambda^p) v^p except for k = p, the pivot, and S = L_lambda g~ - d_a g, S(lambda, lambda) = 0
+    leaves S(v, v) = eta^k (2 S_k(lambda) v^p / lambda^p + S_kl eta^l). So c = b_k eta^k with b_k = -(the bracket)/2 is a form
+    that annihilates lambda, and Y_i = (delta^p_i c(v) - c_i v^p) / lambda^p.
     """
     q, v = list(here.coordinates), list(here.velocities)
     n, a = len(q), q[unactuated]

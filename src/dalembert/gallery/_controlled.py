@@ -1,7 +1,7 @@
 """Feedback by controlled Lagrangians for two coordinates (x, s), where the metric is a function of the unactuated x.
 
-With g~ and U~ that match, and a force Y of the closed loop that does no work (zero where s has a constant inertia), the input is
-that of Bloch's Supplement, 9.4.22 to 9.4.24:
+With g~ and U~ that match, and a force Y of the closed loop that does no work (zero where s has a constant inertia), the input
+is that of Bloch's Supplement, 9.4.22 to 9.4.24:
 
     u = bend_s + dU/ds - (g g~^-1 (bend~ + dU~ - Y))_s - d (g^-1 g~ q_dot)_s
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Expr, Integer, Matrix, cos, diff, sin
+from sympy import Expr, Matrix, cos, diff, sin
 
 from ..model.drawing import Drawing, Link, Point, Polyline, Trace
 from ..model.forces import gravity, particle
@@ -48,7 +48,13 @@ def powerless_force(metric: Matrix, wanted: Matrix, lift: Expr, x: Coordinate, s
 
 
 def law(
-    metric: Matrix, wanted: Matrix, slopes: Matrix, damping: Parameter, x: Coordinate, s: Coordinate, beside: Matrix | None = None
+    metric: Matrix,
+    wanted: Matrix,
+    slopes: Matrix,
+    damping: Parameter,
+    x: Coordinate,
+    s: Coordinate,
+    beside: Matrix | None = None,
 ) -> Expr:
     """The input u: `wanted` is g~, `slopes` is dU~, `beside` is Y; U does not depend on s."""
     velocity = Matrix([x.dot, s.dot])
@@ -92,7 +98,7 @@ class CartPendulum:
         """Where the mass is."""
         return self.s + self.l * sin(self.phi), self.l * cos(self.phi)
 
-    def system(self, control: Expr = Integer(0), name: str = "Pendulum on a cart", **outputs: Expr) -> System:
+    def system(self, control: Expr | int = 0, name: str = "Pendulum on a cart", **outputs: Expr) -> System:
         """With a force u on the cart."""
         return System(
             coordinates=[self.phi, self.s],

@@ -1,6 +1,6 @@
 """An upright pendulum on a cart that a force u pushes; without one it falls.
 
-    L = (m l^2 phi_dot^2 + 2 m l cos(phi) phi_dot s_dot + (M + m) s_dot^2) / 2 - m g l cos(phi)
+L = (m l^2 phi_dot^2 + 2 m l cos(phi) phi_dot s_dot + (M + m) s_dot^2) / 2 - m g l cos(phi)
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
 """Furuta's pendulum, upright on an arm that turns, with a controlled Lagrangian and a force that does no work.
 
-    2 T = m l^2 phi_dot^2 + 2 m R l cos(phi) phi_dot theta_dot + (J + m R^2 + m l^2 sin(phi)^2) theta_dot^2,   U = m g l cos(phi)
+    2 T = m l^2 phi_dot^2 + 2 m R l cos(phi) phi_dot theta_dot + (J + m R^2 + m l^2 sin(phi)^2) theta_dot^2
+    U = m g l cos(phi)
 
-The inertia of the arm depends on phi, so that matching by energies alone fails; with lambda = (-1, m R l cos(phi) / (J_a + m l^2
-sin(phi)^2)), J_a = (J + m R^2)/a, it succeeds beside a force Y of the closed loop, quadratic in the velocities, with q_dot . Y = 0.
+The inertia of the arm depends on phi, so that matching by energies alone fails. With
+
+    lambda = (-1, m R l cos(phi) / (J_a + m l^2 sin(phi)^2)),      J_a = (J + m R^2) / a
+
+it succeeds beside a force Y of the closed loop, quadratic in the velocities, with q_dot . Y = 0.
 """
 
 from __future__ import annotations
@@ -47,7 +51,17 @@ def scenario() -> Scenario:
     )
     return Scenario(
         system,
-        parameters={"m": 0.14, "J": 0.01, "R": 0.2, "l": 0.215, "g": 9.8, "a": 5.571428571428571, "k": 0.36, "eps": 13.4, "d": 0.227},
+        parameters={
+            "m": 0.14,
+            "J": 0.01,
+            "R": 0.2,
+            "l": 0.215,
+            "g": 9.8,
+            "a": 5.571428571428571,
+            "k": 0.36,
+            "eps": 13.4,
+            "d": 0.227,
+        },
         start={"phi": 0.4, "theta": -0.8, "phi_dot": 0.0, "theta_dot": 0.0},
         simulate={"span": (0.0, 4.0), "rtol": 1e-10},
         source="Bloch and others, Nonholonomic Mechanics and Control, Supplement, 9.4.17 to 9.4.24, with a force without power",

@@ -29,9 +29,9 @@ def scenario() -> Scenario:
     )
     return Scenario(
         closed,  # type: ignore[arg-type]
-        parameters={"lambda": 9.05, "t1": 1.5, "t2": 3.5},
+        parameters={"lambda": 9.05, "t1": 2.0, "t2": 4.0},
         start={"x_1": 0.2, "x_2": 1.1, "x_3": 1.1, "Y_12": 0.1, "Y_13": -0.2, "Y_23": 3.0},
-        simulate={"span": (0.0, 8.5), "rtol": 1e-10},
+        simulate={"span": (0.0, 9.0), "rtol": 1e-10},
         source="Bloch and others, Nonholonomic Mechanics and Control, Supplement, section 6.3 (eqs. 6.3.53 to 6.3.58)",
         summary="A vector and a skew matrix, drawn by its axis, brought to zero by three laws where no smooth one can.",
         drawing=vectors_on_sphere([x, (Y[1, 2] / 2, -Y[0, 2] / 2, Y[0, 1] / 2)], 1.6),

@@ -102,8 +102,8 @@ def _observed(public: Any, record: Any, system: System) -> dict[str, Any]:
         "velocities": stacked([v.name for v in system.velocities]),
         "accelerations": stacked([q.ddot.name for q in system.coordinates]),
         "momenta": stacked([p.name for p in system.momenta]),
-        "energy": stacked(["energy"]),
     }
+    found["energy"] = stacked(["energy"]) if "energy" in record["variables"] else np.full((1, count), np.nan)
     for level, rows in (
         ("position", [c for c in system.bilateral if isinstance(c, HolonomicConstraint)]),
         ("velocity", list(system.bilateral)),

@@ -123,8 +123,8 @@ def auxiliary_system() -> float:
 
 @claim(
     "B-9.4.27",
-    "d/dt dR~/dr_dot = nabla~ R~ with R~ = g~ r_dot r_dot / 2 - I^ab p_a p_b / 2 - U~ is g~ r_ddot + ... + d U~ + (d I / 2 + D~ I) p p"
-    " = 0",
+    "d/dt dR~/dr_dot = nabla~ R~ with R~ = g~ r_dot r_dot / 2 - I^ab p_a p_b / 2 - U~ says that g~ r_ddot + ... + d U~"
+    " + (d I / 2 + D~ I) p p = 0",
     how="arbitrary g~, U~, D~: complex steps of R~ and of its momenta along (9.4.27)",
 )
 def controlled_routhian_equations() -> float:
@@ -145,8 +145,8 @@ def controlled_routhian_equations() -> float:
 
 @claim(
     "B-9.4.28",
-    "The matching conditions of a Routhian, with U and U~ for V and V~: what is left of the unactuated equation along (9.4.27) is"
-    " their residual",
+    "The matching conditions of a Routhian, with U and U~ for V and V~: what is left of the unactuated equation along (9.4.27)"
+    " is their residual",
     how="random states of the unicycle, arbitrary g~, U~ and D~, the library's coefficients D and its accelerations",
 )
 def routhian_conditions() -> float:
@@ -156,8 +156,8 @@ def routhian_conditions() -> float:
 @claim(
     "B-Theorem-9.4.8",
     "Theorem 9.4.8: equations (9.4.27) with (9.4.14) are equivalent to (9.4.13) with (9.4.14) just where (9.4.28) holds",
-    how="arbitrary g~, U~, D~: both rows of the unicycle's equations along (9.4.27) vanish with the conditions' residual and u, and"
-    " not otherwise; the library's controlled Routhian meets the conditions, with a force without power",
+    how="arbitrary g~, U~, D~: both rows of the unicycle's equations along (9.4.27) vanish with the conditions' residual and u,"
+    " and not otherwise; the library's controlled Routhian meets the conditions, with a force without power",
 )
 def routhian_theorem() -> float:
     def residual(ride: Ride) -> float:
@@ -170,8 +170,8 @@ def routhian_theorem() -> float:
 
 @claim(
     "B-9.4.28-definite",
-    "The controlled energy can be made positive definite at the steady motion; for the unicycle with its metric that needs a force"
-    " without power beside R~",
+    "The controlled energy can be made positive definite at the steady motion; for the unicycle with its metric that needs a"
+    " force without power beside R~",
     how="eigenvalues of the library's g~ and of the second variation of its U~; without such a force (9.4.28) asks that lambda"
     " preserves g_1, and the only field of the ansatz, along theta, has U~ of the other sign",
 )
@@ -192,7 +192,8 @@ def routhian_control() -> float:
 
 @claim(
     "B-9.4.30",
-    "u = nabla_2 U - g_2b g~^ab nabla~_a U~ - g_2c T^c_ab r_dot^a r_dot^b with amended potentials (printed: g_2bc with three indices)",
+    "u = nabla_2 U - g_2b g~^ab nabla~_a U~ - g_2c T^c_ab r_dot^a r_dot^b with amended potentials (printed: g_2bc with three"
+    " indices)",
     how="against (9.4.29) at random states; the printed symbol read as the derivative of g_2b by r^c, summed over c",
 )
 def covariant_control() -> Corrected:

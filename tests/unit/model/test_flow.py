@@ -110,6 +110,21 @@ def test_a_saved_motion_comes_back(tmp_path) -> None:
     assert np.allclose(again.sol(1.234), motion.sol(1.234), atol=0)
 
 
+def test_a_flow_without_energy_is_saved_and_run_from_the_command_line(tmp_path, capsys) -> None:
+    from dalembert.cli import main
+
+    scenario = da.Scenario(da.Flow(LORENZ, name="Lorenz"), NUMBERS, {"x": 1.0}, {"span": (0, 1)})
+    motion = da.simulate(scenario)
+    motion.save(tmp_path / "lorenz.nc")
+    again = da.load(tmp_path / "lorenz.nc")
+    assert np.array_equal(again.y, motion.y)
+    assert "energy" not in again.names
+    (tmp_path / "lorenz.toml").write_text(files.dumps(scenario))
+    assert main(["run", str(tmp_path / "lorenz.toml"), "--json"]) == 0
+    assert '"energy"' not in capsys.readouterr().out
+    assert main(["run", str(tmp_path / "lorenz.toml")]) == 0
+
+
 FAULTS = {
     "velocity": (lambda: da.Flow({x: y.dot, y: x}), "letters alone"),
     "foreign": (lambda: da.Flow({x: y}), "give these letters rates"),

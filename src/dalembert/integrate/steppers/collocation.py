@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...compiled.language import Integers, Reals, integers_at, native, reals_at
+from ...compiled.native import STATE
 from ...compiled.verdicts import SINGULAR
 from ..advance import COUNTS, EVALUATIONS, Y
 from .gauss import gauss_stage
@@ -45,6 +46,8 @@ __all__ = ["implicit_step"]
 MOST_SWEEPS = 30
 #: Sweeps that come to rest with a change above this part of the increments have not converged.
 CONVERGED = 1e-11
+#: Near an equilibrium there are no increments; changes below this part of the letters themselves are rounding.
+REST = 2e-15
 #: Sweeps are at rest where all changes together fall by less than this, or no single one falls.
 STAGNANT = 0.8
 
@@ -98,6 +101,15 @@ def first_guess(book: Integers, t: float, h: float, unknowns: Reals) -> int:
 
 
 @native
+def size_of(book: Integers) -> float:
+    """The sum of the sizes of the letters."""
+    y, total = reals_at(book[Y]), 0.0
+    for c in range(book[STATE]):
+        total += abs(y[c])
+    return total
+
+
+@native
 def sweep(book: Integers, t: float, h: float) -> int:
     """UNKNOWNS_NOW <- the solution by sweeps; NOT_CONTRACTING where they do not converge."""
     counts = integers_at(book[COUNTS])
@@ -105,6 +117,7 @@ def sweep(book: Integers, t: float, h: float) -> int:
     unknowns, fresh, least = reals_at(book[UNKNOWNS_NOW]), reals_at(book[FRESH]), reals_at(book[LEAST])
     for c in range(stages * width):
         least[c] = INFINITY
+    size = size_of(book)
     before = INFINITY
     for _ in range(MOST_SWEEPS):
         is_closer = False
@@ -125,7 +138,7 @@ def sweep(book: Integers, t: float, h: float) -> int:
                         is_closer = True
         counts[SWEEPS] += 1
         counts[EVALUATIONS] += stages
-        is_small = change <= CONVERGED * total and total < INFINITY
+        is_small = change <= CONVERGED * total + REST * size and total < INFINITY
         if not is_closer or (is_small and change > STAGNANT * before):
             return 0 if is_small else NOT_CONTRACTING
         before = change
