@@ -9,7 +9,7 @@ import dalembert as da
 from dalembert.model.constraints import HolonomicConstraint
 from dalembert.model.flow import Flow
 
-STEPS = 400
+STEPS = 800
 
 
 @pytest.mark.parametrize("name", da.gallery.names())
