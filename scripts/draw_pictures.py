@@ -331,6 +331,48 @@ def servo_and_ports() -> None:
     still("ports.png", da.plot_balance(da.energy_balance(motion), title="Energy of a cart with a pendulum"))
 
 
+def matching() -> None:
+    """A level set of a controlled energy with motions inside and outside, the energies along one, and the unicycle's basin."""
+    cart = da.gallery.load("cart-pendulum")
+    found = da.match(cart, gains={"ratio": 4.0})
+    picture = Picture(LIGHT, figsize=(8.4, 2.9), layout="constrained")
+    plane, course, tilts = picture.subplots(1, 3)
+    phi, s = np.meshgrid(np.linspace(-1.5, 1.5, 121), np.linspace(-1.2, 1.2, 121), indexing="ij")
+    rest = [{"phi": float(a), "s": float(b)} for a, b in zip(phi.ravel(), s.ravel(), strict=True)]
+    height = np.array([found.region.energy(state) for state in rest]).reshape(phi.shape)
+    inside = np.array([found.region.contains(state) for state in rest]).reshape(phi.shape)
+    plane.contour(
+        phi, s, height, levels=found.region.level * np.array([0.25, 0.5, 2, 4]), colors=LIGHT.color("muted"), linewidths=0.6
+    )
+    plane.contourf(phi, s, inside, levels=[0.5, 1.5], colors=[LIGHT.blend("trace", 0.25)])
+    for start in ({"phi": 0.9, "s": -0.6}, {"phi": -0.5, "s": 0.1}, {"phi": 0.2, "s": 0.3}):
+        motion = da.simulate(found.system, start, (0, 12), parameters=cart.parameters)
+        path = motion.sol(np.linspace(0, 12, 900))
+        plane.plot(path[0], path[1], color=LIGHT.color("accent"), linewidth=1.1)
+        plane.plot(*path[:2, 0], "o", color=LIGHT.color("accent"), markersize=3)
+    plane.set(title="starts at rest that settle", xlabel="phi", ylabel="s", xlim=(-1.5, 1.5), ylim=(-1.2, 1.2))
+    closed = da.simulate(da.gallery.load("cart-pendulum-matched"), at=np.linspace(0, 8, 400))
+    course.plot(closed.t, closed["phi"], color=LIGHT.color("body"), linewidth=1.3, label="phi")
+    course.plot(closed.t, closed["s"], color=LIGHT.color("accent"), linewidth=1.3, label="s")
+    scaled = closed["controlled_energy"] / closed["controlled_energy"][0]
+    course.plot(closed.t, scaled, color=LIGHT.color("trace"), linewidth=1.3, label="controlled energy")
+    course.legend(frameon=False, fontsize=7)
+    course.set(title="cart, matched", xlabel="t")
+    rider = da.gallery.load("unicycle-balanced")
+    _, _, psi, heading, x, y = rider.system.coordinates
+    R = next(letter for letter in rider.system.parameters if letter.name == "R")
+    ahead, aside = {x: cos(heading), y: sin(heading)}, {x: -sin(heading), y: cos(heading)}
+    group = {"ahead": ahead, "aside": aside, "turn": {heading: 1}, "roll": {psi: 1}}
+    balanced = da.reduce(rider.system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False)
+    for tilt, name in ((0.001, "trace"), (0.0013, "body"), (0.002, "accent")):
+        start = {"theta": tilt, "p_2": 0.5}
+        motion = da.simulate(balanced, start, (0, 20), parameters=rider.parameters, at=np.linspace(0, 20, 600))
+        tilts.plot(motion.t, motion["theta"], color=LIGHT.color(name), linewidth=1.3, label=f"from {tilt:g}")
+    tilts.legend(frameon=False, fontsize=7)
+    tilts.set(title="tilt of the unicycle", xlabel="t", ylim=(-0.1, 0.04))
+    still("matching.png", picture)
+
+
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for draw in (
@@ -343,6 +385,7 @@ def main() -> None:
         planar_bodies,
         matrix_flows,
         optimal_control,
+        matching,
         holonomy_control,
         servo_and_ports,
     ):

@@ -177,6 +177,8 @@ class Writer:
         """A polynomial in the shortest way found."""
         key = (polynomial, min(depth, BRANCHES))
         if key not in self._memory:
+            # A way that leads back to the same polynomial finds it as it is, and is not the shortest.
+            self._memory[key] = self.alphabet.written(polynomial)
             self._memory[key] = self._shortest(polynomial, depth)
         return self._memory[key]
 

@@ -248,7 +248,7 @@ def hamilton_jacobi(
     >>> m, k = da.parameters("m k", positive=True)
     >>> found = hamilton_jacobi(da.System([x], kinetic=m/2*x.dot**2, potential=k/2*x**2))
     >>> found.hamiltonian
-    (k*x**2 + pi_x**2/m)/2
+    (k*m*x**2 + pi_x**2)/(2*m)
     >>> found.integral.motion[x]
     sqrt(2)*sqrt(E)*sin(sqrt(k)*(beta_E + t)/sqrt(m))/sqrt(k)
     """

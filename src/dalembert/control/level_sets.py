@@ -74,6 +74,23 @@ class LevelSet:
         """|E~| of a state by name, above the equilibrium."""
         return float(self._surface.energy(state))
 
+    def grid(self, side: int, beyond: float = 1.3) -> list[dict[str, float]]:
+        """side^2n states around the set, even in coordinates in which E~ is a sum of squares nearby.
+
+        Parameters
+        ----------
+        beyond : float
+            How far the grid goes, where 1 is as far as the level along each axis.
+        """
+        surface = self._surface
+        n = len(surface.origin)
+        axis = beyond * np.sqrt(2 * self.level) * np.linspace(-1, 1, side)
+        points = np.stack([m.ravel() for m in np.meshgrid(*[axis] * (2 * n), indexing="ij")])
+        q = surface.origin[:, None] + surface.from_z @ points[:n]
+        v = surface.from_momentum @ points[n:]
+        names = [x.name for x in (*surface.here.coordinates, *surface.here.velocities)]
+        return [dict(zip(names, (float(x) for x in state), strict=True)) for state in np.vstack([q, v]).T]
+
 
 def largest_level_set(shaped: Shaped, sign: int, within: Mapping[str, tuple[float, float]] | None = None) -> LevelSet | None:
     """The set, or None for more coordinates than a grid can hold.
@@ -154,6 +171,7 @@ class _Surface:
         self.to_z = np.linalg.cholesky(second).T @ np.eye(len(order))[order]
         self.from_z = np.linalg.inv(self.to_z)
         self.scale = float(np.max(np.abs(second)))
+        self.from_momentum = np.linalg.inv(np.linalg.cholesky(sign * here.numbers(shaped.metric)).T)
         free = {q.name: (-np.inf, np.inf) for q in here.coordinates}
         turns = {
             x.name: (here.equilibrium[x.name] - TURN, here.equilibrium[x.name] + TURN) for x in here.letters(here.unactuated)

@@ -3,9 +3,9 @@ r"""Linear feedback near an equilibrium: what inputs can move, poles, quadratic 
     z_dot = A z + B u,     z = y - y*,     A and B by exact derivatives of the equations (`linearise`)
 
 The span of B, A B, ... is the controllable part: an orthonormal basis V of it gives A V = V A_c, B = V B_c, and what is left
-keeps its eigenvalues whatever u does. Zero eigenvalues left over belong to levels of momenta (or other integrals), which no feedback of
-this kind moves; they are kept apart and labelled. u = K z that uses only some letters E z of the state moves the controllable
-part as K E V does, which is all it needs where E V is invertible (Bloch and others, Supplement, 9.4, feedback law).
+keeps its eigenvalues whatever u does. Zero eigenvalues left over belong to levels of momenta (or other integrals), which no
+feedback of this kind moves; they are kept apart and labelled. u = K z that uses only some letters E z of the state moves the
+controllable part as K E V does, which is all it needs where E V is invertible (Bloch and others, Supplement, 9.4).
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ __all__ = ["LinearFeedback", "LinearParts", "controllable_part", "feedback", "lq
 
 #: Ranks of controllability, and eigenvalues that count as zero beside the largest.
 DEPENDENT, ZERO = 1e-9, 1e-7
+#: Parts of eigenvalues below this, beside the largest, are not shown; repeated ones are known to half of the digits.
+ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,10 +107,10 @@ class LinearFeedback(Report):
 
 def _shown(labels: Sequence[tuple[complex, str]]) -> list[tuple[str, str]]:
     lines: dict[str, list[str]] = {}
+    tiny = ROUNDING * max((abs(value) for value, _ in labels), default=1.0)
     for value, kind in labels:
-        lines.setdefault(kind, []).append(
-            f"{value.real:.6g}{value.imag:+.6g}i" if abs(value.imag) > 1e-9 else f"{value.real:.6g}"
-        )
+        real, turn = (0.0 if abs(part) < tiny else part for part in (value.real, value.imag))
+        lines.setdefault(kind, []).append(f"{real:.6g}{turn:+.6g}i" if turn else f"{real:.6g}")
     return [(kind, ", ".join(values)) for kind, values in lines.items()]
 
 

@@ -6,10 +6,11 @@ match the controlled equations just where (Bloch and others, Supplement, 9.4.28,
 
     g_1c T^c_ab = 0,   h_1^al d_al U~ = d_1 U,   h_1^al (1/2 d_al I^bc + D~^c_a,al I^ab) = 1/2 d_1 I^bc + D^c_a1 I^ab.
 
-D~ is free: N_al = (1/2 d_al I^bc + D~^c_a,al I^ab) p_b p_c may be any form with lambda . N = 1/2 d_1 I^bc p_b p_c. The metric of
-the shape depends on the actuated coordinate y (`actuated_shape`). Strictly, without forces beside R~, the first condition asks
-for a field lambda that preserves g_1 as well, and where dg_11/dy vanishes at the steady shape only lambda = const d_x is left,
-which stabilises nothing; `strict` holds what was found. With a force Y of the closed loop that does no work it can be solved.
+D~ is free: N_al = (1/2 d_al I^bc + D~^c_a,al I^ab) p_b p_c may be any form with lambda . N = 1/2 d_1 I^bc p_b p_c. The metric
+of the shape depends on the actuated coordinate y (`actuated_shape`). Strictly, without forces beside R~, the first condition
+asks for a field lambda that preserves g_1 as well, and where dg_11/dy vanishes at the steady shape only lambda = const d_x is
+left, which stabilises nothing; `strict` holds what was found. With a force Y of the closed loop that does no work it can be
+solved.
 
 The closed loop is judged by its linearised reduced equations: zero eigenvalues belong to the momenta, and Lyapunov and Malkin's
 theorem says that motions nearby tend to steady motions nearby.
@@ -37,7 +38,7 @@ from .matching_classes import actuated_shape, slowest
 from .mechanics import Mechanics, read_mechanics
 from .shaped import Certificate, Shaped, bend, inverse
 
-__all__ = ["RouthianMatching", "match_routhian"]
+__all__ = ["RouthianMatching", "closed_on_quotient", "match_routhian"]
 
 LIMIT = 1e-10
 #: What is tried: places of lambda between its limits, shares of N along both axes, stiffnesses and dampings by their scales.
@@ -158,7 +159,7 @@ def match_routhian(
     undamped = _Loop(routhian, chosen, letters, values).eigenvalues(0.0)
     return RouthianMatching(
         closed, control, auxiliary, chosen.shaped, tuple(chosen.form), certificate, residual, _strict(here), undamped,
-        stability(_reduced(routhian, closed), point, values), chosen.damping,
+        stability(closed_on_quotient(routhian, closed), point, values), chosen.damping,
     )  # fmt: skip
 
 
@@ -330,7 +331,7 @@ def _momenta(routhian: NonholonomicRouthian) -> dict[Any, Any]:
     return table
 
 
-def _reduced(routhian: NonholonomicRouthian, closed: System) -> Any:
+def closed_on_quotient(routhian: NonholonomicRouthian, closed: System) -> Any:
     """The closed loop on D/G."""
     bundle = routhian.bundle
     laws = {u: value for u, value in closed.inputs.items() if value is not None}

@@ -19,9 +19,6 @@ _NAMES = (
     "nonholonomic-particle",
     "two-particles-incline",
     "driven-double-pendulum",
-    "tracking-double-pendulum",
-    "tracking-crane",
-    "formation-satellites",
     "forced-oscillator",
     "elastic-pendulum",
     "elastic-pendulum-arc",
@@ -47,10 +44,16 @@ _NAMES = (
     "snakeboard-gait",
     "bicycle",
     "knife-edge",
-    "knife-edge-stabilised",
     "chaplygin-sleigh",
     "ball-on-rotating-plate",
     "unicycle-rider",
+)
+#: Mechanical systems with inputs and the laws that drive them.
+_CONTROLLED = (
+    "tracking-double-pendulum",
+    "tracking-crane",
+    "formation-satellites",
+    "knife-edge-stabilised",
     "unicycle-balanced",
     "cart-pendulum",
     "cart-pendulum-matched",
@@ -71,16 +74,22 @@ _FLOWS = (
     "toda-lattice",
     "full-toda",
 )
-_KINDS = {"all": (*_NAMES, *_FLOWS), "mechanical": _NAMES, "flows": _FLOWS}
+_KINDS = {
+    "all": (*_NAMES, *_CONTROLLED, *_FLOWS),
+    "mechanical": _NAMES,
+    "controlled": _CONTROLLED,
+    "flows": _FLOWS,
+}
 
 
 def names(kind: str = "all") -> tuple[str, ...]:
-    """The names that `load` accepts, in the order of the source documents.
+    """The names that `load` accepts, each kind in the order of the source documents.
 
     Parameters
     ----------
     kind : str
-        "all", or "mechanical" for Systems, or "flows" for first-order Flows.
+        "all", or "mechanical" for systems as nature made them, "controlled" for those with a law that drives them, or "flows"
+        for first-order Flows.
 
     >>> "snakeboard" in names(), "snakeboard" in names("flows")
     (True, False)

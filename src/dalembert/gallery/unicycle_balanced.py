@@ -1,8 +1,8 @@
 """The unicycle with rider, balanced by a torque on its limb: u = k1 theta + k2 kappa + k3 theta_dot + k4 kappa_dot.
 
-The gains give the linearised motion near rolling straight with p_2 = 1/2 the eigenvalues -2, -2.5, -3, -3.5; two zeros belong to
-the momenta. By Lyapunov and Malkin a motion that starts nearby tends to a steady motion nearby, not to upright. Nearby is
-near: a tilt of 0.00135 alone escapes already.
+The gains give the linearised motion near rolling straight with p_2 = 1/2 the eigenvalues -2, -2.5, -3, -3.5; two zeros belong
+to the momenta. By Lyapunov and Malkin a motion that starts nearby tends to a steady motion nearby, not to upright. Nearby is
+near: with p_1 = 0 a tilt of 0.00135 alone escapes already.
 """
 
 from __future__ import annotations

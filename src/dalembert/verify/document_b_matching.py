@@ -1,8 +1,8 @@
 """Bloch and others, Internet Supplement, section 9.4: linear feedback of the unicycle, and controlled Lagrangians.
 
 Linear feedback is recomputed from the printed Routhian with complex steps and companion matrices. Matching (9.4.17 to 9.4.24)
-is looked at on the pendulum on a cart, whose controlled Lagrangian the library's gallery holds: Christoffel symbols here come from
-complex steps, accelerations from the library's Lagrange equations.
+is looked at on the pendulum on a cart, whose controlled Lagrangian the library's gallery holds: Christoffel symbols here come
+from complex steps, accelerations from the library's Lagrange equations.
 """
 
 from __future__ import annotations
@@ -324,8 +324,8 @@ def asymptotic_stability() -> float:
 
 @claim(
     "B-9.4.24",
-    "d_2j = d h~_j^2 gives dE~/dt = -d (h~_j^2 q_dot^j)^2: it settles for d > 0 where E~ is positive definite, for d < 0 where it"
-    " is negative definite (printed: d > 0)",
+    "d_2j = d h~_j^2 gives dE~/dt = -d (h~_j^2 q_dot^j)^2: it settles for d > 0 where E~ is positive definite, for d < 0 where"
+    " it is negative definite (printed: d > 0)",
     how="dE~/dt along the library's closed loop at random states; for the negative definite E~ = -(E~ of the gallery) the"
     " largest real part of the linearised closed loop, with d < 0 and as printed",
 )

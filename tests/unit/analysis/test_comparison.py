@@ -21,7 +21,18 @@ def compared(name: str) -> Comparison:
     return compare(da.gallery.load(name), n=6)
 
 
-@pytest.mark.parametrize("name", da.gallery.names("mechanical"))
+CONTROLLED = [
+    pytest.param(name, marks=[pytest.mark.long] if name == "unicycle-balanced" else [])
+    for name in da.gallery.names("controlled")
+]
+
+
+MECHANICAL = [
+    pytest.param(name, marks=[pytest.mark.long] if name == "lc-circuit" else []) for name in da.gallery.names("mechanical")
+]
+
+
+@pytest.mark.parametrize("name", [*MECHANICAL, *CONTROLLED])
 def test_all_forms_agree(name: str) -> None:
     found = compared(name)
     assert found.worst < 1e-9, found.text()

@@ -154,7 +154,12 @@ def vakonomic_point(name: str, seed: int) -> tuple[dict[str, float], Any, Any, A
     return named, momenta, np.asarray(second, dtype=float).ravel(), rates[:n]
 
 
-@pytest.mark.parametrize("name", [*SYSTEMS, *GALLERY])
+SLOW = ("rolling-disk", "snakeboard-gait")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in (*SYSTEMS, *GALLERY)]
+)
 def test_the_canonical_equations_are_the_vakonomic_ones(name: str) -> None:
     found = method(name)
     n = len(found.system.coordinates)

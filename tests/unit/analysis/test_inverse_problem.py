@@ -315,7 +315,9 @@ def test_what_has_no_primitive_by_these_rules_is_none(expression: Any) -> None:
 # -- what may be given -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["elastic-pendulum", "particle-in-potential", "two-planar-bodies"])
+@pytest.mark.parametrize(
+    "name", ["elastic-pendulum", "particle-in-potential", pytest.param("two-planar-bodies", marks=pytest.mark.long)]
+)
 def test_a_system_gives_its_lagrangian_back(name: str) -> None:
     system = da.gallery.load(name).system
     found = da.helmholtz(system)

@@ -227,7 +227,7 @@ CHARTS = {
 }
 
 
-@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.long] if n == "SE(3)" else []) for n in CHARTS])
 def test_charts_give_the_velocities_of_their_matrices(name):
     group, order = CHARTS[name]
     letters = sympy.symbols(f"s1:{group.dimension + 1}", real=True)

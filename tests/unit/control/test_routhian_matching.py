@@ -1,0 +1,74 @@
+"""Controlled Routhians of the unicycle: the closed loop with constraints and on the quotient, spectra, and what is refused."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from sympy import cos, sin
+
+import dalembert as da
+from dalembert.control.routhian_matching import closed_on_quotient
+
+RIDER = da.gallery.load("unicycle-rider")
+
+
+@cache
+def routhian() -> Any:
+    _, _, psi, phi, x, y = RIDER.system.coordinates
+    R = next(letter for letter in RIDER.system.parameters if letter.name == "R")
+    group = {"ahead": {x: cos(phi), y: sin(phi)}, "aside": {x: -sin(phi), y: cos(phi)}, "turn": {phi: 1}, "roll": {psi: 1}}
+    return da.nonholonomic_routhian(RIDER, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]])
+
+
+@cache
+def found() -> Any:
+    return da.match_routhian(routhian(), {"p_2": 0.5})
+
+
+def test_the_conditions_hold() -> None:
+    assert found().certificate.residual < 1e-10 and found().momentum_residual < 1e-10
+
+
+def test_the_spectrum_is_imaginary_before_and_left_after_damping() -> None:
+    assert np.max(np.abs(found().undamped.real)) < 1e-9 * np.max(np.abs(found().undamped))
+    judged = found().stability
+    assert (judged.verdict, judged.neutral, judged.manifold) == ("stable", 2, True)
+    assert np.sum(judged.linearisation.eigenvalues.real < -0.5) == 4
+
+
+def test_without_a_force_beside_the_energies_it_cannot_be_done() -> None:
+    """The only fields that preserve g_1 are along theta: there g~ and U~ have different signs."""
+    assert "not solved" in found().strict
+    here = found().shaped.mechanics
+    (i,) = here.unactuated
+    assert here.numbers(here.metric)[i, i] > 0 > here.hessian(here.potential)[i, i]
+    bare = sympy.zeros(2, 1)
+    shaped = type(found().shaped)(here, "bare", found().shaped.metric, found().shaped.potential, bare)
+    assert shaped.certificate().kinetic > 1e-6
+
+
+def test_the_system_with_constraints_settles_near_upright() -> None:
+    start = {"theta": 0.002, "psi_dot": 0.5 / 1.15, "x_dot": -0.25 / 1.15}
+    options: dict[str, Any] = {"parameters": RIDER.parameters, "rtol": 1e-10, "at": np.linspace(0, 6, 13)}
+    full = da.simulate(found().system, start, (0, 6), **options)
+    assert np.max(np.abs(full["theta"])) < 0.02
+    assert abs(full["kappa_dot"][-1]) < 1e-3 and abs(full["theta"][-1]) > 1e-5
+    momenta = {"p_1": full["p1"][0], "p_2": full["p2"][0]}
+    reduced = da.simulate(closed_on_quotient(routhian(), found().system), {"theta": 0.002, **momenta}, (0, 6), **options)
+    for name, letter in (("theta", "theta"), ("kappa", "kappa"), ("p1", "p_1"), ("p2", "p_2")):
+        np.testing.assert_allclose(full[name], reduced[letter], atol=1e-7)
+
+
+def test_a_report() -> None:
+    text = str(found())
+    assert "Lyapunov and Malkin" in text and "without Y" in text
+
+
+@pytest.mark.parametrize("damping", [0.0])
+def test_without_damping_nothing_is_claimed(damping: float) -> None:
+    with pytest.raises(da.errors.FormError, match="stabilise"):
+        da.match_routhian(routhian(), {"p_2": 0.5}, damping=damping)
