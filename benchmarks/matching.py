@@ -17,7 +17,7 @@ import numpy as np
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.routhian_matching import closed_on_quotient
+from dalembert.control.feedback.routhian_matching import closed_on_quotient
 
 SETTLED, TOO_FAST = 1e-6, 1e3
 

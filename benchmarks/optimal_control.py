@@ -25,7 +25,7 @@ from scipy.linalg import svdvals
 from scipy.stats import special_ortho_group
 
 import dalembert as da
-from dalembert.control.rotations import turns
+from dalembert.control.optimal.rotations import turns
 from dalembert.errors import RunError
 
 Pair = tuple[Any, Any]

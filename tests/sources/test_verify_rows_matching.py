@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.control.shaped import Shaped
+from dalembert.control.feedback.shaped import Shaped
 from dalembert.verify import Row, cart_pendulum
 from dalembert.verify import document_b_controlled_routhian as routhian
 from dalembert.verify import document_b_matching as matching

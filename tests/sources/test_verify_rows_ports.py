@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.control.impulse_response import LinearInputOutput
+from dalembert.control.ports.impulse_response import LinearInputOutput
 from dalembert.verify import Row, rows
 from dalembert.verify import document_b_control_systems as systems
 from dalembert.verify import document_u_control as control
@@ -59,7 +59,7 @@ def test_an_impulse_response_that_is_slightly_off_is_not_reproduced(identifier: 
 
 
 def test_a_skew_form_that_always_vanishes_is_not_reproduced(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dalembert.control.skew_form import SkewForm
+    from dalembert.control.ports.skew_form import SkewForm
 
     monkeypatch.setattr(systems, "variational_skew_form", lambda *_, **__: SkewForm(np.zeros((2, 2)), 1.0, 0.0))
     for identifier in ("B-4.7.3", "B-4.7.5-feedthrough", "B-4.7.6"):

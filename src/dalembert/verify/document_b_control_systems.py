@@ -13,9 +13,9 @@ import numpy as np
 import sympy
 
 from ..analysis.inverse_problem import helmholtz
-from ..control.impulse_response import LinearInputOutput, is_hamiltonian_impulse_response
-from ..control.ports import hamiltonian_control
-from ..control.skew_form import variational_skew_form
+from ..control.ports.impulse_response import LinearInputOutput, is_hamiltonian_impulse_response
+from ..control.ports.ports import hamiltonian_control
+from ..control.ports.skew_form import variational_skew_form
 from ..formulations.registry import derive
 from ..integrate.simulate import simulate
 from ..model.flow import Flow

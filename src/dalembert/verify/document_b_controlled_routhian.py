@@ -16,7 +16,7 @@ from numpy import cos, sin
 
 from .. import gallery
 from ..analysis.routhian import nonholonomic_routhian
-from ..control.routhian_matching import RouthianMatching, match_routhian
+from ..control.feedback.routhian_matching import RouthianMatching, match_routhian
 from .cart_pendulum import bent
 from .numeric import distance, excess, largest, slope
 from .registry import Corrected, claim

@@ -14,10 +14,10 @@ import sympy
 
 from .. import gallery
 from ..analysis.stability import stability
-from ..control.controllability import controllability
-from ..control.fibration import fibration, kinematic_flow
-from ..control.holonomy import holonomy, holonomy_loop
-from ..control.loop_feedback import stabilise_by_loops
+from ..control.steering.controllability import controllability
+from ..control.steering.fibration import fibration, kinematic_flow
+from ..control.steering.holonomy import holonomy, holonomy_loop
+from ..control.steering.loop_feedback import stabilise_by_loops
 from ..formulations.registry import derive
 from ..integrate.simulate import simulate
 from ..model.flow import Flow

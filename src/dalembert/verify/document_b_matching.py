@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .. import gallery
-from ..control.linear import controllable_part, feedback, place_poles
-from ..control.matching import match
+from ..control.feedback.linear import controllable_part, feedback, place_poles
+from ..control.feedback.matching import match
 from ..formulations.reduction import bundle_of, equations_on
 from ..integrate.simulate import simulate
 from .cart_pendulum import (

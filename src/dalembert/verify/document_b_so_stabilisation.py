@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ..control.so_stabilisation import stabilise_so
+from ..control.steering.so_stabilisation import stabilise_so
 from ..formulations.registry import derive
 from ..integrate.simulate import simulate
 from ..model.brockett_form import brockett_form, brockett_law

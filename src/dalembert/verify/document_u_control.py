@@ -13,8 +13,8 @@ import numpy as np
 import sympy
 
 from .. import gallery
-from ..control.affine import Instants
-from ..control.servo import Servo, servo
+from ..control.servo.affine import Instants
+from ..control.servo.servo import Servo, servo
 from ..formulations.registry import derive
 from ..gallery import formation_satellites, tracking_crane, tracking_double_pendulum
 from ..integrate.simulate import simulate

@@ -12,8 +12,8 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.brackets import Brackets, bracketing, lyndon_words
-from dalembert.control.input_fields import control_affine
+from dalembert.control.steering.brackets import Brackets, bracketing, lyndon_words
+from dalembert.control.steering.input_fields import control_affine
 from dalembert.errors import FormError, ModelError
 
 x, y, z, w, v, theta = da.coordinates("x y z w v theta")

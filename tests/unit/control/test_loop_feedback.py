@@ -9,7 +9,7 @@ import pytest
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.fibration import Fibration
+from dalembert.control.steering.fibration import Fibration
 from dalembert.errors import ModelError
 
 u1, u2 = da.inputs("u1 u2")

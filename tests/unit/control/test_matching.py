@@ -11,9 +11,9 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.matching import SOLVERS
-from dalembert.control.mechanics import read_mechanics
-from dalembert.control.shaped import Shaped
+from dalembert.control.feedback.matching import SOLVERS
+from dalembert.control.feedback.mechanics import read_mechanics
+from dalembert.control.feedback.shaped import Shaped
 from dalembert.errors import FormError, ModelError
 
 CART = da.gallery.load("cart-pendulum")

@@ -10,8 +10,8 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.maximum import extremal_flow
-from dalembert.control.problem import control_problem
+from dalembert.control.optimal.maximum import extremal_flow
+from dalembert.control.optimal.problem import control_problem
 from dalembert.errors import DalembertError, FormError, ModelError, RunError, StartError
 
 x, y, z, v, theta = da.coordinates("x y z v theta")

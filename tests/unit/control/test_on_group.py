@@ -12,7 +12,7 @@ from scipy.linalg import expm, logm
 from scipy.stats import special_ortho_group
 
 import dalembert as da
-from dalembert.control.rotations import logarithm_slope, skew_entries, turns
+from dalembert.control.optimal.rotations import logarithm_slope, skew_entries, turns
 from dalembert.errors import ModelError, RunError, StartError
 
 
@@ -114,8 +114,8 @@ def test_left_and_right_bodies_cost_the_same_for_inverse_turns(n: int) -> None:
 
 
 def test_continuation_from_easy_inertias_arrives_at_the_same_extremal() -> None:
-    from dalembert.control.group_problem import GroupProblem
-    from dalembert.control.ways import _led_by_end, _led_by_parameters, guesses
+    from dalembert.control.optimal.group_problem import GroupProblem
+    from dalembert.control.optimal.ways import _led_by_end, _led_by_parameters, guesses
 
     values = {"Lambda_1": 0.1, "Lambda_2": 1.0, "Lambda_3": 3.0}
     problem = GroupProblem.read(da.rigid_body(3), np.eye(3), rotation(3, 8), None, None, values, (0.0, 1.0))
@@ -274,7 +274,7 @@ def test_flows_that_are_not_of_this_kind_are_refused() -> None:
 
 
 def test_a_search_that_fails_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dalembert.control import shooting, ways
+    from dalembert.control.optimal import shooting, ways
 
     monkeypatch.setattr(shooting, "MOST_STEPS", 1)
     monkeypatch.setattr(ways, "SHORTEST", 1.0)

@@ -11,9 +11,9 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.affine import Instants
-from dalembert.control.impulse_response import LinearInputOutput
-from dalembert.control.ports import PortForm
+from dalembert.control.ports.impulse_response import LinearInputOutput
+from dalembert.control.ports.ports import PortForm
+from dalembert.control.servo.affine import Instants
 from dalembert.errors import ModelError
 
 VALUES = {"m": 1.2, "l": 0.7, "g": 9.81, "c": 0.6}

@@ -11,7 +11,7 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.routhian_matching import closed_on_quotient
+from dalembert.control.feedback.routhian_matching import closed_on_quotient
 
 RIDER = da.gallery.load("unicycle-rider")
 

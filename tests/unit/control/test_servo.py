@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.affine import Instants
-from dalembert.control.servo import Servo
+from dalembert.control.servo.affine import Instants
+from dalembert.control.servo.servo import Servo
 from dalembert.errors import ModelError, RunError
 
 ENTRIES = ["tracking-double-pendulum", "tracking-crane", "formation-satellites", "lorenz-on-sphere"]

@@ -1,0 +1,1 @@
+"""Linear feedback, and controlled Lagrangians and Routhians."""

@@ -1,0 +1,393 @@
+r"""Linear feedback near an equilibrium: what inputs can move, poles, quadratic cost, and the closed loop as a System.
+
+    z_dot = A z + B u,     z = y - y*,     A and B by exact derivatives of the equations (`linearise`)
+
+The span of B, A B, ... is the controllable part: an orthonormal basis V of it gives A V = V A_c, B = V B_c, and what is left
+keeps its eigenvalues whatever u does. Zero eigenvalues left over belong to levels of momenta (or other integrals), which no
+feedback of this kind moves; they are kept apart and labelled. u = K z that uses only some letters E z of the state moves the
+controllable part as K E V does, which is all it needs where E V is invertible (Bloch and others, Supplement, 9.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.signal
+import sympy
+
+from ...analysis.stability import Linearisation, linearise
+from ...analysis.tables import Report, Section
+from ...compiled.constrained_solve import rank
+from ...errors import FormError, ModelError, nearest
+from ...formulations.equations import Equations
+from ...model.scenario import Scenario
+from ...model.system import System
+
+__all__ = ["LinearFeedback", "LinearParts", "controllable_part", "feedback", "lqr", "place_poles"]
+
+#: Ranks of controllability, and eigenvalues that count as zero beside the largest.
+DEPENDENT, ZERO = 1e-9, 1e-7
+#: Parts of eigenvalues below this, beside the largest, are not shown; repeated ones are known to half of the digits.
+ROUNDING = 1e-5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearParts(Report):
+    """What inputs move of a linearised system with n letters and k inputs.
+
+    Attributes
+    ----------
+    linearisation : Linearisation
+        With `matrix` A and `input_matrix` B.
+    basis : array (n, r)
+        V, orthonormal, of the controllable part.
+    labels : tuple of (complex, str)
+        Eigenvalues: "controllable", "momentum level" (zero, and no input moves it) or "uncontrollable".
+    """
+
+    linearisation: Linearisation
+    basis: Any
+    labels: tuple[tuple[complex, str], ...]
+
+    @property
+    def rank(self) -> int:
+        """The dimension of the controllable part."""
+        return int(self.basis.shape[1])
+
+    def of_kind(self, label: str) -> Any:
+        """The eigenvalues with a label."""
+        return np.array([value for value, kind in self.labels if kind == label])
+
+    def _title(self) -> str:
+        return "Linearised system"
+
+    def _sections(self) -> list[Section]:
+        line = self.linearisation
+        held = ("controllable", f"{self.rank} of {len(line.letters)} by {', '.join(line.inputs) or 'no inputs'}")
+        return [("Inputs", [held]), ("Eigenvalues", _shown(self.labels))]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearFeedback(Report):
+    """u = K z with what it makes of the eigenvalues.
+
+    Attributes
+    ----------
+    parts : LinearParts
+        Without feedback.
+    gains : dict of input name to dict of letter to float
+    eigenvalues : tuple of (complex, str)
+        Of A + B K, labelled.
+    cost : array (r, r) or None
+        Of `lqr`: z^T P z is the least cost on the controllable part.
+    """
+
+    parts: LinearParts
+    gains: dict[str, dict[str, float]]
+    eigenvalues: tuple[tuple[complex, str], ...]
+    cost: Any = field(default=None)
+
+    @property
+    def at(self) -> dict[str, float]:
+        """The equilibrium by letter."""
+        line = self.parts.linearisation
+        return dict(zip(line.letters, (float(x) for x in line.point), strict=True))
+
+    def _title(self) -> str:
+        return "Linear feedback"
+
+    def _sections(self) -> list[Section]:
+        laws = [(u, " ".join(f"{value:+.6g}*{letter}" for letter, value in row.items())) for u, row in self.gains.items()]
+        return [("Gains", laws), ("Eigenvalues", _shown(self.eigenvalues))]
+
+
+def _shown(labels: Sequence[tuple[complex, str]]) -> list[tuple[str, str]]:
+    lines: dict[str, list[str]] = {}
+    tiny = ROUNDING * max((abs(value) for value, _ in labels), default=1.0)
+    for value, kind in labels:
+        real, turn = (0.0 if abs(part) < tiny else part for part in (value.real, value.imag))
+        lines.setdefault(kind, []).append(f"{real:.6g}{turn:+.6g}i" if turn else f"{real:.6g}")
+    return [(kind, ", ".join(values)) for kind, values in lines.items()]
+
+
+def _opened(model: Any, names: Sequence[Any] | None) -> Any:
+    """The model with inputs left free, so that derivatives by them exist."""
+    if isinstance(model, Equations):
+        return model
+    system = model.system if isinstance(model, Scenario) else model
+    wanted = [str(getattr(u, "name", u)) for u in names] if names is not None else [u.name for u in system.inputs]
+    known = [u.name for u in system.inputs]
+    for name in wanted:
+        if name not in known:
+            near = nearest(name, known)
+            raise ModelError(f"There is no input `{name}`", seen=", ".join(known) or "none", remedy=f"did you mean {near}")
+    table = {u: (None if u.name in wanted else value) for u, value in system.inputs.items()}
+    opened = system.replacing(inputs=table)
+    return model.replacing(system=opened) if isinstance(model, Scenario) else opened
+
+
+def controllable_part(
+    model: Equations | System | Scenario,
+    at: Mapping[Any, Any] | None = None,
+    parameters: Mapping[Any, Any] | None = None,
+    inputs: Sequence[Any] | None = None,
+) -> LinearParts:
+    """The part of the linearised system that inputs move, and the eigenvalues of both parts, labelled.
+
+    Parameters
+    ----------
+    model : Equations, System or Scenario
+        Equations on which inputs act must have been derived with these free; reduced ones (`reduce`) are welcome.
+    at, parameters
+        As for `linearise`.
+    inputs : sequence of inputs or names
+        Those that act; all by default.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> u = da.inputs("u")
+    >>> kinetic = (x.dot**2 + y.dot**2)/2
+    >>> found = controllable_part(da.System([x, y], kinetic=kinetic, potential=y**2/2, forces={x: u}, inputs=[u]))
+    >>> found.rank, [kind for _, kind in found.labels]
+    (2, ['controllable', 'controllable', 'uncontrollable', 'uncontrollable'])
+    """
+    line = linearise(_opened(model, inputs), at, parameters)
+    A, B = line.matrix, line.input_matrix
+    if not B.shape[1]:
+        raise FormError("The system has no free input", seen="no inputs", remedy="state System(inputs=[u], forces={q: u})")
+    n = len(A)
+    size = max(1.0, float(np.max(np.abs(line.eigenvalues), initial=0.0)))
+    columns = [B / max(float(np.max(np.abs(B))), 1e-300)]
+    for _ in range(n - 1):
+        columns.append(A @ columns[-1] / size)
+    table = np.hstack(columns)
+    found = rank(table.T, DEPENDENT)
+    basis, _ = np.linalg.qr(table[:, found.independent])
+    rest = rank(basis.T, DEPENDENT).null_space if basis.shape[1] else np.eye(n)
+    return LinearParts(line, basis, _labels(A, basis, rest, size))
+
+
+def _labels(A: Any, basis: Any, rest: Any, size: float) -> tuple[tuple[complex, str], ...]:
+    """Eigenvalues of the controllable part, then of the quotient by it."""
+    moved = [(complex(v), "controllable") for v in _sorted(np.linalg.eigvals(basis.T @ A @ basis))]
+    others = _sorted(np.linalg.eigvals(rest.T @ A @ rest)) if rest.shape[1] else []
+    return (*moved, *((complex(v), "momentum level" if abs(v) < ZERO * size else "uncontrollable") for v in others))
+
+
+def _sorted(values: Any) -> list[complex]:
+    return sorted((complex(v) for v in values), key=lambda v: (-round(v.real, 9), -v.imag))
+
+
+def place_poles(
+    model: Equations | System | Scenario,
+    poles: Sequence[complex],
+    at: Mapping[Any, Any] | None = None,
+    *,
+    parameters: Mapping[Any, Any] | None = None,
+    inputs: Sequence[Any] | None = None,
+    letters: Sequence[Any] | None = None,
+) -> LinearFeedback:
+    """Gains that give the controllable part chosen eigenvalues.
+
+    Parameters
+    ----------
+    poles : sequence of complex
+        As many as the controllable part has dimensions, closed under conjugation. One input: Ackermann's formula, so that poles
+        may repeat; several: the robust choice of `scipy.signal.place_poles`.
+    letters : sequence of letters or names
+        The letters of the state that the feedback may use, as many as poles; by default all.
+
+    Raises
+    ------
+    FormError
+        Where the number of poles is not the rank of controllability; the message names both.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> u = da.inputs("u")
+    >>> found = place_poles(da.System([x], kinetic=x.dot**2/2, forces={x: u}, inputs=[u]), [-1, -1])
+    >>> {letter: round(gain, 9) for letter, gain in found.gains["u"].items()}
+    {'x': -1.0, 'x_dot': -2.0}
+    """
+    parts = controllable_part(model, at, parameters, inputs)
+    wanted = np.asarray(poles, dtype=complex)
+    if len(wanted) != parts.rank:
+        fixed = ", ".join(f"{value.real:.4g}{value.imag:+.4g}i ({kind})" for value, kind in parts.labels[parts.rank :])
+        raise FormError(
+            "The number of poles is not that of the controllable part",
+            seen=f"{len(wanted)} poles; controllable with rank {parts.rank} of {len(parts.linearisation.letters)}"
+            + (f"; fixed: {fixed}" if fixed else ""),
+            remedy=f"give {parts.rank} poles",
+        )
+    A, B = _restricted(parts)
+    if B.shape[1] == 1:
+        K = _ackermann(A, B, wanted)
+    else:
+        try:
+            K = -scipy.signal.place_poles(A, B, wanted).gain_matrix
+        except ValueError as error:
+            raise FormError(
+                "The poles cannot be placed", seen=str(error), remedy="repeat a pole at most rank(B) times"
+            ) from None
+    return _feedback(parts, K, letters)
+
+
+def lqr(
+    model: Equations | System | Scenario,
+    at: Mapping[Any, Any] | None = None,
+    *,
+    weights: Mapping[Any, float] | None = None,
+    effort: float | Mapping[Any, float] = 1.0,
+    parameters: Mapping[Any, Any] | None = None,
+    inputs: Sequence[Any] | None = None,
+    letters: Sequence[Any] | None = None,
+) -> LinearFeedback:
+    """Gains of least cost int (sum w_i z_i^2 + sum r_k u_k^2) dt on the controllable part.
+
+    Parameters
+    ----------
+    weights : mapping of letter to w_i
+        1 for letters that are left out.
+    effort : r_k, one number or a mapping of input to number
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> u = da.inputs("u")
+    >>> found = lqr(da.System([x], kinetic=x.dot**2/2, forces={x: u}, inputs=[u]))
+    >>> {letter: round(gain, 9) for letter, gain in found.gains["u"].items()}
+    {'x': -1.0, 'x_dot': -1.732050808}
+    """
+    parts = controllable_part(model, at, parameters, inputs)
+    line = parts.linearisation
+    by_letter = {str(getattr(k, "name", k)): float(v) for k, v in (weights or {}).items()}
+    by_input = (
+        {str(getattr(k, "name", k)): float(v) for k, v in effort.items()}
+        if isinstance(effort, Mapping)
+        else dict.fromkeys(line.inputs, float(effort))
+    )
+    for name, known in (*((n, line.letters) for n in by_letter), *((n, line.inputs) for n in by_input)):
+        if name not in known:
+            raise ModelError(
+                f"There is no `{name}` here", seen=", ".join(known), remedy="weigh letters of the state, and inputs"
+            )
+    Q = np.diag([by_letter.get(name, 1.0) for name in line.letters])
+    R = np.diag([by_input.get(name, 1.0) for name in line.inputs])
+    A, B = _restricted(parts)
+    try:
+        P = scipy.linalg.solve_continuous_are(A, B, parts.basis.T @ Q @ parts.basis, R)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise FormError(
+            "The Riccati equation was not solved", seen=str(error), remedy="weigh all that can grow, and the effort"
+        ) from None
+    return _feedback(parts, -np.linalg.solve(R, B.T @ P), letters, P)
+
+
+def _restricted(parts: LinearParts) -> tuple[Any, Any]:
+    """A_c and B_c."""
+    line, V = parts.linearisation, parts.basis
+    return V.T @ line.matrix @ V, V.T @ line.input_matrix
+
+
+def _ackermann(A: Any, B: Any, poles: Any) -> Any:
+    """K = -(0 ... 0 1) (B, A B, ...)^-1 p(A), (1, r)."""
+    n = len(A)
+    columns = [B]
+    for _ in range(n - 1):
+        columns.append(A @ columns[-1])
+    polynomial = np.eye(n, dtype=complex)
+    for pole in poles:
+        polynomial = polynomial @ (A - pole * np.eye(n))
+    if np.max(np.abs(polynomial.imag), initial=0.0) > 1e-9 * np.max(np.abs(polynomial), initial=1.0):
+        raise ModelError("Complex poles come in conjugate pairs", seen=str(poles.tolist()), remedy="add the conjugates")
+    row = np.linalg.solve(np.hstack(columns).T, np.eye(n)[:, -1])
+    return -(row @ polynomial.real)[None, :]
+
+
+def _feedback(parts: LinearParts, K: Any, letters: Sequence[Any] | None, cost: Any = None) -> LinearFeedback:
+    """The gains on letters, K = K_E E V, and what they make of the eigenvalues."""
+    line, V = parts.linearisation, parts.basis
+    names = list(line.letters) if letters is None else [str(getattr(x, "name", x)) for x in letters]
+    unknown = [name for name in names if name not in line.letters]
+    if unknown:
+        raise ModelError(f"The state has no letter `{unknown[0]}`", seen=", ".join(line.letters), remedy="use one of these")
+    if letters is None:
+        table = K @ V.T
+    else:
+        seen = V[[line.letters.index(name) for name in names]]
+        found = rank(seen.T, DEPENDENT).rank
+        if found < parts.rank:
+            raise FormError(
+                "These letters do not tell where the controllable part is",
+                seen=f"{', '.join(names)}: rank {found} of {parts.rank}",
+                remedy="let the feedback use more letters",
+            )
+        table = (
+            np.linalg.solve(seen @ seen.T, seen @ K.T).T
+            if len(names) == parts.rank
+            else K @ np.linalg.solve(seen.T @ seen, seen.T)
+        )
+    whole = np.zeros((len(line.inputs), len(line.letters)))
+    whole[:, [line.letters.index(name) for name in names]] = table
+    rest = rank(V.T, DEPENDENT).null_space if parts.rank < len(line.letters) else np.zeros((len(line.letters), 0))
+    size = max(1.0, float(np.max(np.abs(line.eigenvalues), initial=0.0)))
+    labels = _labels(line.matrix + line.input_matrix @ whole, V, rest, size)
+    gains = {u: dict(zip(names, (float(x) for x in row), strict=True)) for u, row in zip(line.inputs, table, strict=True)}
+    return LinearFeedback(parts, gains, labels, cost)
+
+
+def feedback(
+    model: System | Scenario,
+    gains: LinearFeedback | Mapping[Any, Mapping[Any, float]],
+    at: Mapping[Any, Any] | None = None,
+) -> Any:
+    """The closed loop u = sum k (z - z*) as a System, or as a Scenario where one is given.
+
+    Parameters
+    ----------
+    gains : LinearFeedback, or mapping of input to mapping of letter to gain
+        Letters are coordinates and velocities of the system, or outputs of it by name, such as momenta.
+    at : mapping of letter to value
+        z*; that of the LinearFeedback, or zero.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> u = da.inputs("u")
+    >>> closed = feedback(da.System([x], kinetic=x.dot**2/2, forces={x: u}, inputs=[u]), {u: {x: -1, x.dot: -2}})
+    >>> print(closed.inputs[u])
+    -x - 2*x_dot
+    """
+    system = model.system if isinstance(model, Scenario) else model
+    table = gains.gains if isinstance(gains, LinearFeedback) else gains
+    rest = {str(getattr(k, "name", k)): float(v) for k, v in ({} if at is None else at).items()}
+    if isinstance(gains, LinearFeedback):
+        rest = {**gains.at, **rest}
+    known = {x.name: x for x in (*system.coordinates, *system.velocities)} | dict(system.outputs)
+    laws = {}
+    for u, row in table.items():
+        terms = []
+        for key, gain in row.items():
+            name = str(getattr(key, "name", key))
+            if name not in known:
+                near = nearest(name, known)
+                raise ModelError(
+                    f"A feedback of this system cannot use `{name}`",
+                    seen=", ".join(known),
+                    remedy=f"did you mean {near}" if near else "place poles with letters= that are coordinates and velocities",
+                )
+            factor = sympy.nsimplify(gain) if float(gain).is_integer() else sympy.Float(gain)
+            terms.append(factor * (known[name] - sympy.nsimplify(rest.get(name, 0.0))))
+        laws[str(getattr(u, "name", u))] = sympy.Add(*terms)
+    closed = system.driven(laws)
+    return model.replacing(system=closed) if isinstance(model, Scenario) else closed

@@ -1,0 +1,248 @@
+r"""A mechanical system with inputs, as matching sees it: metric, potential, which coordinates are pushed.
+
+    L = 1/2 g_ij q_dot^i q_dot^j - U(q),      d/dt dL/dq_dot^i = dL/dq^i + u_i,      u_a = 0 for unactuated a
+
+(Bloch and others, Supplement, 9.4.17). The inputs of the system act as u_al = B_al^k w_k with an invertible square B on the
+actuated coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...algebra.tidy import tidy
+from ...analysis.anatomy import read_model
+from ...analysis.named_blocks import NamedBlocks, named
+from ...compiled.constrained_solve import rank
+from ...errors import FormError, ModelError, nearest
+from ...model.scenario import Scenario
+from ...model.symbols import t
+from ...model.system import System
+
+__all__ = ["Mechanics", "read_mechanics"]
+
+ZERO = sympy.Integer(0)
+#: The largest slope of U along unactuated coordinates that counts as none, beside the terms of U.
+AT_REST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanics:
+    """Metric, potential and inputs; n coordinates, k of them actuated.
+
+    Attributes
+    ----------
+    system : System
+    metric : matrix (n x n)
+        g(q).
+    potential : expression
+        U(q).
+    unactuated, actuated : tuples of int
+        Places among the coordinates.
+    acts : matrix (k x k)
+        B, the forces on actuated coordinates by the inputs.
+    equilibrium : dict of name to float
+        q_0.
+    values : dict of name to float
+        Parameters.
+    """
+
+    system: System
+    metric: sympy.Matrix
+    potential: sympy.Expr
+    unactuated: tuple[int, ...]
+    actuated: tuple[int, ...]
+    acts: sympy.Matrix
+    equilibrium: dict[str, float]
+    values: dict[str, float]
+
+    @property
+    def coordinates(self) -> tuple[Any, ...]:
+        """q."""
+        return self.system.coordinates
+
+    @property
+    def velocities(self) -> tuple[Any, ...]:
+        """q_dot."""
+        return self.system.velocities
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """w, as many as actuated coordinates."""
+        return tuple(self.system.inputs)
+
+    def letters(self, places: Sequence[int]) -> list[Any]:
+        """Coordinates by place."""
+        return [self.coordinates[k] for k in places]
+
+    def block(self, rows: Sequence[int], columns: Sequence[int]) -> sympy.Matrix:
+        """A part of the metric."""
+        return self.metric.extract(list(rows), list(columns))
+
+    def names(self, places: Sequence[int]) -> str:
+        """Coordinates by place, for sentences."""
+        return ", ".join(q.name for q in self.letters(places)) or "none"
+
+    def numbers(self, expressions: Any, at: Mapping[str, float] | None = None) -> Any:
+        """A matrix of expressions of q at a configuration, the equilibrium by default, (rows, columns)."""
+        table = sympy.Matrix(expressions)
+        algebra = GraphAlgebra()
+        blocks = NamedBlocks(algebra, {"all": algebra.vector(list(table))}, self.known)
+        return blocks({**self.values, **self.equilibrium, **(at or {})})["all"].reshape(table.shape)
+
+    @cached_property
+    def known(self) -> list[str]:
+        """Names that may be given although an expression does not need them."""
+        return [*(s.name for s in (*self.coordinates, *self.velocities, *self.inputs)), *self.values, *self.equilibrium]
+
+    def hessian(self, function: sympy.Expr) -> Any:
+        """Second derivatives of a function of q at the equilibrium (n, n)."""
+        return self.numbers(sympy.hessian(function, list(self.coordinates)))
+
+    def slopes(self, function: sympy.Expr, places: Sequence[int] | None = None) -> sympy.Matrix:
+        """Derivatives of a function by coordinates, (k x 1)."""
+        chosen = range(len(self.coordinates)) if places is None else places
+        return sympy.Matrix([sympy.diff(function, q) for q in self.letters(list(chosen))])
+
+    def depends_on(self, expressions: Any, places: Sequence[int]) -> list[str]:
+        """The coordinates among `places` that occur."""
+        free = set().union(*(sympy.expand(e).free_symbols for e in sympy.Matrix(expressions)))
+        return [q.name for q in self.letters(places) if q in free]
+
+
+def read_mechanics(
+    model: System | Scenario,
+    actuated: Sequence[Any] | None,
+    at: Mapping[Any, Any] | None,
+    parameters: Mapping[Any, Any] | None,
+) -> Mechanics:
+    """What matching needs of a model.
+
+    Raises
+    ------
+    FormError
+        Where the model is no such system: constraints, forces beside the inputs, a Lagrangian that is not kinetic minus
+        potential energy; or the inputs do not push the actuated coordinates one by one.
+    """
+    system, found, _ = read_model(model, None, None)
+    values = named(found, parameters)
+    metric, potential = _energies(system)
+    pushes = _pushes(system)
+    places = _actuated(system, pushes, actuated)
+    equilibrium = {q.name: 0.0 for q in system.coordinates}
+    for name, value in named(at).items():
+        if name not in equilibrium:
+            raise ModelError(
+                f"There is no coordinate `{name}`", seen=", ".join(equilibrium), remedy="give the equilibrium by name"
+            )
+        equilibrium[name] = value
+    others = tuple(k for k in range(len(system.coordinates)) if k not in places)
+    acts = pushes.extract(list(places), list(range(pushes.cols)))
+    here = Mechanics(system, metric, potential, others, places, acts, equilibrium, values)
+    missing = [p.name for p in system.parameters if p.name not in values]
+    if missing:
+        raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+    _check_inputs(here)
+    _check_rest(here)
+    return here
+
+
+def _energies(system: System) -> tuple[sympy.Matrix, sympy.Expr]:
+    """g and U."""
+    if system.constraints:
+        names = ", ".join(c.name for c in system.constraints)
+        raise FormError(
+            "Matching is for systems without constraints",
+            seen=names,
+            remedy="give the nonholonomic Routhian of a symmetric system instead (da.match_routhian)",
+        )
+    if system.lagrangian is None:
+        raise FormError("Matching needs a Lagrangian", seen="a Hamiltonian", remedy="state the system by its energies")
+    v = list(system.velocities)
+    rest = dict.fromkeys(v, ZERO)
+    L = system.lagrangian
+    metric = sympy.hessian(L, v).applyfunc(tidy)
+    linear = [tidy(sympy.diff(L, x).xreplace(rest)) for x in v]
+    if metric.has(*v) or any(linear) or L.has(t):
+        raise FormError(
+            "Matching needs L = g(q) q_dot q_dot / 2 - U(q)",
+            seen="time in L" if L.has(t) else "other terms in the velocities",
+            remedy="state the system in coordinates in which L is so",
+        )
+    return metric, tidy(-L.xreplace(rest))
+
+
+def _pushes(system: System) -> sympy.Matrix:
+    """How the inputs enter the forces, (n x k); nothing else may act."""
+    inputs = list(system.inputs)
+    idle = dict.fromkeys(inputs, ZERO)
+    forces = [system.forces.get(q, ZERO) for q in system.coordinates]
+    others = [q.name for q, f in zip(system.coordinates, forces, strict=True) if sympy.expand(f.xreplace(idle)) != 0]
+    if others or system.dissipation != 0:
+        raise FormError(
+            "Matching needs a system on which only its inputs act",
+            seen="dissipation" if not others else f"a force on {', '.join(others)}",
+            remedy="leave it out here, and see its effect by simulating the closed loop with it",
+        )
+    pushes = sympy.Matrix(forces).jacobian(inputs) if inputs else sympy.zeros(len(forces), 0)
+    if pushes.has(*inputs, *system.velocities) if inputs else False:
+        raise FormError("Matching needs forces that are linear in the inputs", seen=str(list(forces)), remedy="restate them")
+    return pushes
+
+
+def _actuated(system: System, pushes: sympy.Matrix, named_ones: Sequence[Any] | None) -> tuple[int, ...]:
+    """The places that the inputs push, which must be the ones that are named."""
+    pushed = tuple(k for k in range(pushes.rows) if any(pushes.row(k)))
+    if not pushed:
+        raise FormError(
+            "No coordinate is actuated", seen="forces without inputs", remedy="state System(inputs=[u], forces={q: u})"
+        )
+    if named_ones is None:
+        return pushed
+    by_name = {q.name: k for k, q in enumerate(system.coordinates)}
+    wanted = [str(getattr(q, "name", q)) for q in named_ones]
+    for name in wanted:
+        if name not in by_name:
+            near = nearest(name, by_name)
+            raise ModelError(f"There is no coordinate `{name}`", seen=", ".join(by_name), remedy=f"did you mean {near}")
+    if {by_name[name] for name in wanted} != set(pushed):
+        raise FormError(
+            "The inputs do not push the coordinates that are called actuated",
+            seen=f"inputs push {', '.join(system.coordinates[k].name for k in pushed)}; actuated: {', '.join(wanted)}",
+            remedy="change coordinates until each input pushes one of them, or name those that are pushed",
+        )
+    return pushed
+
+
+def _check_inputs(here: Mechanics) -> None:
+    """As many inputs as pushed coordinates, independent."""
+    if not here.unactuated:
+        return
+    table = here.numbers(here.acts)
+    found = rank(table).rank
+    if not (found == table.shape[0] == table.shape[1]):
+        raise FormError(
+            "The inputs do not push the actuated coordinates one by one",
+            seen=f"{table.shape[1]} inputs push {table.shape[0]} coordinates with rank {found}",
+            remedy="change coordinates so that the inputs push as many coordinates as there are independent inputs",
+        )
+
+
+def _check_rest(here: Mechanics) -> None:
+    """No input can hold a slope of U along unactuated coordinates."""
+    slopes = here.numbers(here.slopes(here.potential, here.unactuated)) if here.unactuated else np.zeros((0, 1))
+    size = 1.0 + float(np.max(np.abs(here.hessian(here.potential))))
+    if np.max(np.abs(slopes), initial=0.0) > AT_REST * size:
+        k = here.unactuated[int(np.argmax(np.abs(slopes)))]
+        raise FormError(
+            "The point is no equilibrium for any input",
+            seen=f"dU/d{here.coordinates[k].name} = {np.max(np.abs(slopes)):.3g} along an unactuated coordinate",
+            remedy="give at={coordinate: value} where U is stationary along unactuated coordinates",
+        )

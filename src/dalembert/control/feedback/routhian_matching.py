@@ -1,0 +1,342 @@
+r"""Controlled Routhians: matching for a nonholonomic system whose reduced equations follow from a Routhian.
+
+    R~ = 1/2 g~ r_dot r_dot - 1/2 I^ab p_a p_b - U~(r),    d/dt dR~/dr_dot^al = nabla~_al R~,    p_dot_a = D^b_a,al p_b r_dot^al
+
+match the controlled equations just where (Bloch and others, Supplement, 9.4.28, with U for V and sums over b, c symmetrised)
+
+    g_1c T^c_ab = 0,   h_1^al d_al U~ = d_1 U,   h_1^al (1/2 d_al I^bc + D~^c_a,al I^ab) = 1/2 d_1 I^bc + D^c_a1 I^ab.
+
+D~ is free: N_al = (1/2 d_al I^bc + D~^c_a,al I^ab) p_b p_c may be any form with lambda . N = 1/2 d_1 I^bc p_b p_c. The metric
+of the shape depends on the actuated coordinate y (`actuated_shape`). Strictly, without forces beside R~, the first condition
+asks for a field lambda that preserves g_1 as well, and where dg_11/dy vanishes at the steady shape only lambda = const d_x is
+left, which stabilises nothing; `strict` holds what was found. With a force Y of the closed loop that does no work it can be
+solved.
+
+The closed loop is judged by its linearised reduced equations: zero eigenvalues belong to the momenta, and Lyapunov and Malkin's
+theorem says that motions nearby tend to steady motions nearby.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...analysis.named_blocks import named
+from ...analysis.routhian import NonholonomicRouthian
+from ...analysis.stability import Stability, stability
+from ...analysis.tables import Report, Section
+from ...errors import DalembertError, FormError
+from ...formulations.reduction import bundle_of, equations_on
+from ...model.symbols import inputs as input_letters
+from ...model.system import System
+from .matching_ansatz import ansatz
+from .matching_classes import actuated_shape, slowest
+from .mechanics import Mechanics, read_mechanics
+from .shaped import Certificate, Shaped, bend, inverse
+
+__all__ = ["RouthianMatching", "closed_on_quotient", "match_routhian"]
+
+LIMIT = 1e-10
+#: What is tried: places of lambda between its limits, shares of N along both axes, stiffnesses and dampings by their scales.
+SHARES, FORMS = (0.25, 0.5, 0.75), (0.0, 0.5, 1.0)
+SCALES, STIFFER = np.geomspace(1e-2, 1e2, 33), np.geomspace(0.05, 20.0, 17)
+#: The largest |nabla R - dR| at p^0 that counts as none (9.4.26).
+FLAT = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RouthianMatching(Report):
+    """A controlled Routhian with its closed loop.
+
+    Attributes
+    ----------
+    system : System
+        The whole nonholonomic system with the input imposed (9.4.31).
+    control : expression
+        u of (q, q_dot).
+    auxiliary : System
+        L = R at p = p^0, the holonomic system of the document.
+    shaped : Shaped
+        g~ and U~, with Y.
+    form : tuple of expressions
+        N(r, p), which stands for D~.
+    certificate : Certificate
+        Of the first two conditions of (9.4.28).
+    momentum_residual : float
+        Of the third, at random shapes and momenta.
+    strict : str
+        What stands in the way of matching without Y.
+    undamped : array of complex
+        Eigenvalues of the linearised reduced equations without damping.
+    stability : Stability
+        Of the damped closed loop at the steady motion, on D/G.
+    damping : float
+    """
+
+    system: System
+    control: sympy.Expr
+    auxiliary: System
+    shaped: Shaped
+    form: tuple[sympy.Expr, ...]
+    certificate: Certificate
+    momentum_residual: float
+    strict: str
+    undamped: Any
+    stability: Stability
+    damping: float
+
+    def _title(self) -> str:
+        return f"{self.system.name}: controlled Routhian"
+
+    def _sections(self) -> list[Section]:
+        kinetic, potential = self.shaped.definiteness()
+        lines = [
+            ("without Y", self.strict),
+            ("with Y", f"residuals {self.certificate.residual:.1e}, of the momenta {self.momentum_residual:.1e}"),
+            ("g~", ", ".join(f"{v:.4g}" for v in kinetic)),
+            ("U~", ", ".join(f"{v:.4g}" for v in potential) + " (second variation, with p at rest)"),
+            ("damping", f"d = {self.damping:.6g}"),
+            ("undamped", ", ".join(_written(v) for v in self.undamped)),
+            ("damped", ", ".join(_written(v) for v in self.stability.linearisation.eigenvalues)),
+            (self.stability.verdict, self.stability.theorem),
+        ]
+        return [("Nonholonomic matching", lines)]
+
+
+def _written(value: complex) -> str:
+    return f"{value.real:.4g}{value.imag:+.4g}i" if abs(value.imag) > 1e-9 else f"{value.real:.4g}"
+
+
+def match_routhian(
+    routhian: NonholonomicRouthian,
+    at: Mapping[Any, Any],
+    *,
+    damping: float | None = None,
+    parameters: Mapping[Any, Any] | None = None,
+) -> RouthianMatching:
+    """A control by a controlled Routhian for the steady motion r = 0, p = p^0 (or r given in `at`).
+
+    Parameters
+    ----------
+    routhian : NonholonomicRouthian
+        Of a system with two shape coordinates, one of them pushed by the one input.
+    at : mapping of momentum letters (and shape coordinates) to values
+    damping : float, optional
+        d; by default that of the fastest decay.
+
+    Raises
+    ------
+    FormError
+        Where nabla R differs from dR at p^0 (9.4.26), or matching fails; the residual is named.
+    """
+    values = named(routhian._values, parameters)
+    given = named(at)
+    _check_flat(routhian, given, values)
+    letters = {p: sympy.nsimplify(given.get(p.name, 0.0)) for p in routhian.momenta}
+    p = sympy.Matrix(routhian.momenta)
+    turning = (p.T * inverse(sympy.Matrix(routhian.inertia)) * p)[0] / 2
+    auxiliary = _auxiliary(routhian, letters, turning)
+    shape = {q.name: given.get(q.name, 0.0) for q in routhian.shape}
+    here = read_mechanics(auxiliary, None, shape, values)
+    bare = read_mechanics(_auxiliary(routhian, dict.fromkeys(letters, sympy.Integer(0)), turning), None, shape, values)
+    chosen = _searched(routhian, here, bare, turning, letters, values, damping)
+    certificate = chosen.shaped.certificate()
+    residual = _momentum_residual(chosen, routhian, turning, values)
+    if not max(certificate.residual, residual) <= LIMIT:
+        raise FormError(
+            "The matching conditions of the Routhian were not solved",
+            seen=f"residuals {certificate.residual:.2g} and {residual:.2g}",
+            remedy="use da.place_poles near the steady motion",
+        )
+    control = _control(routhian, chosen, turning)
+    name = next(iter(routhian.bundle.system.inputs)).name
+    closed = routhian.bundle.system.driven({name: control})
+    point = {**shape, **{letter.name: float(value) for letter, value in letters.items()}}
+    undamped = _Loop(routhian, chosen, letters, values).eigenvalues(0.0)
+    return RouthianMatching(
+        closed, control, auxiliary, chosen.shaped, tuple(chosen.form), certificate, residual, _strict(here), undamped,
+        stability(closed_on_quotient(routhian, closed), point, values), chosen.damping,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """Energies, N and d."""
+
+    shaped: Shaped
+    form: sympy.Matrix
+    damping: float
+
+
+def _check_flat(routhian: NonholonomicRouthian, given: Mapping[str, float], values: Mapping[str, float]) -> None:
+    """(9.4.26), at shapes nearby."""
+    random, worst = np.random.default_rng(1), 0.0
+    p = np.array([given.get(x.name, 0.0) for x in routhian.momenta])
+    for _ in range(4):
+        shape = {q: given.get(q.name, 0.0) + random.uniform(-0.3, 0.3) for q in routhian.shape}
+        D = routhian.transport(shape, values)
+        names = {q.name: value for q, value in shape.items()}
+        inertia = np.array(routhian.inertia.xreplace(_symbols(routhian, {**values, **names})), dtype=float)
+        worst = max(worst, float(np.max(np.abs(np.einsum("bax,b,a->x", D, p, np.linalg.solve(inertia, p))))))
+    if worst > FLAT:
+        raise FormError("nabla R differs from dR at these momenta (9.4.26)", seen=f"{worst:.2g}", remedy="choose others")
+
+
+def _symbols(routhian: NonholonomicRouthian, values: Mapping[str, float]) -> dict[Any, Any]:
+    known = {x.name: x for x in (*routhian.bundle.system.parameters, *routhian.shape)}
+    return {known[name]: sympy.Float(value) for name, value in values.items() if name in known}
+
+
+def _auxiliary(routhian: NonholonomicRouthian, momenta: Mapping[Any, Any], turning: sympy.Expr) -> System:
+    """L = R at p = p^0 with the input of the system."""
+    v = sympy.Matrix([q.dot for q in routhian.shape])
+    own = routhian.bundle.system
+    (u,) = own.inputs if len(own.inputs) == 1 else (input_letters("u"),)
+    return System(
+        coordinates=list(routhian.shape),
+        kinetic=(v.T * sympy.Matrix(routhian.shape_metric) * v)[0] / 2,
+        potential=routhian.potential + turning.xreplace(dict(momenta)),
+        forces={q: own.forces[q] for q in routhian.shape if q in own.forces},
+        inputs=[u],
+        name=f"{own.name} at fixed momenta",
+    )
+
+
+class _Loop:
+    """The linearised reduced closed loop at the steady motion: M r'' + d Y^T Y r' + (K + P D p^0) r = 0."""
+
+    def __init__(self, routhian: NonholonomicRouthian, chosen: _Chosen, letters: Any, values: Any) -> None:
+        shaped, here = chosen.shaped, chosen.shaped.mechanics
+        q, p = list(here.coordinates), list(routhian.momenta)
+        form = sympy.Matrix(chosen.form)
+        at = {**here.equilibrium, **{x.name: float(value) for x, value in letters.items()}}
+        wide = Mechanics(here.system, here.metric, here.potential, here.unactuated, here.actuated, here.acts, at, here.values)
+        transport = routhian.transport({x: here.equilibrium[x.name] for x in q}, values)
+        momenta = np.array([float(letters[x]) for x in p])
+        carried = np.einsum("bax,b->ax", transport, momenta)  # dp_a / dr^al
+        self.stiffness = (
+            here.hessian(shaped.potential) + wide.numbers(form.jacobian(q)) + wide.numbers(form.jacobian(p)) @ carried
+        )
+        self.metric = here.numbers(shaped.metric)
+        self.passive = (self.metric @ np.linalg.inv(here.numbers(here.metric))).T[list(here.actuated)]
+
+    @property
+    def unit(self) -> float:
+        """A scale of d."""
+        return float(np.sqrt(abs(np.trace(self.stiffness)) * np.trace(self.metric)) / np.trace(self.passive.T @ self.passive))
+
+    def eigenvalues(self, damping: float, extra: Any = 0.0) -> Any:
+        """Of the shape with an extra stiffness, by real part, largest first; the momenta add as many zeros."""
+        n = len(self.metric)
+        lower = -np.linalg.solve(self.metric, np.hstack([self.stiffness + extra, damping * self.passive.T @ self.passive]))
+        values = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower]))
+        return values[np.argsort(-values.real)]
+
+
+def _searched(
+    routhian: NonholonomicRouthian,
+    here: Mechanics,
+    bare: Mechanics,
+    turning: Any,
+    letters: Any,
+    values: Any,
+    damping: float | None,
+) -> _Chosen:
+    """The fastest decay among tried gains; g~ and U~ match g and U, N the momenta."""
+    best: tuple[float, Any] = (-1e-6, None)
+    (i,), (j,) = here.unactuated, here.actuated
+    x, y = (here.coordinates[k] - sympy.nsimplify(here.equilibrium[here.coordinates[k].name]) for k in (i, j))
+    slope = sympy.diff(turning, here.coordinates[i])
+    for share in SHARES:
+        base = actuated_shape(bare, {"share": share})
+        r, eps = base.gains["slope"], base.gains["stiffness"]
+        spring = (x - r * y) ** 2 / 2
+        more = here.hessian(spring)
+        below = here.metric[i, j] + sympy.Float(r) * here.metric[i, i]
+        for along in FORMS:
+            form = sympy.zeros(2, 1)
+            form[i], form[j] = slope * below * (1 - along) / r, slope * below * along
+            loop = _Loop(routhian, _Chosen(base, form, 0.0), letters, values)
+            for extra in eps * (STIFFER - 1):
+                tried = [damping] if damping is not None else list(SCALES * loop.unit)
+                rates = [slowest(loop.eigenvalues(d, extra * more), 40.0) for d in tried]
+                k = int(np.argmin(rates))
+                if rates[k] < best[0]:
+                    best = (rates[k], (base, form, extra, spring, tried[k]))
+    if best[1] is None:
+        raise FormError(
+            "No gains that were tried stabilise the steady motion", seen=f"decay {best[0]:.2g}", remedy="use da.place_poles"
+        )
+    base, form, extra, spring, d = best[1]
+    gains = {**base.gains, "stiffness": base.gains["stiffness"] + extra}
+    shaped = Shaped(bare, base.kind, base.metric, base.potential + extra * spring, base.gyroscopic, gains)
+    return _Chosen(shaped, form, float(d))
+
+
+def _strict(here: Mechanics) -> str:
+    """What the conditions without Y come to, in the class of the ansatz."""
+    try:
+        found = ansatz(here, {})
+    except DalembertError as error:
+        return f"not solved in the class of the ansatz: {error}"
+    residual, (kinetic, potential) = found.certificate().residual, found.definiteness()
+    if residual > LIMIT:
+        return f"not solved in the class of the ansatz: residual {residual:.2g}"
+    if min(kinetic[0], potential[0]) <= 0 <= max(kinetic[-1], potential[-1]):
+        return f"solved only by indefinite energies: g~ {np.round(kinetic, 6).tolist()}, U~ {np.round(potential, 6).tolist()}"
+    return f"solved, residual {residual:.1e}"
+
+
+def _momentum_residual(
+    chosen: _Chosen, routhian: NonholonomicRouthian, turning: sympy.Expr, values: Mapping[str, float]
+) -> float:
+    """lambda . N against the slope of I^bc p_b p_c / 2 along the unactuated coordinate, at random shapes and momenta."""
+    here, random, worst = chosen.shaped.mechanics, np.random.default_rng(3), 0.0
+    (i,) = here.unactuated
+    rows = [*chosen.form, sympy.diff(turning, here.coordinates[i])]
+    letters = [*here.coordinates, *routhian.momenta]
+    for _ in range(6):
+        at = dict(zip((x.name for x in letters), random.uniform(-0.4, 0.4, len(letters)), strict=True))
+        wide = Mechanics(here.system, here.metric, here.potential, here.unactuated, here.actuated, here.acts, at, dict(values))
+        *form, slope = wide.numbers(sympy.Matrix(rows))[:, 0]
+        h = wide.numbers(here.metric) @ np.linalg.inv(wide.numbers(chosen.shaped.metric))
+        worst = max(worst, abs(float(h[i] @ np.array(form) - slope)) / (1 + abs(slope)))
+    return worst
+
+
+def _control(routhian: NonholonomicRouthian, chosen: _Chosen, turning: sympy.Expr) -> sympy.Expr:
+    """(9.4.29) with dissipation, in the letters (q, q_dot) of the whole system."""
+    shaped, here = chosen.shaped, chosen.shaped.mechanics
+    q, v = here.coordinates, here.velocities
+    (j,) = here.actuated
+    wanted = bend(shaped.metric, q, v) + here.slopes(shaped.potential) + chosen.form - shaped.gyroscopic
+    own = here.slopes(here.potential + turning) + bend(here.metric, q, v)
+    force = (own - shaped.quotient * wanted)[j] - sympy.Float(chosen.damping) * shaped.passive_velocities[0]
+    return force.xreplace(_momenta(routhian)) / here.acts[0, 0]
+
+
+def _momenta(routhian: NonholonomicRouthian) -> dict[Any, Any]:
+    """p_a = dL/dq_dot . X_a for the fields X_a of the section."""
+    bundle = routhian.bundle
+    L, v = bundle.system.lagrangian, bundle.system.velocities
+    fields = list(bundle.frame.fields.values())
+    table = {}
+    for a, letter in enumerate(routhian.momenta):
+        field = [sympy.Add(*(bundle.section[b, a] * fields[b][i] for b in range(len(fields)))) for i in range(len(v))]
+        table[letter] = sympy.Add(*(sympy.diff(L, v[i]) * field[i] for i in range(len(v)) if field[i] != 0))
+    return table
+
+
+def closed_on_quotient(routhian: NonholonomicRouthian, closed: System) -> Any:
+    """The closed loop on D/G."""
+    bundle = routhian.bundle
+    laws = {u: value for u, value in closed.inputs.items() if value is not None}
+    forces = {q: force.xreplace(laws) for q, force in closed.forces.items()}
+    pushed = closed.replacing(forces=forces, inputs=(), outputs={})
+    group = {name: dict(zip(closed.coordinates, field, strict=True)) for name, field in bundle.frame.fields.items()}
+    section = [list(bundle.section.col(a)) for a in range(bundle.section.cols)]
+    return equations_on(bundle_of(pushed, group, section=section), reconstruct=False)

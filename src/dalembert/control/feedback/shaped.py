@@ -1,0 +1,245 @@
+r"""Energies that a feedback gives a system: the matching conditions as residuals, and the control law that follows.
+
+With T = Gamma~ - Gamma, h_i^j = g_ik g~^kj the closed loop of L = g q_dot q_dot/2 - U is that of L~ = g~ q_dot q_dot/2 - U~
+just where, for every unactuated a (Hamberg; Bloch and others, Supplement, 9.4.21 and 9.4.22),
+
+    g_al T^l_jk = 0,     h_a^j d_j U~ = d_a U,        u_al = d_al U - h_al^j d_j U~ - g_al,l T^l_jk q_dot^j q_dot^k.
+
+With lambda_a^j = h_a^j the first condition says that the Lie derivative of g~ along lambda_a is d_a g. Where a force Y of the
+closed loop, quadratic in q_dot and without power (q_dot . Y = 0), is allowed beside L~, it reads
+
+    (L_lambda g~ - d_a g)(q_dot, q_dot) = -2 lambda_a . Y,
+
+which for one unactuated coordinate asks only for the value at q_dot = lambda. Without Y the document's condition is meant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...analysis.named_blocks import NamedBlocks
+from .mechanics import Mechanics
+
+__all__ = ["Certificate", "Shaped", "bend", "gyroscopic_force", "inverse"]
+
+ZERO = sympy.Integer(0)
+#: Random states of a certificate, and how far their coordinates and velocities are from the equilibrium.
+STATES, SPREAD = 24, 0.5
+
+
+def bend(metric: sympy.Matrix, q: Any, v: Any) -> sympy.Matrix:
+    """[jk, i] v^j v^k, (n x 1)."""
+    n = len(q)
+    velocity = sympy.Matrix(v)
+    energy = (velocity.T * metric * velocity)[0] / 2
+    along = [sympy.Add(*(sympy.diff(metric[i, k], q[j]) * v[j] * v[k] for j in range(n) for k in range(n))) for i in range(n)]
+    return sympy.Matrix([along[i] - sympy.diff(energy, q[i]) for i in range(n)])
+
+
+def inverse(matrix: sympy.Matrix) -> sympy.Matrix:
+    """The inverse by blocks, without expanding its entries; leading minors must not vanish."""
+    n = matrix.rows
+    if n == 1:
+        return sympy.Matrix([[1 / matrix[0, 0]]])
+    if n == 2:
+        (a, b), (c, d) = matrix.tolist()
+        return sympy.Matrix([[d, -b], [-c, a]]) / (a * d - b * c)
+    head, right, below, rest = (
+        matrix[: n - 1, : n - 1],
+        matrix[: n - 1, n - 1 :],
+        matrix[n - 1 :, : n - 1],
+        matrix[n - 1, n - 1],
+    )
+    inner = inverse(head)
+    left = rest - (below * inner * right)[0]
+    corner = inner + inner * right * below * inner / left
+    return sympy.Matrix(
+        sympy.BlockMatrix([[corner, -inner * right / left], [-below * inner / left, sympy.Matrix([[1 / left]])]])
+    )
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is left of the matching conditions at random states.
+
+    Attributes
+    ----------
+    kinetic, potential, power : float
+        Of (9.4.21), first and second; and q_dot . Y beside |q_dot| |Y|.
+    states : int
+    """
+
+    kinetic: float
+    potential: float
+    power: float
+    states: int
+
+    @property
+    def residual(self) -> float:
+        """The worst of them."""
+        return float(np.max([self.kinetic, self.potential, self.power]))
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """The energies of a closed loop.
+
+    Attributes
+    ----------
+    mechanics : Mechanics
+    kind : str
+        The class of matching.
+    metric : matrix (n x n)
+        g~.
+    potential : expression
+        U~.
+    gyroscopic : matrix (n x 1)
+        Y; zero in the classes of the document.
+    gains : dict of name to float
+        What was chosen.
+    """
+
+    mechanics: Mechanics
+    kind: str
+    metric: sympy.Matrix
+    potential: sympy.Expr
+    gyroscopic: sympy.Matrix
+    gains: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_gyroscopic(self) -> bool:
+        """Whether Y is there."""
+        return any(entry != 0 for entry in self.gyroscopic)
+
+    def turned(self) -> Shaped:
+        """The same closed loop with the other sign of its energies."""
+        opposite = {"metric": -self.metric, "potential": -self.potential, "gyroscopic": -self.gyroscopic}
+        return Shaped(self.mechanics, self.kind, gains=self.gains, **opposite)
+
+    # -- expressions ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def energy(self) -> sympy.Expr:
+        """E~ = g~ q_dot q_dot / 2 + U~."""
+        v = sympy.Matrix(self.mechanics.velocities)
+        return (v.T * self.metric * v)[0] / 2 + self.potential
+
+    @cached_property
+    def quotient(self) -> sympy.Matrix:
+        """h = g g~^-1 (n x n)."""
+        return self.mechanics.metric * inverse(self.metric)
+
+    @cached_property
+    def inverse_quotient(self) -> sympy.Matrix:
+        """h~ = g~ g^-1 (n x n)."""
+        return self.metric * inverse(self.mechanics.metric)
+
+    @cached_property
+    def control(self) -> sympy.Matrix:
+        """The generalised forces of (9.4.22) on all coordinates (n x 1); those on unactuated ones vanish where it matches."""
+        here = self.mechanics
+        q, v = here.coordinates, here.velocities
+        wanted = bend(self.metric, q, v) + here.slopes(self.potential) - self.gyroscopic
+        return here.slopes(here.potential) + bend(here.metric, q, v) - self.quotient * wanted
+
+    @cached_property
+    def passive_velocities(self) -> sympy.Matrix:
+        """h~_j^al q_dot^j (k x 1): along these velocities forces on actuated coordinates change E~."""
+        moved = self.inverse_quotient.T * sympy.Matrix(self.mechanics.velocities)
+        return moved.extract(list(self.mechanics.actuated), [0])
+
+    def laws(self, damping: float) -> dict[Any, sympy.Expr]:
+        """The inputs: (9.4.22) with the dissipation -d h~_j^al q_dot^j of (9.4.24)."""
+        here = self.mechanics
+        forces = self.control.extract(list(here.actuated), [0]) - sympy.Float(damping) * self.passive_velocities
+        return dict(zip(here.inputs, inverse(here.acts) * forces, strict=True))
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def definiteness(self) -> tuple[Any, Any]:
+        """Eigenvalues of g~ and of the second variation of U~ at the equilibrium, ascending."""
+        here = self.mechanics
+        metric = here.numbers(self.metric)
+        return np.linalg.eigvalsh((metric + metric.T) / 2), np.linalg.eigvalsh(here.hessian(self.potential))
+
+    @cached_property
+    def _residuals(self) -> NamedBlocks:
+        """Both conditions with derivatives by CasADi, where the control law has those of SymPy."""
+        here, algebra = self.mechanics, GraphAlgebra()
+        q, v = algebra.vector(here.coordinates), algebra.vector(here.velocities)
+        n, free = len(here.coordinates), list(here.unactuated)
+
+        def square(matrix: sympy.Matrix) -> Any:
+            return algebra.columns([algebra.vector(list(matrix.col(k))) for k in range(n)])
+
+        def push(metric: Any) -> Any:
+            """d/dt (g v) without accelerations, less the slope of the kinetic energy."""
+            momentum = metric @ v
+            return algebra.along(momentum, q, v) - algebra.gradient(algebra.inner(v, momentum) / 2, q)
+
+        own, new = square(here.metric), square(self.metric)
+        force = algebra.vector(list(self.gyroscopic))
+        moved = own @ algebra.solve_square(new, push(new) - force)
+        lifted = own @ algebra.solve_square(new, algebra.gradient(algebra.scalar(self.potential), q))
+        blocks = {
+            "metric": new,
+            "kinetic": algebra.part(moved - push(own), free, [0]),
+            "kinetic_size": moved,
+            "potential": algebra.part(lifted - algebra.gradient(algebra.scalar(here.potential), q), free, [0]),
+            "potential_size": lifted,
+            "force": force,
+        }
+        return NamedBlocks(algebra, blocks, here.known)
+
+    def certificate(self, seed: int = 0) -> Certificate:
+        """The residuals of the matching conditions at random states, beside the terms they are differences of."""
+        here, random = self.mechanics, np.random.default_rng(seed)
+        signs, worst, count = None, np.zeros(3), 0
+        for _ in range(20 * STATES):
+            q = np.array(list(here.equilibrium.values())) + random.uniform(-SPREAD, SPREAD, len(here.coordinates))
+            v = random.uniform(-1, 1, len(here.velocities))
+            names = [x.name for x in (*here.coordinates, *here.velocities)]
+            found = self._residuals({**here.values, **dict(zip(names, [*q, *v], strict=True))}, finite=False)
+            turned = np.sign(np.linalg.eigvalsh((found["metric"] + found["metric"].T) / 2))
+            signs = np.sign(self.definiteness()[0]) if signs is None else signs
+            if not np.array_equal(signs, turned):
+                continue  # beyond the edge of the region in which g~ keeps its signature
+            count += 1
+            sizes = [1 + np.max(np.abs(found[f"{name}_size"])) for name in ("kinetic", "potential")]
+            left = [np.max(np.abs(found[n]), initial=0.0) / s for n, s in zip(("kinetic", "potential"), sizes, strict=True)]
+            force = found["force"][:, 0]
+            work = abs(v @ force) / (1 + np.linalg.norm(v) * np.linalg.norm(force))
+            worst = np.maximum(worst, [*left, work])
+            if count == STATES:
+                break
+        kinetic, potential, power = (float(x) for x in worst) if count else (np.inf,) * 3
+        return Certificate(kinetic, potential, power, count)
+
+
+def gyroscopic_force(here: Mechanics, metric: sympy.Matrix, field: sympy.Matrix, unactuated: int, pivot: int) -> sympy.Matrix:
+    r"""Y with (L_lambda g~ - d_a g)(v, v) = -2 lambda . Y and v . Y = 0, for one unactuated coordinate, (n x 1).
+
+    With eta^k = v^k - (lambda^k / lambda^p) v^p except for k = p, the pivot, and S = L_lambda g~ - d_a g, S(lambda, lambda) = 0
+    leaves S(v, v) = eta^k (2 S_k(lambda) v^p / lambda^p + S_kl eta^l). So c = b_k eta^k with b_k = -(the bracket)/2 is a form
+    that annihilates lambda, and Y_i = (delta^p_i c(v) - c_i v^p) / lambda^p.
+    """
+    q, v = list(here.coordinates), list(here.velocities)
+    n, a = len(q), q[unactuated]
+    slopes = field.jacobian(q)  # d_j lambda^i at [i, j]
+    drift = sympy.Matrix(n, n, lambda j, k: sympy.Add(*(field[i] * sympy.diff(metric[j, k], q[i]) for i in range(n))))
+    S = drift + metric * slopes + (metric * slopes).T - sympy.diff(here.metric, a)
+    along = S * field
+    ratio = [field[k] / field[pivot] for k in range(n)]
+    eta = [v[k] - ratio[k] * v[pivot] for k in range(n)]
+    others = [k for k in range(n) if k != pivot]
+    b = {k: -(2 * along[k] * v[pivot] / field[pivot] + sympy.Add(*(S[k, m] * eta[m] for m in others))) / 2 for k in others}
+    form = [b.get(k, ZERO) for k in range(n)]
+    form[pivot] = -sympy.Add(*(b[k] * ratio[k] for k in others))
+    value = sympy.Add(*(form[k] * v[k] for k in range(n)))
+    return sympy.Matrix([((value if i == pivot else ZERO) - form[i] * v[pivot]) / field[pivot] for i in range(n)])

@@ -1,0 +1,1 @@
+"""Optimal control: Pontryagin's equations, shooting, conjugate points; on groups without charts."""

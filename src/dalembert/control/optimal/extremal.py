@@ -1,0 +1,120 @@
+"""An extremal between two ends, with what is known of its being a minimum, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...analysis.tables import Report, Section
+from ...model.flow import Flow
+from .conjugate import ConjugatePoint
+
+__all__ = ["Branch", "Extremal"]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One of several ways that were tried: what it is, its cost, and the residual of its boundary conditions."""
+
+    name: str
+    cost: float
+    residual: float
+
+    @property
+    def converged(self) -> bool:
+        return self.residual <= 1e-10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Extremal(Report):
+    """A normal extremal that meets its boundary conditions.
+
+    Attributes
+    ----------
+    flow : Flow
+        Letters and costates; simulate, derive and describe take it.
+    motion : Motion
+        The extremal itself; inputs and ``running_cost`` are among its quantities.
+    span : (t0, t1)
+    cost : float
+        The integral of the cost.
+    costates : mapping of name to float
+        The costates at the start, in the letters of the flow.
+    residual : float
+        The largest of the boundary conditions and of the gaps between arcs.
+    conjugate_points : tuple of ConjugatePoint
+        Where neighbours with the same start meet it again, up to its end.
+    branch : str
+        Which of several ways this one is; empty where only one was looked for.
+    branches : tuple of Branch
+        The ways that were tried, the cheapest first.
+    steps : int
+        Newton steps of the search.
+    notes : tuple of str
+        How the search went.
+    """
+
+    flow: Flow
+    motion: Any
+    span: tuple[float, float]
+    cost: float
+    costates: Mapping[str, float]
+    residual: float
+    conjugate_points: tuple[ConjugatePoint, ...]
+    steps: int
+    branch: str = ""
+    branches: tuple[Branch, ...] = ()
+    notes: tuple[str, ...] = ()
+    has_free_end: bool = False
+    search: Callable[[float], tuple[ConjugatePoint, ...]] = field(default=lambda until: (), repr=False)
+
+    @property
+    def is_minimum(self) -> bool:
+        """Whether no conjugate point lies before the end: a minimum among neighbouring curves, or on the verge of one."""
+        return not self._points_before_the_end()
+
+    def conjugate_until(self, time: float) -> tuple[ConjugatePoint, ...]:
+        """Conjugate points of the same extremal followed to another time."""
+        return self.search(time)
+
+    def _points_before_the_end(self) -> list[ConjugatePoint]:
+        length = abs(self.span[1] - self.span[0])
+        return [point for point in self.conjugate_points if abs(self.span[1] - point.time) > 1e-6 * length]
+
+    def _title(self) -> str:
+        return f"Extremal of {self.flow.name.removeprefix('extremals of ')}"
+
+    def _sections(self) -> Sequence[Section]:
+        found = [("cost", f"{self.cost:.10g} from t = {self.span[0]:g} to {self.span[1]:g}")]
+        found += [
+            (name, f"{self.motion[name][0]:.10g}, constant") for name in ("H", "hamiltonian") if name in self.flow.integrals
+        ]
+        found.append(("boundary", f"met to {self.residual:.0e} after {self.steps} Newton steps"))
+        if self.branch:
+            found.append(("branch", self.branch))
+        return [
+            ("Extremal", found),
+            ("Costates at the start", [(name, f"{value:.10g}") for name, value in self.costates.items()]),
+            ("Minimum", [("second variation", self.verdict), ("abnormal", "extremals of this kind are not looked for")]),
+            ("Ways tried", [(way.name, self._said(way)) for way in self.branches] if len(self.branches) > 1 else []),
+            ("Search", [(f"note {k}", note) for k, note in enumerate(self.notes, start=1)]),
+        ]
+
+    @staticmethod
+    def _said(way: Branch) -> str:
+        return f"cost {way.cost:.10g}" if way.converged else f"did not converge, boundary off by {way.residual:.1e}"
+
+    @property
+    def verdict(self) -> str:
+        """What the conjugate points say, in a sentence."""
+        before = self._points_before_the_end()
+        if before:
+            others = f", and {len(before) - 1} more after it" if len(before) > 1 else ""
+            return f"conjugate point at t = {before[0].time:.10g}{others}: not a minimum beyond it"
+        if self.conjugate_points:
+            return (
+                "the end is conjugate to the start: a minimum up to there, but neighbours of the same cost may arrive with it"
+            )
+        said = "no conjugate point up to the end: a minimum among neighbouring curves; others may be cheaper"
+        return said + (" (letters with a free end were held in this test)" if self.has_free_end else "")

@@ -1,0 +1,138 @@
+r"""Pontryagin's maximum principle, for costs that are quadratic in the inputs and rates that are affine in them.
+
+With a costate lambda for each letter and H = lambda . X(x, u, t) - L(x, u, t),
+
+    L_u = X_u^T lambda,      x_dot = X,      lambda_dot = -X_x^T lambda + L_x              (normal extremals)
+
+(Moreau and van der Schaft 3-6; Bloch and others, Supplement, 7.7.2, 7.7.13, 7.7.22, 7.7.25). L_uu must be positive, so that the
+first equation gives the one u that maximises H. H is constant where neither X nor L depends on time. Abnormal extremals, those
+of lambda . X alone, are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...algebra.tree import TreeAlgebra
+from ...errors import FormError
+from ...model.constraints import holonomic
+from ...model.flow import Flow
+from ...model.symbols import Coordinate, t
+from .problem import ControlProblem
+
+__all__ = ["RUNNING_COST", "check_legendre", "costate_of", "extremal_flow", "input_metric"]
+
+#: The output of an extremal flow that is the integrand of the cost.
+RUNNING_COST = "running_cost"
+
+
+def costate_of(letter: Any) -> Coordinate:
+    """The costate of a letter: lambda_x.
+
+    >>> costate_of(Coordinate("x"))
+    lambda_x
+    """
+    return Coordinate(f"lambda_{letter.name}")
+
+
+def input_metric(problem: ControlProblem) -> Any:
+    """L_uu as a SymPy matrix (m x m).
+
+    Raises
+    ------
+    FormError
+        Where X is not affine in the inputs, or L not quadratic: the maximum is not solved for in other cases.
+    """
+    algebra = TreeAlgebra()
+    u, rates = algebra.vector(problem.inputs), algebra.vector(problem.rates)
+    if algebra.without(algebra.jacobian(rates, u), u) is None:
+        raise FormError(
+            "The maximum condition is solved only for rates that are affine in the inputs",
+            seen="a rate that is not",
+            remedy="make the input a letter whose rate is a new input, and put the cost on that",
+        )
+    second, _ = algebra.hessian(problem.cost, u)
+    metric = algebra.without(second, u)
+    if metric is None:
+        raise FormError(
+            "The maximum condition is solved only for costs that are quadratic in the inputs",
+            seen=str(problem.cost)[:80],
+            remedy="use a quadratic cost, or make the input a letter whose rate is a new input",
+        )
+    return metric
+
+
+def check_legendre(metric: Any, where: str = "") -> None:
+    """L_uu > 0 (Legendre's condition) for numbers (m x m).
+
+    Raises
+    ------
+    FormError
+        Where the Hamiltonian has no maximum over the inputs.
+    """
+    values = np.array(metric, dtype=float)
+    least = float(np.min(np.linalg.eigvalsh((values + values.T) / 2)))
+    if not least > 1e-13 * max(1.0, float(np.max(np.abs(values)))):
+        raise FormError(
+            f"The cost is not convex in the inputs{where}: Legendre's condition L_uu > 0 fails",
+            seen=f"least eigenvalue {least:.3g}",
+            remedy="give every input a positive cost; abnormal and singular extremals are not followed",
+        )
+
+
+def extremal_flow(problem: ControlProblem) -> Flow:
+    """The normal extremals as a flow of letters and costates; inputs and the integrand of the cost are outputs."""
+    algebra = TreeAlgebra()
+    metric = input_metric(problem)
+    if not metric.free_symbols:
+        check_legendre(metric.tolist())
+    x, u = algebra.vector(problem.letters), algebra.vector(problem.inputs)
+    costates = [costate_of(letter) for letter in problem.letters]
+    taken = _check_names(problem)
+    costate, rates = algebra.vector(costates), algebra.vector(problem.rates)
+    nothing = dict.fromkeys(problem.inputs, sympy.Integer(0))
+    frame: Any = algebra.without(algebra.jacobian(rates, u), u)
+    drift: Any = algebra.without(rates - frame * u, u)
+    linear = algebra.gradient(problem.cost, u).xreplace(nothing)
+    inputs = _solved(metric, frame.T * costate - linear)
+    chosen = dict(zip(problem.inputs, inputs, strict=True))
+    # The derivative of the maximum is the partial one at the maximising inputs.
+    slope = algebra.gradient(problem.cost, x) - algebra.jacobian(rates, x).T * costate
+    motion = [*(drift + frame * inputs), *slope.xreplace(chosen)]
+    cost = problem.cost.xreplace(chosen)
+    hamiltonian = algebra.inner(costate, list(motion[: len(x)])) - cost
+    autonomous = not any(expression.has(t) for expression in (*problem.rates, problem.cost))
+    return Flow(
+        dict(zip([*problem.letters, *costates], motion, strict=True)),
+        integrals={"hamiltonian" if "H" in taken else "H": hamiltonian} if autonomous else {},
+        outputs={symbol.name: value for symbol, value in chosen.items()} | {RUNNING_COST: cost},
+        constraints=[holonomic(relation, name=f"relation_{k}") for k, relation in enumerate(problem.relations, start=1)],
+        matrices=dict(problem.matrices),
+        name=f"extremals of {problem.name}",
+    )
+
+
+def _check_names(problem: ControlProblem) -> set[str]:
+    """The names of the problem, none of which may be needed for costates or the integrand."""
+    symbols = {*problem.letters, *problem.inputs, *problem.cost.free_symbols}.union(
+        *(rate.free_symbols for rate in problem.rates)
+    )
+    taken = {symbol.name for symbol in symbols}
+    needed = [*(costate_of(letter).name for letter in problem.letters), RUNNING_COST]
+    double = [name for name in needed if name in taken]
+    if double:
+        raise FormError(
+            f"The extremals need the name `{double[0]}` for themselves",
+            seen="a symbol of the model with it",
+            remedy="rename it",
+        )
+    return taken
+
+
+def _solved(metric: Any, right: Any) -> Any:
+    if metric.is_diagonal():
+        return sympy.Matrix(len(right), 1, [right[k] / metric[k, k] for k in range(len(right))])
+    return metric.LUsolve(right)

@@ -1,0 +1,136 @@
+r"""Boundary problems of flows of places and costates, without charts: rotations, spheres, orbits of groups.
+
+Flows such as `rigid_body`, `sphere_flow`, `grassmannian_flow` and `orbit_flow` are already those of Pontryagin's principle,
+
+    x_dot = K(x) c,      c_dot = ...                               (Bloch and others, Supplement, 7.7.2, 7.7.13, 7.7.25, 7.7.36)
+
+with a place x, the entries of a matrix, and a costate c. `optimal_on_group` finds the c(t0) that leads from one place to
+another. What K(x) does not feel in c is left at zero, so that redundant letters do no harm. The end condition is x(t1) = x_T
+in the entries, and for rotations log(Q_T^T Q(t1)) = 0 in the Lie algebra. The search begins from geodesics of the bi-invariant
+metric, short ways and long ways, and is led by continuation where Newton's method fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import RunError
+from ...integrate.simulate import simulate
+from ...model.flow import Flow
+from .conjugate import along_arc
+from .extremal import Branch, Extremal
+from .group_problem import GroupProblem
+from .shooting import LIMIT, Shot
+from .spans import read_span
+from .ways import guesses, reach
+
+__all__ = ["optimal_on_group"]
+
+#: How often guesses are made before the search is given up, or an extremal that is no minimum is accepted.
+ROUNDS = 3
+
+
+def optimal_on_group(
+    flow: Flow,
+    start: Any,
+    end: Any,
+    span: Sequence[float],
+    *,
+    place: str | None = None,
+    cost: Any = None,
+    parameters: Mapping[Any, Any] | None = None,
+    easy: Mapping[Any, Any] | None = None,
+    guess: Any = None,
+    ways: int = 4,
+    seed: int = 0,
+) -> Extremal:
+    """The cheapest extremal found between two places of a flow of places and costates.
+
+    Parameters
+    ----------
+    flow : Flow
+        Such as ``da.rigid_body([1, 2, 3])``: the matrix of the place moves linearly in the remaining letters, its costates.
+    start, end : matrices
+        Values of the place.
+    place : str
+        The name of the place among the matrices of the flow; the first one by default.
+    cost : expression
+        The integrand in letters of the flow. By default the integral ``"energy"``, the cost where there is no
+        potential.
+    parameters : mapping of symbol or name to value
+    easy : mapping of symbol or name to value
+        Parameters at which the motion is known to be easy, such as equal inertias: where the search fails at those wanted it is
+        led from these. Without it the end is moved from where the guess arrives to where it should.
+    guess : array (number of costates,)
+        Costates at the start; the only way that is then tried.
+    ways : int
+        How many first guesses are followed; the cheapest extremal is returned, the others are listed. Where none converged, or
+        the cheapest has a conjugate point on its way, as many random ones are followed as well, twice.
+    seed : int
+        Of random guesses.
+
+    Raises
+    ------
+    StartError
+        For ends that break constraints of the flow, or lie on different orbits.
+    RunError
+        Where no way converged.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> quarter = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    >>> found = optimal_on_group(da.rigid_body([0.5, 0.5, 0.5]), np.eye(3), quarter, (0, 1))
+    >>> round(found.cost, 9), round((np.pi/2)**2/2, 9)
+    (1.23370055, 1.23370055)
+    """
+    times = read_span(span)
+    problem = GroupProblem.read(flow, start, end, place, cost, parameters, times)
+    tried: list[tuple[Branch, Shot]] = []
+    found: Extremal | None = None
+    for number in range(1 if guess is not None else ROUNDS):
+        for name, unknowns in guesses(problem, guess, ways, seed, number):
+            shot = reach(problem, unknowns, easy)
+            if shot is not None:
+                tried.append((Branch(name, shot.cost, shot.residual), shot))
+        tried.sort(key=lambda pair: (not pair[0].converged, pair[0].cost if pair[0].converged else pair[0].residual))
+        if tried and tried[0][0].converged:
+            found = _extremal(problem, tried)
+            if found.is_minimum:
+                break
+    if found is None:
+        raise RunError(
+            "No extremal was found between the two places",
+            seen=f"residual {tried[0][0].residual:.2g} (limit {LIMIT:g})" if tried else "no arc could be followed",
+            remedy="try more ways, another seed or guess, or easy={...} to be led from",
+        )
+    return found
+
+
+def _extremal(problem: GroupProblem, tried: Sequence[tuple[Branch, Shot]]) -> Extremal:
+    """The record of the first of the ways tried; the residual is that of the place in its entries, too."""
+    branch, shot = tried[0]
+    names = [letter.name for letter in problem.flow.coordinates]
+    motion = simulate(
+        problem.flow, dict(zip(names, shot.nodes[0].tolist(), strict=True)), problem.span, parameters=problem.table, rtol=1e-11
+    )
+    arrived = problem.arcs.run(*problem.span, shot.nodes[0], problem.boundary.directions).state[problem.place_index]
+    search = along_arc(
+        problem.arcs, shot.nodes[0], problem.boundary.directions, problem.tangent, problem.span[0], problem.place_index
+    )
+    return Extremal(
+        flow=problem.flow,
+        motion=motion,
+        span=problem.span,
+        cost=shot.cost,
+        costates={names[k]: float(shot.nodes[0][k]) for k in problem.costate_index},
+        residual=max(shot.residual, float(np.max(np.abs(arrived - problem.end_vector)))),
+        conjugate_points=search(problem.span[1]),
+        steps=shot.steps,
+        branch=branch.name,
+        branches=tuple(way for way, _ in tried),
+        search=search,
+    )

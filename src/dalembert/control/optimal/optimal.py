@@ -1,0 +1,167 @@
+r"""Optimal control between two ends: `optimal`.
+
+    minimise  int L(x, u, t) dt     subject to  x_dot = X(x, u, t),   x(t0) and x(t1) given, in part or in full
+
+The extremals are those of `maximum`; the two-point problem is seeded by `transcription`, solved by `shooting`, and its solution
+is searched for conjugate points. Where a letter's end is free its costate vanishes there (transversality). Letters that obey
+relations, such as the entries of a rotation, may be used as they are: costates are then chosen in the space of directions that
+the relations leave, so that no chart is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ...algebra.graph import GraphAlgebra
+from ...compiled.kernel import parameter_values
+from ...errors import RunError
+from ...integrate.simulate import simulate
+from ...model.symbols import t
+from .conjugate import along_arc
+from .ends import Relations, boundary_of, ends_of
+from .extremal import Branch, Extremal
+from .maximum import RUNNING_COST, check_legendre, extremal_flow, input_metric
+from .problem import ControlProblem, control_problem
+from .search import Found, Task, search
+from .sensitivities import Arcs
+from .spans import read_span
+
+__all__ = ["optimal"]
+
+
+def optimal(
+    model: Any,
+    cost: Any,
+    start: Mapping[Any, Any],
+    end: Mapping[Any, Any],
+    span: Sequence[float],
+    *,
+    parameters: Mapping[Any, Any] | None = None,
+    guess: Mapping[Any, Any] | None = None,
+    free: Sequence[Any] = (),
+    nodes: int = 60,
+    segments: int = 4,
+    ways: int = 1,
+    seed: int = 0,
+) -> Extremal:
+    """The extremal of an optimal control problem between two ends.
+
+    Parameters
+    ----------
+    model : Flow or System
+        With free inputs, which enter the rates affinely. Those of a system are coordinates and velocities.
+    cost : expression
+        The integrand: quadratic in the inputs, with a positive matrix of second derivatives.
+    start, end : mapping of letter, name or matrix to values
+        A letter that the end leaves out is free there.
+    span : (t0, t1)
+        Both times are given. For a free duration make it a letter T with rate 0, multiply every rate and the cost by T, and let
+        T be free at both ends.
+    parameters : mapping of symbol or name to value
+    guess : mapping
+        Letters and inputs as expressions of time or functions of it, where the transcription begins; or all costates
+        ``lambda_...`` at the start as numbers, and then there is no transcription.
+    free : sequence of letters
+        Letters that are free at the start; their values there are guesses.
+    nodes : int
+        Steps of the transcription.
+    segments : int
+        Arcs of the multiple shooting.
+    ways : int
+        How many ways are searched, from paths that are bent more and more; the cheapest extremal is returned.
+    seed : int
+        Of the random inputs that the transcription begins with.
+
+    Raises
+    ------
+    FormError
+        Where the maximum cannot be solved for the inputs, or is none (Legendre).
+    StartError
+        For ends that break relations, and names that are unknown.
+    RunError
+        Where the boundary conditions could not be met.
+
+    Examples
+    --------
+    The least effort that moves a unit mass by 1 in unit time, at rest before and after, is 6.
+
+    >>> import dalembert as da
+    >>> x, v = da.coordinates("x v")
+    >>> u = da.inputs("u")
+    >>> found = optimal(da.Flow({x: v, v: u}, inputs=[u]), u**2/2, {x: 0, v: 0}, {x: 1, v: 0}, (0, 1))
+    >>> round(found.cost, 9), found.motion["u"][[0, -1]].round(6).tolist()
+    (6.0, [6.0, -6.0])
+    """
+    problem = control_problem(model, cost)
+    flow = extremal_flow(problem)
+    times = read_span(span)
+    numbers = parameter_values(flow.parameters, parameters or {})
+    table = dict(zip((symbol.name for symbol in flow.parameters), numbers.tolist(), strict=True))
+    relations = Relations(problem, flow.parameters, numbers, times)
+    ends = ends_of(problem, start, end, free, relations)
+    boundary = boundary_of(problem, ends, relations)
+    _check_convexity(problem, flow.parameters, numbers, times, ends.start[None])
+    arcs = Arcs(flow, flow.own_outputs[RUNNING_COST], table)
+    task = Task(problem, flow.parameters, numbers, arcs, boundary, ends, relations, times, guess, nodes, segments, seed)
+    tried = _ways(task, ways)
+    branch, found = tried[0]
+    shot = found.shot
+    motion = simulate(
+        flow, dict(zip((q.name for q in flow.coordinates), shot.nodes[0].tolist(), strict=True)), times,
+        parameters=table, rtol=1e-11, project=False, project_start=False,
+    )  # fmt: skip
+    _check_convexity(
+        problem, flow.parameters, numbers, times, motion.y.T[:: max(1, len(motion.t) // 20), : len(problem.letters)]
+    )
+    follow = along_arc(arcs, shot.nodes[0], boundary.directions, relations.frame, times[0], range(len(problem.letters)))
+    n = len(problem.letters)
+    return Extremal(
+        flow=flow,
+        motion=motion,
+        span=times,
+        cost=shot.cost,
+        costates=dict(zip((q.name for q in flow.coordinates[n:]), shot.nodes[0][n:].tolist(), strict=True)),
+        residual=shot.residual,
+        conjugate_points=follow(times[1]),
+        steps=shot.steps,
+        branch=branch.name if len(tried) > 1 else "",
+        branches=tuple(way for way, _ in tried),
+        notes=found.notes,
+        has_free_end=not bool(np.all(ends.end_fixed)),
+        search=follow,
+    )
+
+
+def _ways(task: Task, count: int) -> list[tuple[Branch, Found]]:
+    """The ways that converged, the cheapest first."""
+    tried: list[tuple[Branch, Found]] = []
+    fault: RunError | None = None
+    for way in range(max(1, count)):
+        try:
+            found = search(task, way)
+        except RunError as error:
+            fault = error
+            continue
+        tried.append((Branch(f"way {way + 1}", found.shot.cost, found.shot.residual), found))
+    if not tried and fault is not None:
+        raise fault
+    return sorted(tried, key=lambda pair: pair[0].cost)
+
+
+def _check_convexity(problem: ControlProblem, symbols: Any, numbers: Any, span: tuple[float, float], places: Any) -> None:
+    """Legendre's condition at some places, where L_uu depends on the place."""
+    metric = input_metric(problem)
+    if not metric.free_symbols:
+        return
+    algebra = GraphAlgebra()
+    m = metric.rows
+    inputs = [algebra.vector(problem.letters), algebra.vector(symbols), algebra.vector([t])]
+    function = ca.Function("metric", inputs, [algebra.vector(list(metric))])
+    for place in places:
+        for time in span:
+            value = np.asarray(function(place, numbers, time), dtype=float).reshape(m, m)
+            check_legendre(value, " at a place of the problem")

@@ -1,0 +1,202 @@
+r"""What an optimal control problem is made of: letters with their rates, inputs to be chosen, a cost, relations.
+
+    minimise  int L(x, u, t) dt     subject to  x_dot = X(x, u, t)
+
+A `Flow` states x_dot itself. A `System` is brought to it: its letters are coordinates and the velocities of its fastest form,
+and its accelerations are those of the Gauss problem, G z = f + A^T mu, A z = b, solved in symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from ...algebra.tree import TreeAlgebra
+from ...errors import ModelError, StartError, nearest
+from ...formulations.registry import derive, fastest_form
+from ...model.flow import Flow
+from ...model.symbols import Coordinate, Input, Momentum, Parameter, Velocity, as_expression, t
+from ...model.system import System
+
+__all__ = ["ControlProblem", "control_problem"]
+
+ZERO = sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class ControlProblem:
+    """An optimal control problem in symbols; n letters, m inputs.
+
+    Attributes
+    ----------
+    letters : tuple of Coordinate (n,)
+    inputs : tuple of Input (m,)
+    rates : tuple of expressions (n,)
+        X(x, u, t).
+    cost : expression
+        L(x, u, t).
+    relations : tuple of expressions
+        What vanishes along every motion, such as the entries of Q^T Q - 1.
+    other_names : mapping of str to str
+        Names of the model that stand for letters here, such as x_dot for v_x.
+    matrices : mapping of name to matrix of letters
+    name : str
+    """
+
+    letters: tuple[Coordinate, ...]
+    inputs: tuple[Input, ...]
+    rates: tuple[sympy.Expr, ...]
+    cost: sympy.Expr
+    relations: tuple[sympy.Expr, ...]
+    other_names: Mapping[str, str]
+    matrices: Mapping[str, Any]
+    name: str
+
+    def values(self, given: Mapping[Any, Any], where: str) -> dict[str, float]:
+        """Numbers by the name of a letter, from symbols, names, or matrices by name."""
+        if not isinstance(given, Mapping):
+            raise StartError(
+                f"The {where} must name its values", seen=type(given).__name__, remedy=f"pass {where}={{x: 1.0, ...}}"
+            )
+        known = [letter.name for letter in self.letters]
+        found: dict[str, float] = {}
+        for key, value in given.items():
+            name = getattr(key, "name", str(key))
+            name = self.other_names.get(name, name)
+            if name in self.matrices:
+                found |= _entries(self.matrices[name], value, name, where)
+                continue
+            if name not in known:
+                near = nearest(name, known)
+                raise StartError(
+                    f"The {where} names `{name}`, which is no letter of the model",
+                    seen=", ".join(known),
+                    remedy=f"did you mean {near}" if near else "use one of these names",
+                )
+            found[name] = _number(value, name, where)
+        return found
+
+
+def _number(value: Any, name: str, where: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if number - number != 0:
+        raise StartError(f"The {where} of `{name}` must be a finite number", seen=str(value)[:60], remedy="give a number")
+    return number
+
+
+def _entries(matrix: Any, value: Any, name: str, where: str) -> dict[str, float]:
+    """The letters of a matrix that has a given value."""
+    holder = Flow(dict.fromkeys(sorted(matrix.free_symbols, key=str), ZERO), matrices={name: matrix})
+    return {key: _number(number, key, where) for key, number in holder.start(**{name: value}).items()}
+
+
+def control_problem(model: Any, cost: Any) -> ControlProblem:
+    """The problem that a model and an integrand state.
+
+    Raises
+    ------
+    ModelError
+        Where the model is neither a Flow nor a System, leaves no input free, or the cost names what the model does not have.
+    """
+    if not isinstance(model, (Flow, System)):
+        raise ModelError(
+            "Optimal control needs a Flow or a System", seen=type(model).__name__, remedy="pass da.Flow({x: ...}, inputs=[u])"
+        )
+    free = tuple(symbol for symbol, value in model.inputs.items() if value is None)
+    if not free:
+        raise ModelError(
+            "There is nothing to choose: the model has no free input",
+            seen=", ".join(symbol.name for symbol in model.inputs) or "no inputs",
+            remedy="state da.inputs(...) in the rates or the forces, and leave them without a value",
+        )
+    given = {symbol: value for symbol, value in model.inputs.items() if value is not None}
+    parts = _of_flow(model, given) if isinstance(model, Flow) else _of_system(model)
+    letters, rates, relations, renamed = parts
+    integrand = as_expression(cost).xreplace(given).xreplace(renamed)
+    if isinstance(model, Flow):
+        integrand = integrand.xreplace({letter.dot: rate for letter, rate in zip(letters, rates, strict=True)})
+    foreign = sorted(integrand.free_symbols - {*letters, *free, t} - integrand.atoms(Parameter), key=str)
+    if foreign:
+        raise ModelError(
+            f"The cost contains {', '.join(map(str, foreign))}",
+            seen=str(integrand)[:80],
+            remedy="write it in letters, inputs, parameters and time of the model",
+        )
+    return ControlProblem(
+        letters,
+        free,
+        rates,
+        integrand,
+        relations,
+        {str(old): str(new) for old, new in renamed.items()},
+        dict(model.matrices) if isinstance(model, Flow) else {},
+        model.name,
+    )
+
+
+Parts = tuple[tuple[Coordinate, ...], tuple[sympy.Expr, ...], tuple[sympy.Expr, ...], dict[Any, Any]]
+
+
+def _of_flow(flow: Flow, given: Mapping[Any, Any]) -> Parts:
+    rates = tuple(rate.xreplace(dict(given)) for rate in flow.rates.values())
+    return flow.coordinates, rates, tuple(c.expression for c in flow.constraints), {}
+
+
+def _of_system(system: System) -> Parts:
+    """Coordinates and velocities of the fastest form as letters of a flow; momenta and speeds in the same way."""
+    if system.unilateral:
+        raise ModelError(
+            "Optimal control cannot follow one-sided constraints",
+            seen=system.unilateral[0].name,
+            remedy="hold them, or leave them out",
+        )
+    equations = derive(system, fastest_form(system))
+    algebra = TreeAlgebra()
+    blocks = equations.blocks(algebra)
+    z = _solved(algebra, blocks)
+    rates = blocks.rates.xreplace(dict(zip(blocks.unknowns, z, strict=True)))
+    renamed: dict[Any, Any] = {letter: _flow_letter(letter) for letter in equations.state}
+    # All velocities may stand in the cost, also those that the form does not keep.
+    renamed |= {v: e.xreplace(renamed) for v, e in zip(system.velocities, blocks.velocities, strict=True) if v not in renamed}
+    letters = tuple(renamed[letter] for letter in equations.state)
+    relations = [*blocks.position.residual, *blocks.velocity.residual]
+    return letters, tuple(e.xreplace(renamed) for e in rates), tuple(e.xreplace(renamed) for e in relations), renamed
+
+
+def _flow_letter(letter: Any) -> Coordinate:
+    if isinstance(letter, Velocity):
+        return Coordinate(f"v_{letter.coordinate.name}")
+    if isinstance(letter, Momentum):
+        return Coordinate(f"momentum_{letter.coordinate.name}")
+    return letter if isinstance(letter, Coordinate) else Coordinate(letter.name)
+
+
+def _solved(algebra: TreeAlgebra, blocks: Any) -> Any:
+    """z of the Gauss problem with independent rows, as functions of the state."""
+    free = blocks.free if blocks.free is not None else _divided(blocks.metric, blocks.force)
+    if not blocks.rows.rows:
+        return free
+    compliance = _divided(blocks.metric, blocks.rows.T)
+    reduced = blocks.rows * compliance
+    if reduced.rank() < reduced.rows:
+        raise ModelError(
+            "The constraints of the system depend on each other",
+            seen=f"rank {reduced.rank()} of {reduced.rows}",
+            remedy="leave out those that follow from the others",
+        )
+    return free + compliance * _divided(reduced, blocks.right - blocks.rows * free)
+
+
+def _divided(matrix: Any, right: Any) -> Any:
+    """matrix^-1 right without a limit of size: by the adjugate where that is short."""
+    if matrix.is_diagonal():
+        return sympy.Matrix(*right.shape, lambda i, j: right[i, j] / matrix[i, i])
+    if matrix.rows <= 3:
+        return (matrix.adjugate() * right) / matrix.det(method="berkowitz")
+    return matrix.LUsolve(right)

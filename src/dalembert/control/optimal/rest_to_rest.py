@@ -1,0 +1,232 @@
+r"""A rigid body turned from rest to rest by torques of least effort, on SO(n) without charts.
+
+    minimise  int |tau|^2 / 2 dt     subject to   Q_dot = Q Omega,   M_dot = [M, Omega] + tau,   M = Lambda Omega + Omega Lambda
+
+with <a, b> = -tr(a b)/2. Costates Pi of the attitude, seen from the body, and tau of the momentum give the normal extremals
+
+    H = <Pi, Omega> + <tau, [M, Omega]> + |tau|^2 / 2,
+    Pi_dot = [Pi, Omega],      tau_dot = [tau, Omega] - J^-1 (Pi + [tau, M])
+
+(Bloch and others, Supplement, section 7.7, with the dynamics of the body added). Q Pi Q^T stays. Where J is a multiple of the
+identity the body turns about a fixed axis by theta (3 s^2 - 2 s^3), s = t/T, at the cost 6 J^2 |log|^2 / T^3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...compiled.kernel import parameter_values
+from ...errors import RunError, StartError
+from ...integrate.simulate import simulate
+from ...model.bracket_flows import skew_letters
+from ...model.flow import Action, Flow
+from ...model.rigid_bodies import rigid_body
+from .conjugate import along_arc
+from .extremal import Branch, Extremal
+from .maximum import RUNNING_COST
+from .rotations import missed_rotation, skew_entries, turns
+from .sensitivities import Arcs
+from .shooting import LIMIT, Boundary, Shot, shoot
+from .spans import read_span
+from .ways import continued, turn_name
+
+__all__ = ["rest_to_rest", "torque_flow"]
+
+
+def torque_flow(inertias: int | Sequence[Any]) -> Flow:
+    """The extremals as a flow with the matrices Q, M, Pi and tau.
+
+    >>> flow = torque_flow([1, 2, 3])
+    >>> list(flow.matrices), len(flow.coordinates)
+    (['Q', 'M', 'Pi', 'tau'], 18)
+    """
+    body = rigid_body(inertias)
+    Q, M = body.matrices["Q"], body.matrices["M"]
+    n = Q.rows
+    velocity = _velocity(body)
+    Pi, (letters_of_tau, tau) = skew_letters("Pi", n)[1], skew_letters("tau", n)
+    planes = list(combinations(range(n), 2))
+    slopes = {(i, j): sympy.diff(velocity[i, j], M[i, j]) for i, j in planes}  # 1 / (Lambda_i + Lambda_j)
+    turned = Pi * velocity - velocity * Pi
+    swung = tau * velocity - velocity * tau
+    felt = Pi + tau * M - M * tau
+    rates = dict(body.rates)
+    rates |= {M[i, j]: body.rates[M[i, j]] + tau[i, j] for i, j in planes}
+    rates |= {Pi[i, j]: turned[i, j] for i, j in planes}
+    rates |= {tau[i, j]: swung[i, j] - slopes[i, j] * felt[i, j] for i, j in planes}
+    effort = sympy.Add(*(letter**2 for letter in letters_of_tau)) / 2
+    bent = M * velocity - velocity * M
+    hamiltonian = sympy.Add(*(Pi[i, j] * velocity[i, j] + tau[i, j] * bent[i, j] for i, j in planes)) + effort
+    spatial = Q * Pi * Q.T
+    return Flow(
+        rates,
+        integrals={"H": hamiltonian} | {f"pi_{i + 1}_{j + 1}": spatial[i, j] for i, j in planes},
+        outputs={RUNNING_COST: effort},
+        constraints=body.constraints,
+        matrices={"Q": Q, "M": M, "Pi": Pi, "tau": tau},
+        actions=[body.actions[0], Action("Pi", *[sympy.ImmutableMatrix(-velocity)] * 2)],
+        name=f"extremals of torques on a rigid body on SO({n})",
+    )
+
+
+def rest_to_rest(
+    inertias: Sequence[Any] | Flow,
+    start: Any,
+    end: Any,
+    span: Sequence[float],
+    *,
+    parameters: Mapping[Any, Any] | None = None,
+    ways: int = 2,
+) -> Extremal:
+    """Torques of least effort that turn a body from rest to rest.
+
+    Parameters
+    ----------
+    inertias : sequence of n numbers or expressions, or a Flow
+        Lambda, as for `rigid_body`; or the flow that `torque_flow` made of them, which saves its derivation.
+    start, end : matrices (n, n)
+        Rotations.
+    span : (t0, t1)
+    ways : int
+        How many of the ways to turn are tried, the shortest first; the cheapest is returned.
+
+    Raises
+    ------
+    StartError
+        For ends that are no rotations.
+    RunError
+        Where no way converged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quarter = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    >>> found = rest_to_rest([0.5, 0.5, 0.5], np.eye(3), quarter, (0, 1), ways=1)
+    >>> round(found.cost, 8), round(6*(np.pi/2)**2, 8)
+    (14.8044066, 14.8044066)
+    """
+    times = read_span(span)
+    flow = inertias if isinstance(inertias, Flow) else torque_flow(inertias)
+    n = flow.matrices["Q"].rows
+    first, last = (_rotation(value, n, where) for value, where in ((start, "start"), (end, "end")))
+    numbers = parameter_values(flow.parameters, parameters or {})
+    table = dict(zip((symbol.name for symbol in flow.parameters), numbers.tolist(), strict=True))
+    arcs = Arcs(flow, flow.own_outputs[RUNNING_COST], table)
+    boundary = _boundary(n, first, last)
+    planes = list(combinations(range(n), 2))
+    velocity = [_velocity(flow)[i, j] for i, j in planes]
+    moments = [flow.matrices["M"][i, j] for i, j in planes]
+    values = {symbol: table[symbol.name] for symbol in flow.parameters}
+    inertia = np.array([1 / float(sympy.diff(e, m).xreplace(values)) for e, m in zip(velocity, moments, strict=True)])
+    tried: list[tuple[Branch, Shot]] = []
+    for turn in turns(first.T @ last, max(1, ways)):
+        shot = _reach(arcs, boundary, times, inertia, skew_entries(turn.logarithm))
+        if shot is not None:
+            tried.append((Branch(turn_name(turn), shot.cost, shot.residual), shot))
+    tried.sort(key=lambda pair: (not pair[0].converged, pair[0].cost if pair[0].converged else pair[0].residual))
+    if not tried or not tried[0][0].converged:
+        raise RunError(
+            "No extremal from rest to rest was found",
+            seen=f"residual {tried[0][0].residual:.2g} (limit {LIMIT:g})" if tried else "no arc could be followed",
+            remedy="try more ways, or a longer span",
+        )
+    return _extremal(flow, arcs, boundary, times, table, tried)
+
+
+def _velocity(flow: Flow) -> Any:
+    """Omega of Q_dot = Q Omega."""
+    right = flow.actions[0].right
+    assert right is not None
+    return -right
+
+
+def _rotation(value: Any, n: int, where: str) -> Any:
+    matrix = np.asarray(value, dtype=float)
+    good = matrix.shape == (n, n) and np.allclose(matrix.T @ matrix, np.eye(n), atol=1e-8) and np.linalg.det(matrix) > 0
+    if not good:
+        raise StartError(f"The {where} is not a rotation", seen=f"shape {matrix.shape}", remedy=f"give Q in SO({n})")
+    return matrix
+
+
+def _boundary(n: int, first: Any, last: Any) -> Boundary:
+    """Q and M = 0 are given at both ends; Pi and tau are unknown at the start."""
+    d = n * (n - 1) // 2
+    size = n * n + 3 * d
+    base = np.concatenate([first.ravel(), np.zeros(3 * d)])
+
+    def missed(state: Any) -> tuple[Any, Any]:
+        values, slopes = missed_rotation(state[: n * n].reshape(n, n), last)
+        rows = np.zeros((2 * d, size))
+        rows[:d, : n * n] = slopes
+        rows[d:, n * n : n * n + d] = np.eye(d)
+        return np.concatenate([values, state[n * n : n * n + d]]), rows
+
+    return Boundary(base, np.eye(size)[:, n * n + d :], missed)
+
+
+def _reach(arcs: Arcs, boundary: Boundary, span: tuple[float, float], inertia: Any, turn: Any) -> Shot | None:
+    """From the turn about fixed axes: tau = 6 J log / T^2 and Pi = 12 J^2 log / T^3 at the start."""
+    length = span[1] - span[0]
+    guess = np.concatenate([12 * inertia**2 * turn / length**3, 6 * inertia * turn / length**2])
+
+    def attempt(share: float, unknowns: Any) -> Shot | None:
+        def end(state: Any) -> tuple[Any, Any]:
+            values, slopes = boundary.end(state)
+            return values - (1 - share) * missed, slopes
+
+        try:
+            return shoot(arcs, Boundary(boundary.base, boundary.directions, end), span, unknowns)
+        except RunError:
+            return None
+
+    missed = np.zeros(2 * len(turn))
+    shot = attempt(1.0, guess)
+    if shot is not None and shot.converged:
+        return shot
+    try:
+        arrived = arcs.run(*span, boundary.base + boundary.directions @ guess, boundary.directions)
+    except RunError:
+        return shot
+    missed = boundary.end(arrived.state)[0]
+    return continued(attempt, guess) or shot
+
+
+def _extremal(
+    flow: Flow, arcs: Arcs, boundary: Boundary, span: tuple[float, float], table: Mapping[str, float], tried: Any
+) -> Extremal:
+    branch, shot = tried[0]
+    n = flow.matrices["Q"].rows
+    count = n * n + n * (n - 1) // 2
+    names = [letter.name for letter in flow.coordinates]
+    motion = simulate(flow, dict(zip(names, shot.nodes[0].tolist(), strict=True)), span, parameters=table, rtol=1e-11)
+
+    def tangent(place: Any) -> Any:
+        """Q times the basis of so(n), of length one, and the momenta."""
+        here = place[: n * n].reshape(n, n)
+        frame = np.zeros((count, n * (n - 1)))
+        for k, (i, j) in enumerate(combinations(range(n), 2)):
+            unit = np.zeros((n, n))
+            unit[i, j], unit[j, i] = np.sqrt(0.5), -np.sqrt(0.5)
+            frame[: n * n, k] = (here @ unit).ravel()
+            frame[n * n + k, n * (n - 1) // 2 + k] = 1.0
+        return frame
+
+    search = along_arc(arcs, shot.nodes[0], boundary.directions, tangent, span[0], range(count))
+    return Extremal(
+        flow=flow,
+        motion=motion,
+        span=span,
+        cost=shot.cost,
+        costates={name: float(value) for name, value in zip(names[count:], shot.nodes[0][count:], strict=True)},
+        residual=shot.residual,
+        conjugate_points=search(span[1]),
+        steps=shot.steps,
+        branch=branch.name,
+        branches=tuple(pair[0] for pair in tried),
+        search=search,
+    )

@@ -1,0 +1,162 @@
+r"""The search for an extremal between two ends: a transcription to begin with, then shooting; again where that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...errors import ModelError, RunError
+from ...model.symbols import t
+from .ends import Ends, Relations
+from .maximum import costate_of
+from .problem import ControlProblem
+from .sensitivities import Arcs
+from .shooting import LIMIT, Boundary, Shot, shoot
+from .transcription import Draft, transcribe
+
+__all__ = ["Found", "Task", "search"]
+
+#: How often one way is begun: from other random inputs, on a finer grid and a path that is bent more each time.
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Task:
+    """A two-point problem with its numbers, and how it is to be searched.
+
+    Attributes
+    ----------
+    symbols, numbers : the parameters of the problem and their values
+    guess : mapping or None
+        As `optimal` takes it.
+    nodes, segments, seed : int
+    """
+
+    problem: ControlProblem
+    symbols: Any
+    numbers: Any
+    arcs: Arcs
+    boundary: Boundary
+    ends: Ends
+    relations: Relations
+    span: tuple[float, float]
+    guess: Mapping[Any, Any] | None
+    nodes: int
+    segments: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """An extremal, and what happened on the way to it."""
+
+    shot: Shot
+    notes: tuple[str, ...]
+
+
+def search(task: Task, way: int = 0) -> Found:
+    """One way from end to end: the straight one first, others from bent paths.
+
+    Raises
+    ------
+    RunError
+        Where the boundary conditions could not be met.
+    """
+    if task.nodes < 2 or task.segments < 1:
+        raise ModelError(
+            "The search needs 2 nodes and 1 segment at least",
+            seen=f"nodes={task.nodes}, segments={task.segments}",
+            remedy="leave them out",
+        )
+    known = _costate_guess(task.problem, task.guess)
+    functions = {} if known is not None else _guess_functions(task.problem, task.guess)
+    best: Shot | None = None
+    notes: list[str] = []
+    for attempt in range(1 if known is not None else TRIES):
+        try:
+            if known is not None:
+                shot = _shoot_with(task, known)
+            else:
+                draft = transcribe(
+                    task.problem, task.symbols, task.numbers, task.ends, task.span,
+                    task.nodes * (attempt + 1), task.seed + attempt + TRIES * way, functions, (attempt + way) / 2,
+                )  # fmt: skip
+                notes.append(f"transcription on {len(draft.midpoints)} steps: {draft.message}, cost {draft.cost:.6g}")
+                shot = _shoot_from(task, draft)
+        except RunError as error:
+            notes.append(f"shooting failed: {error.what}")
+            continue
+        if best is None or shot.residual < best.residual:
+            best = shot
+        if shot.converged:
+            return Found(shot, tuple(notes))
+    seen = [] if best is None else [f"residual {best.residual:.2g} (limit {LIMIT:g})"]
+    raise RunError(
+        "The boundary conditions could not be met by a normal extremal",
+        seen="; ".join([*seen, *notes[-1:]]),
+        remedy="try another guess, seed or more nodes; the end may be out of reach, or reached by abnormal extremals alone",
+    )
+
+
+def _shoot_with(task: Task, costates: Any) -> Shot:
+    """From costates that are given, in one arc."""
+    start = np.concatenate([task.ends.start, costates])
+    return shoot(task.arcs, task.boundary, task.span, task.boundary.directions.T @ (start - task.boundary.base))
+
+
+def _shoot_from(task: Task, draft: Draft) -> Shot:
+    """From a transcription, in several arcs."""
+    times = np.linspace(task.span[0], task.span[1], task.segments + 1)
+    states = np.array([draft.at(time) for time in times[:-1]])
+    base, directions = task.boundary.base, task.boundary.directions
+    unknowns = directions.T @ (states[0] - base)
+    if task.relations.count:
+        # Costates across the relations move nothing: they are those that each arc brings along.
+        states[0] = base + directions @ unknowns
+        for k in range(1, task.segments):
+            arrived = task.arcs.run(times[k - 1], times[k], states[k - 1], np.eye(len(base)))
+            states[k] = task.relations.settled(states[k], arrived.state)
+    return shoot(task.arcs, task.boundary, times, unknowns, states[1:])
+
+
+def _costate_guess(problem: ControlProblem, guess: Mapping[Any, Any] | None) -> Any:
+    """The costates (n,) where they are given, in the order of the letters."""
+    table = {getattr(key, "name", str(key)): value for key, value in (guess or {}).items()}
+    names = [costate_of(letter).name for letter in problem.letters]
+    if not any(name in table for name in names):
+        return None
+    missing = [name for name in names if name not in table]
+    if missing:
+        raise ModelError(
+            f"The guess lacks the costate {missing[0]}", seen=", ".join(table), remedy="give all costates at the start, or none"
+        )
+    return np.array([float(table[name]) for name in names])
+
+
+def _guess_functions(problem: ControlProblem, guess: Mapping[Any, Any] | None) -> dict[str, Callable[[float], float]]:
+    known = [symbol.name for symbol in (*problem.letters, *problem.inputs)]
+    found: dict[str, Callable[[float], float]] = {}
+    for key, value in (guess or {}).items():
+        name = getattr(key, "name", str(key))
+        name = problem.other_names.get(name, name)
+        if name not in known:
+            raise ModelError(f"The guess names `{name}`", seen=", ".join(known), remedy="guess letters and inputs, or costates")
+        if callable(value) and not isinstance(value, sympy.Basic):
+            found[name] = value
+        else:
+            expression = sympy.Float(value) if isinstance(value, (int, float)) else value
+            if not isinstance(expression, sympy.Expr) or expression.free_symbols - {t}:
+                raise ModelError(
+                    f"The guess of `{name}` must be a function of time", seen=str(value)[:60], remedy="use da.t alone"
+                )
+            found[name] = partial(_value, expression)
+    return found
+
+
+def _value(expression: sympy.Expr, time: float) -> float:
+    return float(expression.xreplace({t: sympy.Float(time)}))

@@ -1,0 +1,161 @@
+r"""Indirect multiple shooting: the unknown start of an extremal, and its states at nodes on the way, by damped Newton steps.
+
+    y(t0) = b + Z a,      y_k+1 = arc(y_k),      r(y(t1)) = 0             unknowns a (d,), y_1 ... y_N-1 (n, each)
+
+The steps are those of Levenberg and Marquardt with the damping m |F| of Fan and Yuan: they minimise |J s + F|^2 + m |F| |s|^2,
+so that more conditions than unknowns (entries of a matrix that moves on an orbit) and whole families of solutions (ends
+that are conjugate to the start) need no decision of rank, and convergence stays quadratic in both cases. The minimum is a Gauss
+problem in (s, w) with the rows J s - w = -F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compiled.constrained_solve import solve
+from ...errors import RunError
+from .sensitivities import Arcs
+
+__all__ = ["LIMIT", "Boundary", "Shot", "damped_step", "shoot"]
+
+#: Boundary conditions are met where they are off by no more than this.
+LIMIT = 1e-10
+#: Where the search stops: nothing is gained below.
+GOAL = 1e-13
+MOST_STEPS = 60
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Where extremals start and what is asked of their end; n letters, d unknowns.
+
+    Attributes
+    ----------
+    base, directions : arrays (n,) and (n, d)
+        b and Z.
+    end : callable
+        r (q,) and its derivative (q, n) at a state.
+    """
+
+    base: Any
+    directions: Any
+    end: Callable[[Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Shot:
+    """What the search found.
+
+    Attributes
+    ----------
+    unknowns : array (d,)
+        a.
+    nodes : array (N, n)
+        The state at the start of each arc.
+    residual : float
+        The largest of the conditions, gaps between arcs included.
+    cost : float
+    steps : int
+    """
+
+    unknowns: Any
+    nodes: Any
+    residual: float
+    cost: float
+    steps: int
+
+    @property
+    def converged(self) -> bool:
+        return bool(self.residual <= LIMIT)
+
+
+def damped_step(slopes: Any, values: Any, damping: float) -> Any:
+    """s that minimises |J s + F|^2 + damping |s|^2, for J (q, p) and F (q,)."""
+    q, p = slopes.shape
+    weights = np.concatenate([np.full(p, damping), np.ones(q)])
+    return solve(np.diag(weights), np.zeros(p + q), np.hstack([slopes, -np.eye(q)]), -values).z[:p]
+
+
+class _Conditions:
+    """F and J of a chain of arcs."""
+
+    def __init__(self, arcs: Arcs, boundary: Boundary, times: Any) -> None:
+        self.arcs, self.boundary, self.times = arcs, boundary, times
+        self.n, self.d = boundary.directions.shape
+        self.count = len(times) - 1
+
+    def nodes(self, unknowns: Any) -> Any:
+        first = self.boundary.base + self.boundary.directions @ unknowns[: self.d]
+        return np.vstack([first, unknowns[self.d :].reshape(self.count - 1, self.n)])
+
+    def at(self, unknowns: Any) -> tuple[Any, Any, float]:
+        """F, J and the cost."""
+        nodes, n, d = self.nodes(unknowns), self.n, self.d
+        values, rows, cost = [], [], 0.0
+        for k in range(self.count):
+            # Arcs on the way have all directions; the equations with d columns would be compiled for the first alone.
+            columns = self.boundary.directions if self.count == 1 else np.eye(n)
+            arc = self.arcs.run(self.times[k], self.times[k + 1], nodes[k], columns)
+            cost += arc.cost
+            slopes = arc.slopes @ self.boundary.directions if k == 0 and self.count > 1 else arc.slopes
+            state = arc.state
+            row = np.zeros((n, d + n * (self.count - 1)))
+            own = slice(0, d) if k == 0 else slice(d + n * (k - 1), d + n * k)
+            if k < self.count - 1:
+                row[:, own] = slopes
+                row[:, d + n * k : d + n * (k + 1)] = -np.eye(n)
+                values.append(state - nodes[k + 1])
+                rows.append(row)
+            else:
+                missed, slope = self.boundary.end(state)
+                row = np.zeros((len(missed), row.shape[1]))
+                row[:, own] = slope @ slopes
+                values.append(missed)
+                rows.append(row)
+        return np.concatenate(values), np.vstack(rows), cost
+
+
+def shoot(arcs: Arcs, boundary: Boundary, times: Any, unknowns: Any, nodes: Any = None) -> Shot:
+    """Search the unknown start, and the states at inner times, from a guess.
+
+    Parameters
+    ----------
+    times : array (N + 1,)
+        The ends of the arcs.
+    unknowns : array (d,)
+    nodes : array (N - 1, n)
+        States at the inner times; none for one arc.
+
+    Returns
+    -------
+    Shot
+        Also where the search did not converge.
+    """
+    conditions = _Conditions(arcs, boundary, np.asarray(times, dtype=float))
+    inner = np.zeros(0) if nodes is None else np.asarray(nodes, dtype=float).ravel()
+    here = np.concatenate([np.asarray(unknowns, dtype=float), inner])
+    values, slopes, cost = conditions.at(here)
+    damping, steps = 1e-3, 0
+    while steps < MOST_STEPS and np.max(np.abs(values)) > GOAL and damping < 1e12:
+        steps += 1
+        size = float(np.linalg.norm(values))
+        step = damped_step(slopes, values, max(damping * size, 1e-30))
+        try:
+            moved = conditions.at(here + step)
+            gain = size**2 - float(np.linalg.norm(moved[0])) ** 2
+        except RunError:
+            gain = -1.0
+        promised = size**2 - float(np.linalg.norm(values + slopes @ step)) ** 2
+        ratio = gain / promised if promised > 0 else -1.0
+        if ratio > 1e-4:
+            here, (values, slopes, cost) = here + step, moved
+        elif np.max(np.abs(values)) <= LIMIT:
+            break  # only rounding is left
+        damping = damping * 4 if ratio < 0.25 else damping / 4 if ratio > 0.75 else damping
+        damping = max(damping, 1e-8)
+    found = conditions.nodes(here)
+    return Shot(here[: conditions.d], found, float(np.max(np.abs(values))), cost, steps)

@@ -1,0 +1,138 @@
+r"""A first guess of an extremal by direct transcription: the implicit midpoint rule on a grid, and IPOPT.
+
+    minimise  sum h L(x_k+1/2, u_k, t_k+1/2)     subject to  x_k+1 - x_k - h X(x_k+1/2, u_k, t_k+1/2) = 0
+
+The midpoint rule is symplectic, so that the multipliers of its defects are costates at the midpoints, to the second order in h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ...algebra.graph import GraphAlgebra
+from ...model.symbols import t
+from .ends import Ends
+from .problem import ControlProblem
+
+__all__ = ["Draft", "transcribe"]
+
+QUIET: dict[str, Any] = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "max_iter": 800, "tol": 1e-8}}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A transcribed solution on a grid of N steps.
+
+    Attributes
+    ----------
+    times, states : arrays (N + 1,) and (N + 1, n)
+    midpoints, costates : arrays (N,) and (N, n)
+    cost : float
+    message : str
+        What IPOPT said.
+    """
+
+    times: Any
+    states: Any
+    midpoints: Any
+    costates: Any
+    cost: float
+    message: str
+
+    def at(self, time: float) -> Any:
+        """Letters and costates (2n,) at a time, linearly between the points of the grid and beyond them."""
+        x = [np.interp(time, self.times, column) for column in self.states.T]
+        k = int(np.clip(np.searchsorted(self.midpoints, time) - 1, 0, len(self.midpoints) - 2))
+        share = (time - self.midpoints[k]) / (self.midpoints[k + 1] - self.midpoints[k])
+        return np.concatenate([x, (1 - share) * self.costates[k] + share * self.costates[k + 1]])
+
+
+def transcribe(
+    problem: ControlProblem,
+    parameters: Any,
+    values: Any,
+    ends: Ends,
+    span: Any,
+    nodes: int,
+    seed: int,
+    guess: Mapping[str, Any],
+    bend: float = 0.0,
+) -> Draft:
+    """Solve the transcribed problem.
+
+    Parameters
+    ----------
+    parameters, values : symbols and their numbers
+    guess : mapping of name to function of time
+        First guesses of letters and inputs; otherwise letters go straight from start to end, and inputs are small random
+        numbers.
+    bend : float
+        How far the straight way is bent by random waves, relative to its length.
+    """
+    n, m = len(problem.letters), len(problem.inputs)
+    step, algebra = (span[1] - span[0]) / nodes, GraphAlgebra()
+    arguments = [
+        algebra.vector([t]),
+        algebra.vector(problem.letters),
+        algebra.vector(problem.inputs),
+        algebra.vector(parameters),
+    ]
+    function = ca.Function("rates", arguments, [algebra.vector(problem.rates), algebra.vector([problem.cost])])
+    x, u = ca.MX.sym("x", n, nodes + 1), ca.MX.sym("u", m, nodes)
+    midpoints = span[0] + step * (np.arange(nodes) + 0.5)
+    rates, costs = function.map(nodes)(
+        ca.DM(midpoints).T, (x[:, 1:] + x[:, :-1]) / 2, u, ca.repmat(ca.DM(np.asarray(values)), 1, nodes)
+    )
+    defects = x[:, 1:] - x[:, :-1] - step * rates
+    arrival = ca.DM(ends.end_rows) @ (x[:, -1] - ca.DM(ends.end))
+    program: dict[str, Any] = {"x": ca.veccat(x, u), "f": step * ca.sum2(costs), "g": ca.veccat(defects, arrival)}
+    solver = ca.nlpsol("transcription", "ipopt", program, QUIET)
+    first, low, high = _guesses(problem, ends, span, nodes, seed, guess, bend)
+    try:
+        found = solver(x0=first, lbx=low, ubx=high, lbg=0.0, ubg=0.0)
+    except RuntimeError as error:  # a function that is not defined at the guess
+        found = {"x": first, "lam_g": np.zeros(n * nodes + len(ends.end_rows)), "f": np.nan}
+        message = str(error).splitlines()[-1][:100]
+    else:
+        message = str(solver.stats()["return_status"])
+    solution, multipliers = (np.asarray(found[key], dtype=float).ravel() for key in ("x", "lam_g"))
+    return Draft(
+        np.linspace(span[0], span[1], nodes + 1),
+        solution[: n * (nodes + 1)].reshape(nodes + 1, n),
+        midpoints,
+        multipliers[: n * nodes].reshape(nodes, n),
+        float(found["f"]),
+        message,
+    )
+
+
+def _guesses(
+    problem: ControlProblem, ends: Ends, span: Any, nodes: int, seed: int, guess: Mapping[str, Any], bend: float
+) -> tuple[Any, ...]:
+    """Where IPOPT begins, and the bounds that hold the start."""
+    random = np.random.default_rng(seed)
+    share = np.linspace(0.0, 1.0, nodes + 1)[:, None]
+    states = (1 - share) * ends.start + share * np.where(ends.end_fixed, ends.end, ends.start)
+    inputs = random.normal(0.0, 0.3, (nodes, len(problem.inputs))).cumsum(axis=0) / np.sqrt(nodes) + random.normal(
+        0.0, 0.5, len(problem.inputs)
+    )
+    size = bend * max(1.0, float(np.linalg.norm(ends.end - ends.start)))
+    for wave in (1, 2):
+        states += size / wave * np.sin(np.pi * wave * share) * random.normal(size=len(ends.start))
+    times = np.linspace(span[0], span[1], nodes + 1)
+    for k, letter in enumerate(problem.letters):
+        if letter.name in guess:
+            states[:, k] = [guess[letter.name](time) for time in times]
+    for k, symbol in enumerate(problem.inputs):
+        if symbol.name in guess:
+            inputs[:, k] = [guess[symbol.name](time) for time in (times[1:] + times[:-1]) / 2]
+    first = np.concatenate([states.ravel(), inputs.ravel()])
+    low, high = np.full(first.size, -np.inf), np.full(first.size, np.inf)
+    fixed = np.flatnonzero(ends.start_fixed)
+    low[fixed] = high[fixed] = first[fixed] = ends.start[fixed]
+    return first, low, high

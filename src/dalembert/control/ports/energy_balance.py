@@ -1,0 +1,177 @@
+r"""The energy balance of a motion: what was stored, supplied, dissipated.
+
+    H(t) - H(0) = int y . u dt - int D dt + int P_rest dt + int dH/dt|_x dt
+
+with D = q_dot^T R q_dot. The integrals are taken over the steps of the motion by the rule of Gauss on dense output, each from
+its own expression; what they leave open is the residual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...errors import ModelError
+from ...integrate.motion import Motion
+from ...model.flow import Flow
+from ...model.symbols import t
+from ...model.system import System
+from .ports import PortForm, linear_rows, port_forces, velocities_from_momenta
+
+__all__ = ["EnergyBalance", "energy_balance"]
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
+
+
+@dataclass(frozen=True)
+class EnergyBalance:
+    """Energies along a motion, all (nt,) and zero at the start.
+
+    Attributes
+    ----------
+    t : array (nt,)
+    stored : array
+        H(t) - H(0).
+    supplied : mapping of input's name to array
+        The work of each port.
+    dissipated : array
+    other : array
+        The work of forces that are neither ports nor damping.
+    explicit : array
+        What the explicit time in the energy adds.
+    residual : array
+        stored - supplied + dissipated - other - explicit.
+    least_dissipation : float
+        The smallest power of the damping along the motion: not negative where the system is passive.
+    """
+
+    t: Any
+    stored: Any
+    supplied: Mapping[str, Any]
+    dissipated: Any
+    other: Any
+    explicit: Any
+    residual: Any
+    least_dissipation: float
+
+    @property
+    def worst(self) -> float:
+        """The largest residual, relative to the largest energy that moved."""
+        parts = [self.stored, self.dissipated, self.other, self.explicit, *self.supplied.values()]
+        size = max(float(np.max(np.abs(part), initial=0.0)) for part in parts) or 1.0
+        return float(np.max(np.abs(self.residual))) / size
+
+    @property
+    def is_passive(self) -> bool:
+        """Whether no more was stored than was supplied at any time, and nothing but ports brought energy in."""
+        total = sum(self.supplied.values(), np.zeros_like(self.t))
+        size = max(1.0, float(np.max(np.abs(self.stored))))
+        closed = max(float(np.max(np.abs(part), initial=0.0)) for part in (self.other, self.explicit)) <= 1e-9 * size
+        scale = max(1e-12, float(np.max(np.abs(self.dissipated), initial=0.0)), size)
+        return bool(closed and self.least_dissipation >= -1e-9 * scale and np.all(self.stored <= total + 1e-7 * scale))
+
+
+def energy_balance(motion: Motion, form: PortForm | None = None) -> EnergyBalance:
+    """The energy balance of a motion of a System, or of the flow of a `PortForm` (then passed, too).
+
+    Raises
+    ------
+    ModelError
+        Where an input was a function and not an expression, or constraints do work.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import sin
+    >>> x = da.coordinates("x")
+    >>> u = da.inputs("u")
+    >>> mass = da.System([x], kinetic=x.dot**2/2, potential=x**2, dissipation=x.dot**2/4, forces={x: u}, inputs=[u])
+    >>> balance = energy_balance(da.simulate(mass, {x: 1.0}, (0, 5), inputs={u: sin(3*da.t)}))
+    >>> balance.worst < 1e-9, balance.is_passive
+    (True, True)
+    """
+    system = motion.system
+    if isinstance(system, Flow):
+        if form is None:
+            raise ModelError("A flow does not say what its energy is", remedy="pass the PortForm it came from")
+        expressions = _of_form(form, system)
+    else:
+        linear_rows(system)
+        expressions = _of_system(system, {symbol.name for symbol in motion.state})
+    free = sorted({s.name for e in expressions.values() for s in e.free_symbols} & {u.name for u in system.inputs})
+    if free:
+        raise ModelError("An input has no law", seen=", ".join(free), remedy="pass inputs as expressions of time and state")
+    evaluate = _evaluator(motion, list(expressions.values()))
+    times = motion.t
+    middles, halves = (times[1:] + times[:-1]) / 2, (times[1:] - times[:-1]) / 2
+    nodes = (middles[:, None] + halves[:, None] * NODES[None, :]).ravel()
+    powers = evaluate(nodes).reshape(len(expressions), len(middles), len(NODES))
+    pieces = np.sum(powers * WEIGHTS, axis=2) * halves
+    work = np.concatenate([np.zeros((len(expressions), 1)), np.cumsum(pieces, axis=1)], axis=1)
+    energy = evaluate(times)[0]
+    table = dict(zip(expressions, work, strict=True))
+    supplied = {key.removeprefix("port "): value for key, value in table.items() if key.startswith("port ")}
+    stored = energy - energy[0]
+    residual = stored - sum(supplied.values(), np.zeros_like(times)) + table["dissipated"] - table["other"] - table["explicit"]
+    least = float(np.min(powers[list(expressions).index("dissipated")], initial=np.inf))
+    return EnergyBalance(times, stored, supplied, table["dissipated"], table["other"], table["explicit"], residual, least)
+
+
+def _of_system(system: System, state: set[str]) -> dict[str, sympy.Expr]:
+    """Energy and powers in coordinates, and velocities or momenta."""
+    forces = port_forces(system)
+    v = sympy.Matrix(system.velocities)
+    laws = {s: law for s, law in system.inputs.items() if law is not None}
+    E = system.energy_function
+    speed = {} if all(w.name in state for w in v) else velocities_from_momenta(system)
+    if system.is_hamiltonian:
+        energy, explicit = E, sympy.diff(E, t)
+    else:
+        energy = sum((w * sympy.diff(E, w) for w in v), sympy.S.Zero) - E
+        explicit = -sympy.diff(E, t)
+    ports = {f"port {u.name}": (forces.columns[:, k].T * v)[0] * u for k, u in enumerate(forces.inputs)}
+    damping = (v.T * forces.friction * v)[0]
+    table = {"energy": energy, "dissipated": damping, "other": (v.T * forces.rest)[0], "explicit": explicit, **ports}
+    return {key: value.xreplace(laws).xreplace(speed) for key, value in table.items()}
+
+
+def _of_form(form: PortForm, flow: Flow) -> dict[str, sympy.Expr]:
+    """The same in the letters of a port form, as those of its flow."""
+    letters = form.flow_letters
+    laws = {s: law for s, law in flow.inputs.items() if law is not None}
+    ports = {f"port {u.name}": y * u for u, y in zip(form.inputs, form.outputs, strict=True)}
+    other = (form.gradient.T * form.rest)[0]
+    energy = form.hamiltonian
+    table = {"energy": energy, "dissipated": form.dissipated, "other": other, "explicit": sympy.diff(energy, t), **ports}
+    return {key: value.xreplace(letters).xreplace(laws) for key, value in table.items()}
+
+
+def _evaluator(motion: Motion, expressions: list[sympy.Expr]) -> Any:
+    """A function of times (k,) that gives the expressions along the motion, (number, k)."""
+    algebra = GraphAlgebra()
+    block = ca.densify(ca.vertcat(*(algebra.scalar(e) for e in expressions)))
+    letters = list(algebra.letters)
+    function = ca.Function("powers", [algebra.letters[s] for s in letters], [block])
+    places = {symbol.name: k for k, symbol in enumerate(motion.state)}
+
+    def evaluate(times: Any) -> Any:
+        states = motion.sol(times)
+        rows = []
+        for s in letters:
+            if s == t:
+                rows.append(times)
+            elif s.name in places:
+                rows.append(states[places[s.name]])
+            else:
+                rows.append(np.full(len(times), motion.parameters[s.name]))
+        if not rows:
+            return np.repeat(np.asarray(function()["o0"], dtype=float), len(times), axis=1)
+        return np.asarray(function.map(len(times))(*(np.atleast_2d(row) for row in rows)), dtype=float)
+
+    return evaluate

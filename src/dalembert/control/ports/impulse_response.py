@@ -1,0 +1,254 @@
+r"""Input and output of linear systems: the impulse response, and whether it is that of a Hamiltonian system.
+
+    y(t) = int_0^t W(t - s) u(s) ds + D u(t),        W(t) = C e^{At} B                                        (Bloch 4.7.4)
+
+A minimal linear system is Hamiltonian, x_dot = J (S x + C^T u), y = C x + D u, exactly where (Brockett and Rahimi, Bloch 4.7.5)
+
+    W(t) = -W(-t)^T,        D = D^T.
+
+A response that was measured for t >= 0 says what it is for t < 0 only through its realisation, which is read off the Hankel
+matrix of its samples (Ho and Kalman).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...compiled.constrained_solve import rank
+from ...errors import ModelError
+from ...model.flow import Flow
+from ...model.symbols import Input
+from ...model.system import System
+from ..servo.affine import Instants, affine_field
+
+__all__ = ["ImpulseTest", "LinearInputOutput", "input_output", "is_hamiltonian_impulse_response"]
+
+
+@dataclass(frozen=True)
+class LinearInputOutput:
+    """x_dot = A x + B u, y = C x + D u.
+
+    Attributes
+    ----------
+    A, B, C, D : arrays (n, n), (n, k), (l, n), (l, k)
+    inputs, outputs : tuples of str
+
+    Examples
+    --------
+    >>> J = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> S, C = np.diag([2.0, 1.0]), np.array([[1.0, 0.0]])
+    >>> oscillator = LinearInputOutput(J @ S, J @ C.T, C, np.zeros((1, 1)))
+    >>> float(oscillator.impulse_response(0.5)[0, 0].round(12))
+    -0.459362684933
+    """
+
+    A: Any
+    B: Any
+    C: Any
+    D: Any
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+    def impulse_response(self, time: Any) -> Any:
+        """W(t) = C e^{At} B, (l, k) for a number and (nt, l, k) for times; negative times, too."""
+        from scipy.linalg import expm
+
+        if np.ndim(time) == 0:
+            return self.C @ expm(self.A * float(time)) @ self.B
+        return np.array([self.impulse_response(moment) for moment in np.asarray(time, dtype=float)])
+
+    def transfer(self, s: complex) -> Any:
+        """C (s - A)^-1 B + D, (l, k); of a Hamiltonian system it is transfer(-s)^T."""
+        return self.C @ np.linalg.solve(s * np.eye(len(self.A)) - self.A, self.B.astype(complex)) + self.D
+
+    def markov(self, count: int) -> Any:
+        """C A^k B for k = 0, ..., (count, l, k): those of a Hamiltonian system are skew, symmetric, skew, ..."""
+        found, power = [], np.asarray(self.B, dtype=float)
+        for _ in range(count):
+            found.append(self.C @ power)
+            power = self.A @ power
+        return np.array(found)
+
+
+@dataclass(frozen=True)
+class ImpulseTest:
+    """Whether an impulse response is that of a Hamiltonian system.
+
+    Attributes
+    ----------
+    holds : bool
+    residual : float
+        The largest |W(t) + W(-t)^T|, or |D - D^T|, relative to the largest |W|.
+    order : int or None
+        The dimension of the realisation, where one was made.
+    """
+
+    holds: bool
+    residual: float
+    order: int | None
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def is_hamiltonian_impulse_response(
+    response: Callable[[float], Any] | LinearInputOutput | Any,
+    times: Any = None,
+    *,
+    feedthrough: Any = None,
+    tolerance: float = 1e-8,
+) -> ImpulseTest:
+    """The test W(t) = -W(-t)^T, D = D^T (Bloch 4.7.5).
+
+    Parameters
+    ----------
+    response : function of time, LinearInputOutput, or samples (nt, k, k) or (nt,)
+    times : array (nt,)
+        Where a function is tried; the times of samples. Samples must lie at t and -t, or evenly from t = 0 on.
+    feedthrough : matrix (k, k)
+        D; that of a LinearInputOutput is known.
+    tolerance : float
+        For data, what their errors allow.
+
+    Examples
+    --------
+    >>> bool(is_hamiltonian_impulse_response(np.sin, [0.3, 1.0])), bool(is_hamiltonian_impulse_response(np.cos, [0.3, 1.0]))
+    (True, False)
+    >>> steps = np.linspace(0, 2, 21)
+    >>> bool(is_hamiltonian_impulse_response(np.exp(-steps) * np.sin(steps), steps))
+    False
+    """
+    order = None
+    if isinstance(response, LinearInputOutput):
+        moments = np.linspace(0.1, 2.0, 12) if times is None else np.abs(np.asarray(times, dtype=float))
+        forward, backward = response.impulse_response(moments), response.impulse_response(-moments)
+        feedthrough = response.D if feedthrough is None else feedthrough
+        order = len(response.A)
+    elif callable(response):
+        moments = np.linspace(0.1, 2.0, 12) if times is None else np.abs(np.asarray(times, dtype=float))
+        forward = np.array([np.atleast_2d(response(moment)) for moment in moments], dtype=float)
+        backward = np.array([np.atleast_2d(response(-moment)) for moment in moments], dtype=float)
+    else:
+        forward, backward, order = _two_sided(response, times, tolerance)
+    if forward.shape[1] != forward.shape[2]:
+        raise ModelError(
+            "A Hamiltonian system has as many outputs as inputs",
+            seen=f"{forward.shape[1]} outputs, {forward.shape[2]} inputs",
+            remedy="choose the outputs dH/du",
+        )
+    scale = float(np.max(np.abs(forward))) or 1.0
+    residual = float(np.max(np.abs(forward + np.transpose(backward, (0, 2, 1))))) / scale
+    if feedthrough is not None:
+        D = np.atleast_2d(np.asarray(feedthrough, dtype=float))
+        residual = max(
+            residual, float(np.max(np.abs(D - D.T), initial=0.0)) / max(scale, float(np.max(np.abs(D), initial=0.0)))
+        )
+    return ImpulseTest(residual <= tolerance, residual, order)
+
+
+def _two_sided(samples: Any, times: Any, tolerance: float) -> tuple[Any, Any, int | None]:
+    """Samples at t and at -t; the latter from a realisation where there are none."""
+    W = np.asarray(samples, dtype=float)
+    W = W[:, None, None] if W.ndim == 1 else W
+    moments = np.asarray(times, dtype=float).ravel()
+    if W.ndim != 3 or len(moments) != len(W):
+        raise ModelError(
+            "Samples of an impulse response need a time each",
+            seen=f"shapes {W.shape} and {moments.shape}",
+            remedy="pass times=",
+        )
+    if np.min(moments) < 0:
+        partner = [int(np.argmin(np.abs(moments + moment))) for moment in moments]
+        if np.max(np.abs(moments[partner] + moments)) > 1e-9 * np.max(np.abs(moments)):
+            raise ModelError("Samples at negative times need partners at positive ones", remedy="sample at t and -t")
+        return W, W[partner], None
+    steps = np.diff(moments)
+    if abs(moments[0]) > 1e-12 or np.ptp(steps) > 1e-9 * np.max(steps):
+        raise ModelError(
+            "Samples from one side must be evenly spaced and begin at t = 0",
+            seen=f"from {moments[0]:g} in steps of {np.min(steps):g} to {np.max(steps):g}",
+            remedy="sample so, or pass W as a function",
+        )
+    step_matrix, first, last = _realised(W, tolerance)
+    inverse, backward, state = np.linalg.inv(step_matrix), [], last
+    for _ in range(len(W)):
+        backward.append(first @ state)
+        state = inverse @ state
+    return W, np.array(backward), len(step_matrix)
+
+
+def _realised(W: Any, tolerance: float) -> tuple[Any, Any, Any]:
+    """(F, c, b) with W_k = c F^k b, from the Hankel matrix H_ij = W_(i+j) and its shift."""
+    count, rows, columns = W.shape
+    half = count // 2
+    hankel = np.block([[W[i + j] for j in range(half)] for i in range(half)])
+    shifted = np.block([[W[i + j + 1] for j in range(half)] for i in range(half)])
+    chosen_rows = rank(hankel, max(1e-9, tolerance * 1e-2)).independent
+    chosen = rank(hankel[chosen_rows].T, max(1e-9, tolerance * 1e-2)).independent
+    core = hankel[np.ix_(chosen_rows, chosen)]
+    if len(chosen_rows) >= half * min(rows, columns) or core.shape[0] != core.shape[1]:
+        raise ModelError(
+            "The samples have no realisation of finite order",
+            seen=f"rank {len(chosen_rows)} of a Hankel matrix of {half} blocks",
+            remedy="take more samples, or a larger tolerance for data with errors",
+        )
+    step_matrix = np.linalg.solve(core, shifted[np.ix_(chosen_rows, chosen)])
+    return step_matrix, hankel[:rows, chosen], np.linalg.solve(core, hankel[chosen_rows, :columns])
+
+
+def input_output(
+    model: System | Flow,
+    outputs: Sequence[str] | None = None,
+    at: Mapping[Any, Any] | None = None,
+    parameters: Mapping[Any, Any] | None = None,
+) -> LinearInputOutput:
+    """The input-output form of a model, linearised at a state: from its free inputs to its outputs.
+
+    Parameters
+    ----------
+    outputs : names of outputs of the model; all of them by default
+    at : mapping of letter to value
+        Usually an equilibrium; letters left out are zero.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> u = da.inputs("u")
+    >>> spring = da.System([x], kinetic=x.dot**2/2, potential=x**2, forces={x: u}, inputs=[u], outputs={"place": -x})
+    >>> bool(is_hamiltonian_impulse_response(input_output(spring)))
+    True
+    """
+    inputs = [symbol for symbol, law in model.inputs.items() if law is None]
+    field = affine_field(model, inputs)
+    named = dict(model.outputs)
+    chosen = list(named) if outputs is None else list(outputs)
+    missing = [name for name in chosen if name not in named]
+    if missing or not chosen or not inputs:
+        raise ModelError(
+            "An input-output form needs free inputs and outputs of the model",
+            seen=", ".join(missing) or f"{len(inputs)} inputs, {len(chosen)} outputs",
+            remedy="state outputs={...} and leave an input without a law",
+        )
+    y = sympy.Matrix([named[name].xreplace(dict(field.velocities)) for name in chosen])
+    u = sympy.Matrix(inputs)
+    rates = sympy.Matrix(field.drift) + field.fields * u
+    values = {str(getattr(key, "name", key)): float(v) for key, v in {**(at or {}), **(parameters or {})}.items()}
+    probe = Instants(values | {"_": 0.0})
+
+    def slope(vector: Any, letters: Sequence[Input] | Sequence[sympy.Symbol]) -> Any:
+        return probe.here(list(vector.jacobian(list(letters))), vector.rows)
+
+    return LinearInputOutput(
+        slope(rates, field.letters),
+        slope(rates, inputs),
+        slope(y, field.letters),
+        slope(y, inputs),
+        tuple(map(str, inputs)),
+        tuple(chosen),
+    )

@@ -1,0 +1,1 @@
+"""Requirements on a motion as constraints, and the forces that impose them."""

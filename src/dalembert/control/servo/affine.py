@@ -1,0 +1,267 @@
+r"""What inputs do to a state: the control-affine field of a System or a Flow, in symbols.
+
+    x_dot = f(x, t) + g(x, t) u
+
+x is (q, q_dot) of a System stated by its Lagrangian, (q, p) of one stated by its Hamiltonian, and the letters of a Flow. The
+accelerations come out of the Gauss problem of the system, with the reactions of its constraints: the rows
+
+    [ M  A^T ] [ q_ddot ]   [ Q + L_q - L_vq v - L_vt ]
+    [ A   0  ] [  -mu   ] = [            b            ]
+
+solved in the algebra of quotients that every formula of the library goes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...algebra.circle import TooMuchWorkError, Work
+from ...algebra.graph import GraphAlgebra
+from ...algebra.quotients import eliminated
+from ...algebra.statement import helpful_turns
+from ...algebra.tree import TreeAlgebra
+from ...errors import ModelError
+from ...model.constraints import HolonomicConstraint, VelocityConstraint
+from ...model.flow import Flow
+from ...model.symbols import Input, Parameter, t
+from ...model.system import System
+
+__all__ = ["AffineField", "Instants", "affine_field", "small_solve"]
+
+#: Products of terms that the inversion of a mass matrix may take before it is written without simplification.
+SOLVE_EFFORT = 60_000
+
+
+@dataclass(frozen=True)
+class AffineField:
+    """x_dot = f(x, t) + g(x, t) u.
+
+    Attributes
+    ----------
+    model : System or Flow
+    letters : tuple of symbols (n,)
+    drift : tuple of expressions (n,)
+    fields : sympy.Matrix (n x k)
+        A column for each input.
+    inputs : tuple of Input (k,)
+    dimension : int
+        Of the states that the constraints allow: n without constraints.
+    metric : sympy.Matrix or None
+        The mass matrix of a System.
+    velocities : mapping
+        q_dot as expressions of the letters, where these are momenta.
+    relations : tuple of expressions
+        What vanishes on the states by the constraints of the model.
+    """
+
+    model: System | Flow
+    letters: tuple[sympy.Symbol, ...]
+    drift: tuple[sympy.Expr, ...]
+    fields: Any
+    inputs: tuple[Input, ...]
+    dimension: int
+    metric: Any
+    velocities: Mapping[sympy.Symbol, sympy.Expr]
+    relations: tuple[sympy.Expr, ...] = ()
+
+    def along_drift(self, function: sympy.Expr) -> sympy.Expr:
+        """The rate of a function of state and time without inputs, L_f h + dh/dt."""
+        slope = sympy.diff(function, t)
+        return slope + sum((sympy.diff(function, x) * f for x, f in zip(self.letters, self.drift, strict=True)), sympy.S.Zero)
+
+    def along_fields(self, function: sympy.Expr) -> Any:
+        """What each input adds to the rate of a function, L_g h, (1 x k)."""
+        gradient = sympy.Matrix(1, len(self.letters), [sympy.diff(function, x) for x in self.letters])
+        return gradient * self.fields
+
+
+class Instants:
+    """Generic instants of a field: random states, times and parameters, at which expressions are evaluated.
+
+    A statement about the rank of analytic functions that holds at one of them holds almost everywhere.
+    """
+
+    def __init__(self, near: Mapping[str, float] | None = None, count: int = 6, seed: int = 11) -> None:
+        self.count, self._random = count, np.random.default_rng(seed)
+        self._algebra = GraphAlgebra()
+        self._values: dict[sympy.Symbol, Any] = {}
+        self._near = dict(near or {})
+        self._functions: dict[tuple[sympy.Expr, ...], tuple[Any, list[sympy.Symbol]]] = {}
+
+    def _draw(self, symbol: sympy.Symbol) -> Any:
+        return (-1.0 if symbol.is_negative else 1.0) * self._random.uniform(0.35, 1.25, self.count)
+
+    @property
+    def has_place(self) -> bool:
+        """Whether a place was named near which the choices are to be good."""
+        return bool(self._near)
+
+    def here(self, expressions: Sequence[sympy.Expr], rows: int = 1, moved: Mapping[sympy.Symbol, float] | None = None) -> Any:
+        """Values (rows, columns) at the named place; letters that it does not name are zero, parameters one."""
+        function, letters = self._function(expressions)
+        table = {s: self._near.get(s.name, 1.0 if isinstance(s, Parameter) else 0.0) for s in letters} | dict(moved or {})
+        found = np.asarray(function(*(table[s] for s in letters)), dtype=float) if letters else _plain(function)
+        return found.reshape(rows, len(expressions) // rows)
+
+    def _function(self, expressions: Sequence[sympy.Expr]) -> tuple[Any, list[sympy.Symbol]]:
+        key = tuple(expressions)
+        if key not in self._functions:
+            block = ca.vertcat(*(self._algebra.scalar(e) for e in key)) if key else ca.SX(0, 1)
+            letters = list(self._algebra.letters)
+            inputs = [self._algebra.letters[s] for s in letters]
+            self._functions[key] = (ca.Function("instants", inputs, [ca.densify(block)]), letters)
+        return self._functions[key]
+
+    def __call__(self, expressions: Sequence[sympy.Expr], rows: int = 1) -> Any:
+        """Values (points, rows, columns); instants at which one of them is not finite are left out."""
+        function, letters = self._function(expressions)
+        for symbol in letters:
+            if symbol not in self._values:
+                self._values[symbol] = self._draw(symbol)
+        found = np.array(
+            [
+                np.asarray(function(*(self._values[s][k] for s in letters)), dtype=float).ravel()
+                if letters
+                else _plain(function)
+                for k in range(self.count)
+            ]
+        )
+        kept = found[np.all(np.isfinite(found), axis=1)]
+        return kept.reshape(len(kept), rows, len(expressions) // rows)
+
+    def vanishes(self, expression: sympy.Expr, scale: float = 1.0) -> bool:
+        """Whether an expression is zero at all instants, to rounding."""
+        if expression == 0:
+            return True
+        parts = self([expression, *sympy.Add.make_args(expression)])[:, 0, :]
+        if not len(parts):
+            return False
+        sizes = np.sum(np.abs(parts[:, 1:]), axis=1) + scale
+        return bool(np.all(np.abs(parts[:, 0]) <= 1e-10 * sizes))
+
+
+def _plain(function: Any) -> Any:
+    return np.asarray(function()["o0"], dtype=float).ravel()
+
+
+def small_solve(matrix: Any, right: Any) -> Any:
+    """X with matrix @ X = right in lowest terms where that is little work, and as nested quotients where it is not."""
+    turns = helpful_turns([*matrix, *right])
+    try:
+        return eliminated(matrix, right, Work(SOLVE_EFFORT), turns)
+    except TooMuchWorkError:
+        return TreeAlgebra().solve_square(matrix, right)
+
+
+def affine_field(model: System | Flow, inputs: Sequence[Input]) -> AffineField:
+    """The field of a model with `inputs` free; its other inputs must be imposed.
+
+    Raises
+    ------
+    ModelError
+        Where an input without a law is not among them, or the rates are not affine in them.
+    """
+    chosen = tuple(inputs)
+    idle = [s for s, law in model.inputs.items() if law is None and s not in chosen]
+    if idle:
+        raise ModelError(
+            "An input has neither a law nor a place among the actuators",
+            seen=", ".join(map(str, idle)),
+            remedy="impose it with driven({...}), or list it in actuators",
+        )
+    laws = {s: law for s, law in model.inputs.items() if law is not None and s not in chosen}
+    if isinstance(model, Flow):
+        rates = sympy.Matrix([rate.xreplace(laws) for rate in model.rates.values()])
+        fields, drift = _affine(rates, chosen)
+        held = tuple(c.expression for c in model.constraints)
+        return AffineField(model, model.coordinates, tuple(drift), fields, chosen, len(drift) - len(held), None, {}, held)
+    if model.image is not None or model.unilateral:
+        raise ModelError(
+            "A control-affine field needs a system with two-sided constraints in its velocities",
+            seen=type(model.image or model.unilateral[0]).__name__,
+            remedy="state the constraints as equations",
+        )
+    return _hamiltonian(model, chosen, laws) if model.is_hamiltonian else _lagrangian(model, chosen, laws)
+
+
+def _affine(vector: Any, inputs: Sequence[Input]) -> tuple[Any, Any]:
+    """The columns of a vector that is affine in the inputs, and what is left without them."""
+    fields = vector.jacobian(list(inputs)) if inputs else sympy.zeros(vector.rows, 0)
+    if inputs and fields.has(*inputs):
+        raise ModelError("The inputs must enter linearly", seen=", ".join(map(str, inputs)), remedy="take u for their function")
+    return fields, vector.xreplace(dict.fromkeys(inputs, sympy.S.Zero))
+
+
+def _lagrangian(system: System, inputs: Sequence[Input], laws: Mapping[Any, Any]) -> AffineField:
+    q, v = list(system.coordinates), list(system.velocities)
+    L = system.lagrangian
+    assert L is not None
+    p = sympy.Matrix([sympy.diff(L, w) for w in v])
+    M = p.jacobian(v)
+    if M.has(*v):
+        M = M.applyfunc(sympy.expand)
+    applied = sympy.Matrix([system.forces.get(x, sympy.S.Zero) - sympy.diff(system.dissipation, x.dot) for x in q])
+    push = applied.xreplace(laws) + sympy.Matrix([sympy.diff(L, x) for x in q]) - p.jacobian(q) * sympy.Matrix(v) - p.diff(t)
+    columns, force = _affine(push, inputs)
+    A, b, held = _rows(system)
+    m = A.rows
+    matrix = sympy.Matrix(sympy.BlockMatrix([[M, A.T], [A, sympy.zeros(m, m)]])) if m else M
+    right = sympy.Matrix.hstack(force.col_join(b), columns.col_join(sympy.zeros(m, columns.cols)))
+    found = small_solve(matrix, right)[: len(q), :]
+    drift = (*v, *found[:, 0])
+    fields = sympy.zeros(len(q), columns.cols).col_join(found[:, 1:])
+    return AffineField(system, (*q, *v), drift, fields, tuple(inputs), 2 * len(q) - len(held), M, {}, held)
+
+
+def _rows(system: System) -> tuple[Any, Any, tuple[sympy.Expr, ...]]:
+    """The rows A, b of the constraints on accelerations, and what they let vanish on the states."""
+    q, v = list(system.coordinates), sympy.Matrix(system.velocities)
+    rows, right, held = [], [], []
+    for constraint in system.bilateral:
+        match constraint:
+            case HolonomicConstraint():
+                g = constraint.expression
+                speed = (sympy.Matrix([g]).jacobian(q) * v)[0] + sympy.diff(g, t)
+                held += [g, speed]
+            case VelocityConstraint():
+                speed = constraint.expression
+                held.append(speed)
+            case _:
+                raise ModelError(
+                    "A control-affine field in velocities has no place for a constraint on momenta",
+                    seen=constraint.name,
+                    remedy="state it as velocity(...)",
+                )
+        if constraint.work:
+            raise ModelError("Servo and ports need ideal constraints", seen=constraint.name, remedy="write the work as a force")
+        line = sympy.Matrix([speed])
+        rows.append(line.jacobian(list(v)))
+        right.append(-(line.jacobian(q) * v)[0] - sympy.diff(speed, t))
+    if not rows:
+        return sympy.zeros(0, len(q)), sympy.zeros(0, 1), ()
+    return sympy.Matrix.vstack(*rows), sympy.Matrix(right), tuple(held)
+
+
+def _hamiltonian(system: System, inputs: Sequence[Input], laws: Mapping[Any, Any]) -> AffineField:
+    if system.bilateral:
+        raise ModelError(
+            "Constraints of a system stated by its Hamiltonian are not taken here",
+            seen=", ".join(c.name for c in system.bilateral),
+            remedy="state the system by its Lagrangian",
+        )
+    q, p, H = list(system.coordinates), list(system.momenta), system.hamiltonian
+    assert H is not None
+    speed = {x.dot: sympy.diff(H, x.momentum) for x in q}
+    applied = sympy.Matrix([system.forces.get(x, sympy.S.Zero) - sympy.diff(system.dissipation, x.dot) for x in q])
+    push = applied.xreplace(laws).xreplace(speed) - sympy.Matrix([sympy.diff(H, x) for x in q])
+    columns, force = _affine(push, inputs)
+    drift = (*speed.values(), *force)
+    fields = sympy.zeros(len(q), columns.cols).col_join(columns)
+    metric = sympy.Matrix(list(speed.values())).jacobian(p).inv() if len(q) <= 3 else None
+    return AffineField(system, (*q, *p), drift, fields, tuple(inputs), 2 * len(q), metric, speed)

@@ -1,0 +1,169 @@
+r"""What moves on its own while requirements are held: the linearised internal dynamics.
+
+Where every level of the chains of `inversion.py` vanishes, the state lies on a manifold of dimension n - sum r that the closed
+loop does not leave. At a rest x* of the loop on it, with the requirements frozen at an instant, its tangent space is the null
+space E of the levels' slopes, and the internal dynamics are
+
+    w_dot = E^T F_x(x*) E w          (E orthonormal).
+
+An eigenvalue in the right half plane makes the requirements non-minimum phase: holding them exactly lets something else grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...compiled.constrained_solve import rank, solve
+from ...errors import DalembertError, RunError
+from ...model.symbols import t
+from .affine import Instants
+
+if TYPE_CHECKING:
+    from .servo import Servo
+
+__all__ = ["InternalDynamics", "held_state", "linearised_internal_dynamics"]
+
+#: Real parts smaller than this part of the largest eigenvalue lie on the imaginary axis.
+AXIS = 1e-7
+#: The longest step towards a rest, in units of the state.
+REACH = 0.3
+
+
+@dataclass(frozen=True)
+class InternalDynamics:
+    """The linearised internal dynamics at a rest.
+
+    Attributes
+    ----------
+    verdict : "none", "stable", "marginal", "unstable" or "undecided"
+        Undecided where the closed loop has no rest near the state.
+    eigenvalues : array of complex (dimension,)
+        By real part, largest first.
+    rest : mapping of letter to value
+    why : str
+    """
+
+    verdict: str
+    eigenvalues: Any
+    rest: Mapping[str, float]
+    why: str
+
+
+def linearised_internal_dynamics(
+    loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, Any] | None, time: float
+) -> InternalDynamics:
+    """See `Servo.internal_dynamics`."""
+    nothing = np.zeros(0, dtype=complex)
+    if loop.internal <= 0:
+        return InternalDynamics("none", nothing, {}, "the requirements determine the state")
+    values = {str(getattr(key, "name", key)): float(value) for key, value in (parameters or {}).items()}
+    place = {str(getattr(key, "name", key)): float(value) for key, value in near.items()}
+    try:
+        frozen = _frozen(loop, place | values, time)
+    except DalembertError as error:
+        return InternalDynamics("undecided", nothing, {}, str(error))
+    letters = frozen.dynamics.letters
+    field = _field(frozen, values | {"t": time})
+    x = _rest(field, np.array([place.get(symbol.name, 0.0) for symbol in letters]))
+    if x is None:
+        return InternalDynamics("undecided", nothing, {}, "no rest of the closed loop was found near the state")
+    _, slope, held = field(x)
+    tangent = rank(held, 1e-9).null_space
+    eigenvalues = np.linalg.eigvals(tangent.T @ slope @ tangent)
+    eigenvalues = eigenvalues[np.lexsort((-eigenvalues.imag, -np.round(eigenvalues.real, 12)))]
+    size = max(1e-12, float(np.max(np.abs(slope))))
+    worst = float(eigenvalues[0].real)
+    verdict = "unstable" if worst > AXIS * size else "stable" if worst < -AXIS * size else "marginal"
+    rest = {symbol.name: float(value) for symbol, value in zip(letters, x, strict=True)}
+    return InternalDynamics(verdict, eigenvalues, rest, f"largest real part {worst:.4g}")
+
+
+def _field(loop: Servo, values: Mapping[str, float]) -> Any:
+    """A function of the state: the rates of the closed loop and what is held (n + m,), the slopes (n, n) and (m, n)."""
+    dynamics = loop.dynamics
+    algebra = GraphAlgebra()
+    states = [algebra.scalar(symbol) for symbol in dynamics.letters]
+    efforts = [algebra.scalar(effort) for effort in loop.efforts.values()]
+    columns = [[algebra.scalar(entry) for entry in dynamics.fields.row(k)] for k in range(len(states))]
+    rates = ca.vertcat(
+        *(
+            algebra.scalar(drift) + sum((g * u for g, u in zip(row, efforts, strict=True)), ca.SX(0))
+            for drift, row in zip(dynamics.drift, columns, strict=True)
+        )
+    )
+    held = ca.vertcat(*(algebra.scalar(h) for h in (*loop.inversion.levels, *dynamics.relations)))
+    state = ca.vertcat(*states)
+    rest = [symbol for symbol in algebra.letters if symbol not in dynamics.letters]
+    blocks = [ca.vertcat(rates, held), ca.jacobian(rates, state), ca.jacobian(held, state)]
+    function = ca.Function("loop", [state, *(algebra.letters[s] for s in rest)], [ca.densify(block) for block in blocks])
+    numbers = [values.get(s.name, 0.0) for s in rest]
+
+    def field(x: Any) -> tuple[Any, Any, Any]:
+        first, second, third = function.call([x, *numbers])
+        return np.asarray(first, dtype=float).ravel(), np.asarray(second, dtype=float), np.asarray(third, dtype=float)
+
+    return field
+
+
+def _rest(field: Any, x: Any) -> Any | None:
+    """A rest near x, on what is held, by Newton's method with short least steps; None where none is found."""
+    for _ in range(200):
+        residual, moving, held = field(x)
+        slope = np.vstack([moving, held])
+        if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(slope))):
+            return None
+        if np.max(np.abs(residual)) <= 1e-12 * (1.0 + np.max(np.abs(slope)) * np.max(np.abs(x))):
+            return x
+        try:
+            step = solve(slope.T @ slope, -slope.T @ residual, gauge=True).z
+        except RunError:
+            return None
+        x = x + step * min(1.0, REACH / max(float(np.max(np.abs(step))), 1e-300))
+    return None
+
+
+def held_state(loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, Any] | None, time: float) -> dict[str, float]:
+    """See `Servo.start`: Newton's method with the least change, by the Gauss solve with the identity for a metric."""
+    values = {str(getattr(key, "name", key)): float(value) for key, value in (parameters or {}).items()} | {"t": time}
+    place = {str(getattr(key, "name", key)): float(value) for key, value in near.items()}
+    letters, levels = loop.dynamics.letters, loop.inversion.levels
+    slopes = [sympy.diff(h, x) for h in levels for x in letters]
+    x = np.array([place.get(symbol.name, 0.0) for symbol in letters])
+    probe = Instants(values)
+    for _ in range(50):
+        found = probe.here([*levels, *slopes], 1, dict(zip(letters, x, strict=True)))[0]
+        if not np.all(np.isfinite(found)):
+            break
+        residual, slope = found[: len(levels)], found[len(levels) :].reshape(len(levels), len(letters))
+        if np.max(np.abs(residual)) <= 1e-13 * (1.0 + np.max(np.abs(x))):
+            return {symbol.name: float(value) for symbol, value in zip(letters, x, strict=True)}
+        x = x + solve(np.eye(len(letters)), np.zeros(len(letters)), slope, -residual).z
+    raise RunError(
+        "No state was found from which the requirements hold",
+        seen=f"a residual of {np.max(np.abs(found[: len(levels)])):.2g}",
+        remedy="begin nearer to one, or start off them and let them decay",
+    )
+
+
+def _frozen(loop: Servo, near: Mapping[str, float], time: float) -> Servo:
+    """The loop of the same requirements as they are at one time."""
+    from .servo import servo
+
+    if not any(h.has(t) for h, _ in loop.requirements.values()):
+        return loop
+    moment = {t: sympy.Float(time)}
+    return servo(
+        loop.plant,
+        {name: h.xreplace(moment) for name, (h, _) in loop.requirements.items()},
+        actuators=list(loop.efforts),
+        weight=loop.weight,
+        rate={name: k for name, (_, k) in loop.requirements.items()},
+        near=near,
+    )

@@ -1,0 +1,199 @@
+r"""The structure algorithm: how often requirements must be differentiated before inputs answer for them.
+
+Along x_dot = f + g u the requirement h(x, t) = 0 is replaced, again and again, by the law
+
+    e = h_dot + k h = L_f h + h_t + k h + (L_g h) u = 0,
+
+which lets h decay with the rate k where it does not vanish. If L_g h = 0, e is a function of state and time again and takes the
+place of h. If L_g h adds to the rank of the rows that are found already, e = a + D u is a new row. If L_g h = c D depends on
+them, e - c (a + D u) contains no input and takes the place of h: the rows are held exactly, so that it vanishes with e
+(Silverman and Singh's structure algorithm, with decay). A requirement that takes r differentiations is the end of a chain with
+the polynomial (s + k)^r; the differential-algebraic equations of requirement, state and input have the index max r + 1. What is
+not held by the chains, n - sum r states, moves on its own: the internal dynamics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...algebra.tidy import tidy
+from ...compiled.constrained_solve import rank
+from ...errors import ModelError
+from .affine import AffineField, Instants, small_solve
+
+__all__ = ["Chain", "Inversion", "invert"]
+
+#: Expressions with more operations are left as they are.
+LONG = 1500
+EFFORT = 40_000
+
+
+@dataclass
+class Chain:
+    """A requirement and what follows from it: levels h_0, ..., h_(r-1), and the row a + D u = 0 at their end."""
+
+    name: str
+    rate: sympy.Expr
+    levels: list[sympy.Expr]
+    right: sympy.Expr = sympy.S.Zero
+    row: Any = None
+    mixed: bool = False
+
+    @property
+    def degree(self) -> int:
+        """How many differentiations it takes until an input answers."""
+        return len(self.levels)
+
+
+@dataclass(frozen=True)
+class Inversion:
+    """The rows a + D u = 0 that hold the requirements.
+
+    Attributes
+    ----------
+    chains : tuple of Chain
+        One for each independent requirement.
+    redundant : tuple of str
+        Requirements that follow from the others.
+    first_rank : int
+        The rank of the rows in which inputs appear for the first time; smaller than the number of requirements where the
+        inputs reach some of them through the same combination only.
+    right : sympy.Matrix (m x 1)
+        a(x, t).
+    matrix : sympy.Matrix (m x k)
+        D(x, t).
+    """
+
+    chains: tuple[Chain, ...]
+    redundant: tuple[str, ...]
+    first_rank: int
+    right: Any
+    matrix: Any
+    instants: Instants = field(repr=False)
+
+    @property
+    def levels(self) -> list[sympy.Expr]:
+        """Every function that vanishes where the requirements are held."""
+        return [h for chain in self.chains for h in chain.levels]
+
+
+def invert(
+    dynamics: AffineField,
+    requirements: Sequence[tuple[str, sympy.Expr, sympy.Expr]],
+    near: Mapping[str, float] | None = None,
+) -> Inversion:
+    """Rows of the inputs that hold requirements (name, expression, rate).
+
+    Where inputs reach several of them through the same combination, one of them is chosen to be answered at once: the one that
+    it moves most at the place `near`, and the first of them without such a place.
+
+    Raises
+    ------
+    ModelError
+        Where inputs cannot answer for all of them, with the rank that was seen; where two contradict each other.
+    """
+    instants = Instants(near)
+    pending = [Chain(name, rate, [h]) for name, h, rate in requirements]
+    done: list[Chain] = []
+    redundant: list[str] = []
+    firsts: list[Any] = []
+    while pending:
+        rest: list[Chain] = []
+        for chain in pending:
+            _check_state(chain, dynamics, done, len(requirements) - len(redundant))
+            h = chain.levels[-1]
+            chain.right, chain.row = dynamics.along_drift(h) + chain.rate * h, dynamics.along_fields(h)
+        for chain in _strongest_first(pending, instants):
+            h = chain.levels[-1]
+            seen = _row_seen(chain.row, h, dynamics, instants)
+            if seen and not chain.mixed:
+                chain.mixed = True
+                firsts.append(chain.row)
+            if seen and _generic_rank([*(c.row for c in done), chain.row], instants) > len(done):
+                chain.right = _short(chain.right)
+                done.append(chain)
+                continue
+            following = _short(chain.right - _combination(chain.row, done, instants)) if seen else _short(chain.right)
+            if instants.vanishes(following):
+                redundant.append(chain.name)
+                continue
+            chain.levels.append(following)
+            rest.append(chain)
+        pending = rest
+    order = {name: k for k, (name, _, _) in enumerate(requirements)}
+    done.sort(key=lambda chain: order[chain.name])
+    columns = len(dynamics.inputs)
+    matrix = sympy.Matrix.vstack(sympy.zeros(0, columns), *(c.row for c in done))
+    rank_first = _generic_rank(firsts, instants) if firsts else 0
+    return Inversion(tuple(done), tuple(redundant), rank_first, sympy.Matrix([c.right for c in done]), matrix, instants)
+
+
+def _check_state(chain: Chain, dynamics: AffineField, done: Sequence[Chain], wanted: int) -> None:
+    """A level must contain the state, and there is no end to be expected after as many as there are states."""
+    h = chain.levels[-1]
+    if not h.has(*dynamics.letters):
+        raise ModelError(
+            f"The requirement `{chain.name}` contradicts the motion or the other requirements",
+            seen=f"after {chain.degree - 1} differentiations {sympy.sstr(h)[:80]} = 0 is left, without any letter of the state",
+            remedy="write it in the coordinates and velocities, or remove one of the requirements",
+        )
+    if chain.degree > len(dynamics.letters) or len(done) == len(dynamics.inputs):
+        raise ModelError(
+            f"The actuators cannot hold the requirement `{chain.name}`",
+            seen=f"rank {len(done)} of the {wanted} that the requirements need, with {len(dynamics.inputs)} actuators, "
+            f"after {chain.degree - 1} differentiations of it",
+            remedy="add an actuator that moves it, or drop a requirement",
+        )
+
+
+def _strongest_first(chains: Sequence[Chain], instants: Instants) -> list[Chain]:
+    """Chains in the order in which inputs move their last levels at the named place."""
+    if not instants.has_place:
+        return list(chains)
+
+    def strength(chain: Chain) -> float:
+        moved = float(np.max(np.abs(instants.here(list(chain.row))), initial=0.0))
+        return moved if np.isfinite(moved) else 0.0
+
+    return sorted(chains, key=lambda chain: -strength(chain))
+
+
+def _row_seen(row: Any, h: sympy.Expr, dynamics: AffineField, instants: Instants) -> bool:
+    """Whether inputs appear in a row, to rounding."""
+    if all(entry == 0 for entry in row):
+        return False
+    slopes = [sympy.diff(h, x) for x in dynamics.letters]
+    sizes = np.max(np.abs(instants(slopes)), initial=0.0) * max(
+        1.0, np.max(np.abs(instants(list(dynamics.fields))), initial=0.0)
+    )
+    return bool(np.max(np.abs(instants(list(row))), initial=0.0) > 1e-10 * max(sizes, 1e-300))
+
+
+def _generic_rank(rows: Sequence[Any], instants: Instants) -> int:
+    """The largest rank of rows at generic instants."""
+    values = instants([entry for row in rows for entry in row], len(rows))
+    return max((rank(value, 1e-9).rank for value in values), default=0)
+
+
+def _combination(row: Any, done: Sequence[Chain], instants: Instants) -> sympy.Expr:
+    """c a with c D = row: what is subtracted to remove the inputs."""
+    matrix = sympy.Matrix.vstack(*(c.row for c in done))
+    value = instants(list(matrix), matrix.rows)[0]
+    if instants.has_place:
+        here = instants.here(list(matrix), matrix.rows)
+        value = here if np.all(np.isfinite(here)) and rank(here, 1e-9).rank == matrix.rows else value
+    columns = [int(k) for k in rank(value.T, 1e-9).independent]
+    square = matrix.extract(list(range(matrix.rows)), columns)
+    right = row.extract([0], columns)
+    factors = small_solve(square.T, right.T)
+    return sum((_short(factor) * chain.right for factor, chain in zip(factors, done, strict=True)), sympy.S.Zero)
+
+
+def _short(expression: sympy.Expr) -> sympy.Expr:
+    """A shorter form where it is little work."""
+    return tidy(expression, EFFORT) if expression.count_ops() <= LONG else expression

@@ -1,0 +1,326 @@
+r"""What a control system y_dot = f(y) + sum_a g_a(y) u_a can reach from a point: `controllability`.
+
+- *Accessible*: the states reached have an interior, where all brackets of f and the g_a span the directions there (Chow,
+  Lobry, Krener). *Strongly*, those reached at each one time, where the brackets with at least one g_a do (Sussmann, Jurdjevic).
+- Without drift the ranks of brackets up to length 1, 2, ... are the *growth vector*; the length at which they span is the
+  degree of nonholonomy, and what is accessible is controllable.
+- *Small-time locally controllable*: a neighbourhood is reached in any short time. Sussmann's condition (1987) is sufficient: a
+  bracket is bad where f stands in it an odd number of times and each g_a an even number; each bad one, summed over permutations
+  of the inputs, must be in the span of good ones of lower degree at the point. Degrees count the inputs and a weight
+  0 < w <= 1 for each drift.
+- The linear part, and Brockett's condition for a smooth stabilising feedback, are those of `stabilisability`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...analysis.tables import Report, Section
+from .brackets import Bracket, Brackets, is_spanned, rank_of
+from .input_fields import ControlAffine, control_affine
+from .stabilisability import Brockett, LinearPart, brockett_condition, linear_part
+
+__all__ = ["BadBracket", "Controllability", "controllability"]
+
+#: Weights of the drift that Sussmann's condition is tried with.
+WEIGHTS = (1.0, 0.5)
+#: A rate below this at a point leaves it an equilibrium.
+AT_REST = 1e-9
+
+
+@dataclass(frozen=True)
+class BadBracket:
+    """A bad bracket that does not vanish when it is summed over permutations of the inputs.
+
+    Attributes
+    ----------
+    name : str
+    degree : float
+    compensated : bool
+        Whether it is in the span of good brackets of lower degree.
+    """
+
+    name: str
+    degree: float
+    compensated: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Controllability(Report):
+    """What is known of a control system at a point; d directions.
+
+    Attributes
+    ----------
+    system : ControlAffine
+    dimension : int
+        d.
+    rank, generic_rank : int
+        Of all brackets, at the point and at generic points.
+    strong_rank, generic_strong_rank : int
+        Of the brackets with at least one input.
+    growth, generic_growth : tuples of int
+        Without drift: ranks of brackets up to length 1, 2, ...; empty with drift.
+    length : int
+        The longest brackets that were looked at.
+    basis : tuple of str
+        The first brackets that span, with inputs.
+    small_time : "controllable", "not controllable", "undecided" or "no equilibrium"
+    small_time_reason : str
+    bad : tuple of BadBracket
+    linear : LinearPart or None
+        At an equilibrium.
+    brockett : Brockett or None
+    """
+
+    system: ControlAffine
+    dimension: int
+    rank: int
+    generic_rank: int
+    strong_rank: int
+    generic_strong_rank: int
+    growth: tuple[int, ...]
+    generic_growth: tuple[int, ...]
+    length: int
+    basis: tuple[str, ...]
+    small_time: str
+    small_time_reason: str
+    bad: tuple[BadBracket, ...]
+    linear: LinearPart | None
+    brockett: Brockett | None
+
+    @property
+    def is_accessible(self) -> bool:
+        """Whether brackets span all directions at the point. False means: not up to the length that was looked at."""
+        return self.rank == self.dimension
+
+    @property
+    def is_strongly_accessible(self) -> bool:
+        """Whether brackets with inputs span all directions at the point."""
+        return self.strong_rank == self.dimension
+
+    @property
+    def degree_of_nonholonomy(self) -> int | None:
+        """Without drift: the length at which brackets span."""
+        full = self.growth and self.growth[-1] == self.dimension
+        return len(self.growth) if full else None
+
+    def _title(self) -> str:
+        place = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.system.letters, self.system.point, strict=True) if x)
+        return f"Controllability of {self.system.name} at {place or 'the origin'}"
+
+    def _sections(self) -> list[Section]:
+        of = f"of {self.dimension}"
+        reach = [
+            ("accessible", f"{_yes(self.is_accessible)}: rank {self.rank} {of}, {self.generic_rank} at generic points"),
+            (
+                "strongly",
+                f"{_yes(self.is_strongly_accessible)}: rank {self.strong_rank} {of},"
+                f" {self.generic_strong_rank} at generic points",
+            ),
+            ("brackets", ", ".join(self.basis)),
+            ("length", f"up to {self.length}"),
+        ]
+        if self.growth:
+            reach.append(("growth", f"{_vector(self.growth)}, {_vector(self.generic_growth)} at generic points"))
+            degree = self.degree_of_nonholonomy
+            reach.append(("degree", f"of nonholonomy {degree}" if degree else "brackets of this length do not span"))
+        bad = [
+            (one.name, f"degree {one.degree:g}, " + ("compensated" if one.compensated else "not compensated by good ones"))
+            for one in self.bad
+        ]
+        here = [("small time", f"{self.small_time}: {self.small_time_reason}")]
+        feedback = []
+        if self.linear is not None and self.brockett is not None:
+            left = ", ".join(_complex(value) for value in self.linear.fixed)
+            feedback = [
+                ("linear part", f"rank {self.linear.rank} {of}" + (f", fixed eigenvalues {left}" if left else "")),
+                ("Brockett", f"{self.brockett.verdict}: {self.brockett.reason}"),
+            ]
+        return [("Reach", reach), ("Locally", here), ("Bad brackets", bad), ("Feedback", feedback)]
+
+
+def _complex(value: complex) -> str:
+    """A number to four digits; what is rounding is zero."""
+    real, imaginary = round(value.real, 8) + 0.0, round(value.imag, 8) + 0.0
+    return f"{real:.4g}{imaginary:+.4g}i" if imaginary else f"{real:.4g}"
+
+
+def _yes(answer: bool) -> str:
+    return "yes" if answer else "not shown"
+
+
+def _vector(numbers: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, numbers))})"
+
+
+def controllability(
+    model: Any,
+    at: Mapping[Any, Any] | None = None,
+    parameters: Mapping[Any, Any] | None = None,
+    longest: int = 7,
+) -> Controllability:
+    """What a system that is affine in its inputs can reach from a point, and whether a smooth feedback can stabilise it.
+
+    Parameters
+    ----------
+    model : Flow, System or Scenario
+        With inputs; all of them count as free.
+    at : mapping of letter or input to value
+        The point; what it leaves out is zero.
+    parameters : mapping of parameter to value
+        Random ones for those that are missing.
+    longest : int
+        The longest brackets that are tried.
+
+    Examples
+    --------
+    A wheel that rolls and turns: two inputs, three directions, and no smooth feedback.
+
+    >>> import dalembert as da
+    >>> from sympy import cos, sin
+    >>> x, y, theta = da.coordinates("x y theta")
+    >>> v, w = da.inputs("v w")
+    >>> wheel = da.Flow({x: v*cos(theta), y: v*sin(theta), theta: w}, inputs=[v, w], name="wheel")
+    >>> controllability(wheel)
+    Controllability of wheel at the origin
+    <BLANKLINE>
+    Reach
+      accessible   yes: rank 3 of 3, 3 at generic points
+      strongly     yes: rank 3 of 3, 3 at generic points
+      brackets     g1, g2, [g1, g2]
+      length       up to 2
+      growth       (2, 3), (2, 3) at generic points
+      degree       of nonholonomy 2
+    <BLANKLINE>
+    Locally
+      small time   controllable: there is no drift, and brackets span
+    <BLANKLINE>
+    Feedback
+      linear part  rank 2 of 3, fixed eigenvalues 0
+      Brockett     fails: the rates of x, y, theta vanish with v, w: 2 variables for 3 directions
+    """
+    system = control_affine(model, at, parameters)
+    return _report(system, Brackets(system), longest)
+
+
+def _report(system: ControlAffine, brackets: Brackets, longest: int) -> Controllability:
+    d, length = system.dimension, 1
+    while length < longest and not brackets.is_exhausted and not _spans(brackets, length, d):
+        length += 1
+    length = min(length, brackets.longest)
+    found = brackets.up_to(length)
+    steered = [one for one in found if sum(one.counts[1:])]
+    rests = system.rest < AT_REST
+    linear = linear_part(system) if rests else None
+    verdict, reason, bad = _small_time(system, brackets, longest, linear)
+    growths = [tuple(_ranks(brackets.up_to(k))[place] for k in range(1, length + 1)) for place in (0, 1)]
+    return Controllability(
+        system=system,
+        dimension=d,
+        rank=_ranks(found)[0],
+        generic_rank=_ranks(found)[1],
+        strong_rank=_ranks(steered)[0],
+        generic_strong_rank=_ranks(steered)[1],
+        growth=growths[0] if system.is_driftless else (),
+        generic_growth=_while_growing(growths[1]) if system.is_driftless else (),
+        length=length,
+        basis=_first_basis(steered),
+        small_time=verdict,
+        small_time_reason=reason,
+        bad=bad,
+        linear=linear,
+        brockett=brockett_condition(system, linear) if linear is not None else None,
+    )
+
+
+def _ranks(found: list[Bracket]) -> tuple[int, int]:
+    """The rank at the point, and the largest one at generic points."""
+    places = len(found[0].values) if found else 1
+    ranks = [rank_of([one.values[place] for one in found]) for place in range(places)]
+    return ranks[0], max(ranks[1:], default=ranks[0])
+
+
+def _while_growing(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """The numbers up to the first that is the last one's equal."""
+    return numbers[: numbers.index(numbers[-1]) + 1]
+
+
+def _spans(brackets: Brackets, length: int, dimension: int) -> bool:
+    found = [one for one in brackets.up_to(length) if sum(one.counts[1:])]
+    return rank_of([one.values[0] for one in found]) == dimension
+
+
+def _first_basis(found: list[Bracket]) -> tuple[str, ...]:
+    chosen: list[Bracket] = []
+    for one in found:
+        if np.any(one.values[0]) and not is_spanned(one.values[0], [other.values[0] for other in chosen]):
+            chosen.append(one)
+    return tuple(one.name for one in chosen)
+
+
+# -- Sussmann ----------------------------------------------------------------------------------------------------------
+
+
+def _small_time(
+    system: ControlAffine, brackets: Brackets, longest: int, linear: LinearPart | None
+) -> tuple[str, str, tuple[BadBracket, ...]]:
+    if linear is None:
+        return "no equilibrium", f"the drift is {system.rest:.3g} at the point", ()
+    if system.is_driftless:
+        if _spans(brackets, longest, system.dimension):
+            return "controllable", "there is no drift, and brackets span", ()
+        return "undecided", f"brackets up to length {brackets.longest} do not span", ()
+    if linear.is_controllable:
+        return "controllable", "the linear part is", ()
+    turned_away = _one_sided(brackets) if len(system.inputs) == 1 else None
+    if turned_away is not None:
+        return "not controllable", f"{turned_away.name} is outside the span of brackets with one input", (turned_away,)
+    failures = []
+    for weight in WEIGHTS:
+        reason, bad, fulfilled = _sussmann(system, brackets, longest, weight)
+        if fulfilled:
+            return "controllable", reason, bad
+        failures.append((reason, bad))
+    return "undecided", *failures[0]
+
+
+def _one_sided(brackets: Brackets) -> BadBracket | None:
+    """[[f, g], g] of a single input where it is outside the span of g, [f, g], [f, [f, g]], ... (Sussmann 1983, necessary)."""
+    found = brackets.up_to(max(3, len(brackets.system.letters)))
+    linear = [one.values[0] for one in found if one.counts[1] == 1]
+    (square,) = (one for one in found if one.counts == (1, 2))
+    return None if is_spanned(square.values[0], linear) else BadBracket(square.name, 3.0, False)
+
+
+def _sussmann(
+    system: ControlAffine, brackets: Brackets, longest: int, weight: float
+) -> tuple[str, tuple[BadBracket, ...], bool]:
+    """Sussmann's condition with one weight: what it says, the bad brackets, and whether it holds."""
+    found = brackets.up_to(longest)
+    longest = min(longest, brackets.longest)
+    complete = weight * (longest + 1)  # brackets of a lower degree are all there
+    good = [one for one in found if not one.is_bad]
+    degrees = sorted({one.degree(weight) for one in good})
+    full = next((d for d in degrees if rank_of([g.values[0] for g in good if g.degree(weight) <= d]) == system.dimension), None)
+    most = complete if full is None else full
+    bad = []
+    for one in found:
+        degree = one.degree(weight)
+        if one.is_bad and degree <= most and one.length > 1:
+            total = brackets.symmetrised(one)
+            if np.any(total):
+                lower = [g.values[0] for g in good if g.degree(weight) < degree]
+                bad.append(BadBracket(one.name, degree, is_spanned(total, lower)))
+    if full is None or full >= complete:
+        why = ", and longer ones are too large to be made" if brackets.is_exhausted else ""
+        return f"good brackets up to length {longest} do not span{why}", tuple(bad), False
+    count = len(bad)
+    which = f"no bad bracket up to degree {full:g} is left" if not bad else f"{count} bad up to degree {full:g}"
+    if all(one.compensated for one in bad):
+        says = f"good brackets span at degree {full:g}, {which}" + (", compensated" if bad else "")
+        return f"Sussmann's condition with weight {weight:g}: {says}", tuple(bad), True
+    return f"Sussmann's condition is not met: {which}, not all compensated", tuple(bad), False

@@ -1,0 +1,307 @@
+r"""Base and fibre of a control system: letters that the inputs steer, and letters that follow them.
+
+    b_dot = D(y) u                                       (kinematic, order 1)
+    b_dot = s,   s_dot = a(y) + D(y) u                   (its dynamic extension, order 2)
+    z_dot = A(b, z) b_dot                                (the fibre follows, whichever it is)
+
+The base b goes where one wants it to, D being invertible; a closed path of it leaves the fibre z displaced by the holonomy
+(Bloch and others, Supplement, section 6.6: b = (z_1, z_2), z_3' = -z_1 z_2'). A purely kinematic system with a symmetry group
+is of this kind, with shapes for its base (`da.connection`); so are chained forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import sympy
+
+from ...algebra.tree import TreeAlgebra
+from ...analysis.connections import Connection
+from ...errors import FormError, ModelError
+from ...formulations.equations import Equations
+from ...formulations.registry import derive
+from ...model.flow import Flow
+from ...model.symbols import Coordinate, Input, Parameter, t
+from ...model.system import System
+
+__all__ = ["Fibration", "fibration", "kinematic_flow"]
+
+ZERO = sympy.Integer(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Fibration:
+    """A flow with its base and fibre; s base letters, k fibre letters.
+
+    Attributes
+    ----------
+    flow : Flow
+    base, fibre : tuples of Coordinate (s,), (k,)
+    speeds : tuple of Coordinate
+        s of the dynamic extension, by base letter; empty for a kinematic one.
+    inputs : tuple of Input (s,)
+    gain : Matrix (s x s)
+        D.
+    offset : Matrix (s x 1)
+        a; zero for a kinematic one.
+    coefficients : Matrix (k x s)
+        A.
+    """
+
+    flow: Flow
+    base: tuple[Coordinate, ...]
+    fibre: tuple[Coordinate, ...]
+    speeds: tuple[Coordinate, ...]
+    inputs: tuple[Input, ...]
+    gain: sympy.ImmutableMatrix
+    offset: sympy.ImmutableMatrix
+    coefficients: sympy.ImmutableMatrix
+
+    @property
+    def order(self) -> int:
+        """1 where the inputs are rates of the base, 2 where they are accelerations."""
+        return 2 if self.speeds else 1
+
+    @cached_property
+    def depends_on_fibre(self) -> bool:
+        """Whether A does: the holonomy is then no surface integral."""
+        return bool(self.coefficients.free_symbols & set(self.fibre))
+
+    @cached_property
+    def curvature(self) -> dict[tuple[int, int], sympy.ImmutableMatrix]:
+        """B = dA_j/db_i - dA_i/db_j (k x 1) for each pair i < j of base letters; horizontal derivatives where A has z in it."""
+        found = {}
+        for i, j in combinations(range(len(self.base)), 2):
+            found[i, j] = sympy.ImmutableMatrix((self._along(j, i) - self._along(i, j)).applyfunc(sympy.simplify))
+        return found
+
+    def _along(self, column: int, direction: int) -> sympy.Matrix:
+        """The derivative of a column of A along the horizontal lift of a base direction."""
+        slope = self.coefficients[:, column].diff(self.base[direction])
+        if not self.fibre:
+            return sympy.Matrix(slope)
+        bent = self.coefficients[:, column].jacobian(list(self.fibre)) * self.coefficients[:, direction]
+        return sympy.Matrix(slope + bent)
+
+    def inputs_for(self, wanted: Sequence[sympy.Expr]) -> dict[Input, sympy.Expr]:
+        """The inputs that give the base these rates (order 1) or accelerations (order 2)."""
+        solved = self.gain.adjugate() * (sympy.Matrix(list(wanted)) - self.offset) / self.gain.det(method="berkowitz")
+        return dict(zip(self.inputs, solved, strict=True))
+
+    @cached_property
+    def chain(self) -> tuple[int, tuple[int, ...]] | None:
+        """For chained forms, b_2 = z_0 and z_k' = z_{k-1} b_1': the place of b_1 in the base, and the fibre in this order."""
+        if len(self.base) != 2 or self.speeds:
+            return None
+        for driver in (0, 1):
+            order, last = [], self.base[1 - driver]
+            while True:
+                following = [
+                    k
+                    for k in range(len(self.fibre))
+                    if self.coefficients[k, driver] == last and self.coefficients[k, 1 - driver] == 0
+                ]
+                if len(following) != 1 or following[0] in order:
+                    break
+                order.append(following[0])
+                last = self.fibre[following[0]]
+            if order and len(order) == len(self.fibre):
+                return driver, tuple(order)
+        return None
+
+    @cached_property
+    def kinematic(self) -> Flow:
+        """b_dot = w, z_dot = A w with inputs w of its own."""
+        inputs = [Input(f"w_{letter.name}") for letter in self.base]
+        rates = dict(zip(self.base, inputs, strict=True))
+        rates |= dict(zip(self.fibre, self.coefficients * sympy.Matrix(inputs), strict=True))
+        return Flow(rates, inputs=inputs, name=f"{self.flow.name}, kinematic")
+
+    @cached_property
+    def line(self) -> dict[Coordinate, sympy.Expr]:
+        """A straight leg over 0 <= t <= 1, by the parameters leg_from_b and leg_step_b of each base letter b."""
+        return {q: Parameter(f"leg_from_{q.name}") + t * Parameter(f"leg_step_{q.name}") for q in self.base}
+
+    def following(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
+        """z_dot = A(b(t), z) b_dot(t) for a path of the base; that of straight legs is kept."""
+        if place is self.line:
+            return self._on_line
+        return self._followed(place)
+
+    @cached_property
+    def _on_line(self) -> Equations:
+        return self._followed(self.line)
+
+    def _followed(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
+        speed = sympy.Matrix([sympy.diff(place[q], t) for q in self.base])
+        return derive(Flow(dict(zip(self.fibre, self.coefficients.xreplace(dict(place)) * speed, strict=True))))
+
+
+def fibration(model: Any, base: Sequence[Any] = ()) -> Fibration:
+    """The base and the fibre of a model.
+
+    Parameters
+    ----------
+    model : Flow, Connection or Fibration
+        A flow with as many inputs as base letters; or a purely kinematic connection of `da.connection`.
+    base : sequence of letters
+        Those whose rates, or whose speeds' rates, the inputs set; by default the letters whose rate is an input or a speed.
+
+    Raises
+    ------
+    FormError
+        Where the model has no such form; the message says what is in the way.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y, z = da.coordinates("x y z")
+    >>> u, w = da.inputs("u w")
+    >>> found = fibration(da.Flow({x: u, y: w, z: -x*w}, inputs=[u, w]))
+    >>> found.base, found.fibre, found.curvature[0, 1]
+    ((x, y), (z,), Matrix([[-1]]))
+    """
+    if isinstance(model, Fibration):
+        return model
+    if isinstance(model, Connection):
+        return _of_connection(model)
+    if not isinstance(model, Flow):
+        raise ModelError(
+            "Base and fibre are those of a Flow or of a connection",
+            seen=type(model).__name__,
+            remedy="state its kinematics as a Flow, or pass da.connection(system, group)",
+        )
+    inputs = tuple(symbol for symbol, value in model.inputs.items() if value is None)
+    rates = {
+        letter: rate.xreplace({s: v for s, v in model.inputs.items() if v is not None}) for letter, rate in model.rates.items()
+    }
+    if not inputs or any(rate.has(t) for rate in rates.values()):
+        raise FormError("Base and fibre need free inputs, and rates without time", seen=model.name, remedy="leave inputs free")
+    steered = [letter for letter, rate in rates.items() if rate.free_symbols & set(inputs)]
+    chosen = _named(model, base)
+    slow = [letter for letter in steered if not any(rates[other] == letter for other in rates)]
+    if len(slow) < len(steered) or (chosen and not set(chosen) & set(steered)):
+        return _dynamic(model, rates, inputs, steered, chosen)
+    return _kinematic(model, rates, inputs, chosen)
+
+
+def _named(model: Flow, base: Sequence[Any]) -> tuple[Coordinate, ...]:
+    table = {letter.name: letter for letter in model.coordinates}
+    names = [str(getattr(item, "name", item)) for item in base]
+    strange = [name for name in names if name not in table]
+    if strange:
+        raise ModelError(f"The flow has no letter `{strange[0]}`", seen=", ".join(table), remedy="choose the base among these")
+    return tuple(table[name] for name in names)
+
+
+def _with_rates(rates: Mapping[Coordinate, sympy.Expr], wanted: Sequence[sympy.Symbol]) -> tuple[Coordinate, ...]:
+    """The letters whose rates are these symbols, in their order, as many as there are."""
+    return tuple(q for symbol in wanted for q in [q for q, rate in rates.items() if rate == symbol][:1])
+
+
+def _kinematic(model: Flow, rates: Any, inputs: tuple[Input, ...], chosen: tuple[Coordinate, ...]) -> Fibration:
+    base = chosen or _with_rates(rates, inputs)
+    if len(base) != len(inputs):
+        raise FormError(
+            "The base could not be read off the rates", seen=model.name, remedy=f"pass base= with {len(inputs)} of its letters"
+        )
+    fibre = tuple(q for q in rates if q not in base)
+    gain = sympy.Matrix([rates[q] for q in base]).jacobian(list(inputs))
+    follow = sympy.Matrix([rates[q] for q in fibre]).jacobian(list(inputs)) if fibre else sympy.zeros(0, len(inputs))
+    for q, rate in rates.items():
+        rest = rate.xreplace(dict.fromkeys(inputs, ZERO))
+        if sympy.simplify(rest) != 0:
+            raise FormError(f"`{q}` drifts without inputs", seen=str(rest)[:60], remedy="state its kinematics alone")
+    determinant = _checked_gain(gain, inputs, model)
+    solved = gain.adjugate() / determinant
+    coefficients = (follow * solved).applyfunc(sympy.simplify)
+    zeros = sympy.zeros(len(base), 1)
+    return Fibration(model, base, fibre, (), inputs, *map(sympy.ImmutableMatrix, (gain, zeros, coefficients)))
+
+
+def _dynamic(
+    model: Flow, rates: Any, inputs: tuple[Input, ...], speeds: Sequence[Coordinate], chosen: tuple[Coordinate, ...]
+) -> Fibration:
+    base = chosen or _with_rates(rates, speeds)
+    if len(base) != len(inputs) or len(speeds) != len(inputs):
+        raise FormError(
+            "The base could not be read off the rates",
+            seen=f"inputs in the rates of {', '.join(q.name for q in speeds)}",
+            remedy=f"a base of {len(inputs)} letters must have these as its rates",
+        )
+    order = tuple(rates[q] for q in base)
+    fibre = tuple(q for q in rates if q not in (*base, *speeds))
+    pushed = sympy.Matrix([rates[s] for s in order])
+    follow = sympy.Matrix([rates[q] for q in fibre])
+    coefficients = follow.jacobian(list(order)) if fibre else sympy.zeros(0, len(base))
+    left = (follow - coefficients * sympy.Matrix(order)).applyfunc(sympy.simplify) if fibre else sympy.zeros(0, 1)
+    if any(left) or coefficients.free_symbols & set(order):
+        raise FormError(
+            "The fibre does not follow the base alone",
+            seen=str(list(left))[:80],
+            remedy="its rates must be linear in those of the base",
+        )
+    gain = pushed.jacobian(list(inputs))
+    _checked_gain(gain, inputs, model)
+    offset = (pushed - gain * sympy.Matrix(inputs)).applyfunc(sympy.expand)
+    return Fibration(model, base, fibre, order, inputs, *map(sympy.ImmutableMatrix, (gain, offset, coefficients)))
+
+
+def _checked_gain(gain: Any, inputs: tuple[Input, ...], model: Flow) -> Any:
+    """det D, for D square, without inputs and not singular everywhere."""
+    if gain.shape[0] != gain.shape[1] or gain.free_symbols & set(inputs):
+        raise FormError("The inputs must set the base, and affinely", seen=model.name, remedy="as many base letters as inputs")
+    determinant = sympy.simplify(gain.det(method="berkowitz"))
+    if determinant == 0:
+        raise FormError("The inputs cannot set the base", seen=f"{model.name}: det D = 0", remedy="choose another base")
+    return determinant
+
+
+def _of_connection(connection: Connection) -> Fibration:
+    """Shapes over the group: g_dot follows r_dot by the constraints alone."""
+    if connection.kind != "purely kinematic" or any(connection.drift):
+        raise FormError(
+            "Only the constraints of a purely kinematic system move its group",
+            seen=f"{connection.system.name} is {connection.kind}: momenta move it, too",
+            remedy="follow its shape with da.follow_shape, which carries the momenta along",
+        )
+    group = [
+        connection.system.coordinates[k] for k in range(len(connection.system.coordinates)) if k not in connection.bundle.shape
+    ]
+    inputs = [Input(f"w_{q.name}") for q in connection.shape]
+    moved = sympy.Matrix(connection.horizontal_lift)[len(connection.shape) :, :] * sympy.Matrix(inputs)
+    by_name = dict(zip((q.name for q in connection.group.letters), moved, strict=True))
+    rates = dict(zip(connection.shape, inputs, strict=True)) | {q: by_name[q.name] for q in group}
+    return fibration(Flow(rates, inputs=inputs, name=f"{connection.system.name}, kinematic"))
+
+
+def kinematic_flow(system: System) -> Flow:
+    """The kinematics of a system with velocity constraints: its independent velocities become inputs.
+
+    The chosen ones, by name ``w_x``, are those of Maggi's form.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos, sin
+    >>> x, y, theta = da.coordinates("x y theta")
+    >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta))
+    >>> flow = kinematic_flow(da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2)/2, constraints=[blade]))
+    >>> sorted(map(str, flow.inputs))
+    ['w_theta', 'w_y']
+    """
+    if not isinstance(system, System):
+        raise ModelError("Kinematics are those of a System", seen=type(system).__name__, remedy="a Flow is kinematic already")
+    equations = derive(system, "maggi")
+    blocks = equations.blocks(TreeAlgebra())
+    free = {letter: Input(f"w_{letter.coordinate.name}") for letter in system.velocities if letter.name in equations.chart}
+    rates = [sympy.simplify(rate.xreplace(free)) for rate in blocks.velocities]
+    for q, rate in zip(system.coordinates, rates, strict=True):
+        rest = rate.xreplace(dict.fromkeys(free.values(), ZERO))
+        if sympy.simplify(rest) != 0 or rate.has(t):
+            raise FormError(f"The constraints move `{q}` by themselves", seen=str(rest)[:60], remedy="they must be homogeneous")
+    return Flow(dict(zip(system.coordinates, rates, strict=True)), inputs=list(free.values()), name=f"{system.name}, kinematic")

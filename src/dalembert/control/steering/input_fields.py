@@ -1,0 +1,238 @@
+r"""Systems that are affine in their inputs, as fields on their state.
+
+    y_dot = f(y) + sum_a g_a(y) u_a
+
+A `Flow` states this itself. A `System` is brought to it by its equations of motion: y are coordinates and velocities, where
+there are velocity constraints the independent ones alone (Maggi's form), so that holonomic constraints are the only relations
+that are left among the letters. Fields are graphs with numbers for the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ...analysis.sampling import generic_parameters
+from ...compiled.constrained_solve import rank, solve
+from ...compiled.kernel import kernel_of
+from ...errors import FormError, ModelError, nearest
+from ...formulations.equations import Equations
+from ...formulations.registry import derive, fastest_form
+from ...geometry.distributions import Chart
+from ...model.constraints import HolonomicConstraint
+from ...model.flow import Flow
+from ...model.scenario import Scenario
+from ...model.system import System
+
+__all__ = ["ControlAffine", "control_affine"]
+
+#: Generic points: how many, and how far from the given one.
+POINTS, RADIUS = 6, 0.7
+
+
+@dataclass(frozen=True, eq=False)
+class ControlAffine:
+    """A system that is affine in its inputs, near a point; n letters, m inputs.
+
+    Attributes
+    ----------
+    name : str
+    letters, inputs : tuples of str
+    algebra : GraphAlgebra
+    state : column of letters (n x 1)
+    drift : column (n x 1)
+        f, with the inputs at their values at the point.
+    fields : matrix (n x m)
+        The g_a.
+    relations : column (r x 1)
+        What vanishes on the states.
+    point : array (n,)
+    """
+
+    name: str
+    letters: tuple[str, ...]
+    inputs: tuple[str, ...]
+    algebra: Any
+    state: Any
+    drift: Any
+    fields: Any
+    relations: Any
+    point: Any
+
+    @cached_property
+    def places(self) -> Any:
+        """The point, and generic ones near it, on the relations and with finite fields, (1 + POINTS at most, n)."""
+        random = np.random.default_rng(11)
+        whole = ca.Function("fields", [self.state], [ca.densify(ca.horzcat(self.drift, self.fields))])
+        found = [self.point]
+        for radius in RADIUS * np.array([1.0] * POINTS + [0.3] * POINTS + [0.1] * POINTS):
+            if len(found) <= POINTS:
+                step = radius * random.uniform(-1, 1, len(self.point)) * np.maximum(1.0, np.abs(self.point))
+                place = self._settled(self.point + step)
+                if np.all(np.isfinite(np.asarray(whole(place), dtype=float))):
+                    found.append(place)
+        return np.array(found)
+
+    def _settled(self, place: Any) -> Any:
+        """The nearest place that obeys the relations, by Newton's method with least steps."""
+        if not self.relations.numel():
+            return place
+        slope = ca.jacobian(self.relations, self.state)
+        function = ca.Function("relations", [self.state], [ca.densify(self.relations), ca.densify(slope)])
+        n = len(place)
+        for _ in range(30):
+            residual, rows = (np.asarray(part, dtype=float) for part in function(place))
+            step = solve(np.eye(n), np.zeros(n), rows, -residual.ravel()).z
+            place = place + step
+            if np.max(np.abs(step)) < 1e-13:
+                break
+        return place
+
+    def values(self, block: Any) -> Any:
+        """A block (r x c) at all places, (places, r, c)."""
+        function = ca.Function("block", [self.state], [ca.densify(block)])
+        return np.array([np.asarray(function(place), dtype=float).reshape(block.shape) for place in self.places])
+
+    @cached_property
+    def chart(self) -> Chart:
+        """The states as a space on which fields have brackets."""
+        return Chart(self.algebra, self.state, self.values, rank)
+
+    @cached_property
+    def dimension(self) -> int:
+        """How many directions the relations leave at the point."""
+        if not self.relations.numel():
+            return len(self.letters)
+        rows = self.values(ca.jacobian(self.relations, self.state))[0]
+        return len(self.letters) - int(rank(rows).rank)
+
+    @cached_property
+    def is_driftless(self) -> bool:
+        """Whether f vanishes everywhere."""
+        return not np.any(np.abs(self.values(self.drift)) > 1e-12)
+
+    @cached_property
+    def rest(self) -> float:
+        """The largest rate at the point."""
+        return float(np.max(np.abs(self.values(self.drift)[0]), initial=0.0))
+
+
+def control_affine(
+    model: Any, at: Mapping[Any, Any] | None = None, parameters: Mapping[Any, Any] | None = None
+) -> ControlAffine:
+    """The fields of a model with inputs.
+
+    Parameters
+    ----------
+    model : Flow, System or Scenario
+        All of its inputs count as free. Those that `at` names have their value there as their zero.
+    at : mapping of letter or input to value
+        The point; what it leaves out is zero.
+    parameters : mapping of parameter to value
+        Those of a scenario by default; random ones for those that are missing.
+
+    Raises
+    ------
+    ModelError
+        Where there is no input, or a name is unknown.
+    FormError
+        Where the inputs do not enter affinely, or the rates depend on time.
+    """
+    values = dict(model.parameters) if isinstance(model, Scenario) else {}
+    values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+    stated = model.system if isinstance(model, Scenario) else model
+    if not isinstance(stated, (Flow, System)):
+        raise ModelError(
+            "Controllability is a question about a Flow or a System", seen=type(stated).__name__, remedy="pass one with inputs"
+        )
+    if not stated.inputs:
+        raise ModelError("The model has no inputs", seen=stated.name, remedy="state da.inputs(...) in its rates or forces")
+    place = {getattr(key, "name", str(key)): float(value) for key, value in (at or {}).items()}
+    equations = _equations(stated.driven(dict.fromkeys(stated.inputs)), place)
+    kernel = kernel_of(equations, equations.system.parameters)
+    names = tuple(letter.name for letter in equations.state)
+    inputs = tuple(letter.name for letter in kernel.free_inputs)
+    _check_names(place, names, inputs, equations)
+    if kernel.solved is None:
+        raise FormError("The equations have no direct solution", seen=equations.form, remedy="state fewer unknowns")
+    unknowns = ca.vertcat(kernel.solved.z, kernel.solved.multipliers)
+    rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_letters, unknowns)
+    time, state, symbols, letters, _ = kernel._inputs()
+    known = {symbol.name for symbol in (*stated.parameters, *kernel.parameters)}  # those of imposed inputs play no part
+    values = {key: value for key, value in values.items() if key not in known - {s.name for s in kernel.parameters}}
+    numbers = generic_parameters(kernel.parameters, values, np.random.default_rng(3))
+    relations = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
+    rates, relations = (ca.substitute(ca.densify(block), symbols, ca.SX(ca.DM(numbers))) for block in (rates, relations))
+    if ca.depends_on(rates, time):
+        raise FormError(
+            "The rates depend on time",
+            seen=stated.name,
+            remedy="make time a letter with the rate 1, or impose no inputs in time",
+        )
+    _check_affine(rates, letters, stated)
+    zero = np.array([place.get(name, 0.0) for name in inputs])
+    found = ControlAffine(
+        stated.name, names, inputs, kernel.algebra, state,
+        ca.substitute(rates, letters, ca.SX(ca.DM(zero))), ca.densify(ca.jacobian(rates, letters)), relations,
+        np.array([place.get(name, 0.0) for name in names]),
+    )  # fmt: skip
+    _check_point(found)
+    return found
+
+
+def _check_point(found: ControlAffine) -> None:
+    """The point has finite fields and obeys the relations."""
+    shown = ", ".join(f"{name} = {value:g}" for name, value in zip(found.letters, found.point, strict=True))
+    if not all(np.all(np.isfinite(found.values(block)[0])) for block in (found.drift, found.fields)):
+        raise ModelError("The fields are not finite at the point", seen=shown, remedy="choose another one: at={...}")
+    off = np.max(np.abs(found.values(found.relations)[0]), initial=0.0) if found.relations.numel() else 0.0
+    if off > 1e-7:
+        raise ModelError(
+            "The point does not obey the relations of the model", seen=f"{shown}: off by {off:.3g}", remedy="choose one on them"
+        )
+
+
+def _equations(model: Flow | System, place: Mapping[str, float]) -> Equations:
+    """Equations in letters with as few relations as there may be, chosen near the place."""
+    if isinstance(model, Flow):
+        return derive(model)
+    if model.unilateral:
+        raise FormError(
+            "One-sided constraints switch the fields", seen=model.unilateral[0].name, remedy="hold them, or leave them out"
+        )
+    velocity = [c for c in model.constraints if not isinstance(c, HolonomicConstraint)]
+    if velocity and len(velocity) == len(model.constraints):
+        try:
+            found = derive(model, "maggi")
+        except FormError:  # stated by a Hamiltonian, or by an image
+            return derive(model, fastest_form(model))
+        near = {q.name: place.get(q.name, 0.0) for q in model.coordinates}
+        return found.rechoose(near) if found.rechoose is not None else found
+    return derive(model, fastest_form(model))
+
+
+def _check_names(place: Mapping[str, float], names: Any, inputs: Any, equations: Equations) -> None:
+    """Names of the point are letters, inputs, or dependent velocities, which follow."""
+    follow = {v.name for v in equations.system.velocities} - set(names)
+    known = [*names, *inputs]
+    for name in place:
+        if name not in known and name not in follow:
+            near = nearest(name, known)
+            raise ModelError(
+                f"The state has no letter `{name}`",
+                seen=", ".join(known),
+                remedy=f"did you mean {near}" if near else "use one of these",
+            )
+
+
+def _check_affine(rates: Any, inputs: Any, model: Any) -> None:
+    slope = ca.jacobian(rates, inputs)
+    if ca.depends_on(slope, inputs):
+        raise FormError(
+            "The inputs do not enter affinely", seen=model.name, remedy="make u a letter with a rate of its own, u_dot = w"
+        )

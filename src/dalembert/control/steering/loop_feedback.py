@@ -1,0 +1,319 @@
+r"""Feedback by loops: the piecewise law that brings base and fibre to the origin, where no smooth one can.
+
+The algorithm of Bloch, Reyhanoglu and McClamroch (Bloch and others, Supplement, section 6.6), on base and fibre:
+
+1. bring the base to the origin, at rest;
+2. read the fibre, and lead the base round a loop whose holonomy is minus the fibre;
+3. again, where something is left.
+
+Every stage is planned from the state at its beginning and tracked by feedback,
+
+    b_dot = r_dot + k (r - b)   or   b_ddot = r_ddot + 2 k (r_dot - b_dot) + k^2 (r - b),
+
+so that errors of one round are the start of the next. Loops are rectangles for one fibre letter; for chained forms,
+z_j' = z_{j-1} b_1' with z_0 = b_2, they are b_1' = a sin(w t), b_2' = c cos(j w t) over T = 2 pi / w, which move z_j by
+
+    (a / 2 w)^j c T / j!
+
+and none before it (Murray and Sastry 1993); for any other fibre they are extremals of least effort (`da.optimal`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import factorial, pi
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...analysis.named_blocks import named
+from ...analysis.tables import Report, Section
+from ...errors import FormError, ModelError, RunError
+from ...formulations.equations import Equations
+from ...formulations.registry import derive
+from ...integrate.simulate import simulate
+from ...model.flow import Flow
+from ...model.symbols import Coordinate, Parameter, t
+from .fibration import Fibration, fibration
+from .holonomy import holonomy_loop
+from .stages import Stage, Stages
+
+__all__ = ["LoopStabilisation", "stabilise_by_loops"]
+
+State = dict[str, float]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoopStabilisation(Report):
+    """A run of the piecewise feedback.
+
+    Attributes
+    ----------
+    fibration : Fibration
+    stages : Stages
+        Every leg as a Motion; ``stages["z3"]`` and ``stages["u1"]`` join them.
+    rounds : int
+        How many loops of the algorithm it took.
+    norms : tuple of float
+        The largest letter at the start and after each round.
+    final : dict of letter to value
+    tolerance : float
+    """
+
+    fibration: Fibration
+    stages: Stages
+    rounds: int
+    norms: tuple[float, ...]
+    final: Mapping[str, float]
+    tolerance: float
+
+    @property
+    def success(self) -> bool:
+        """Whether every letter is below the tolerance."""
+        return self.norms[-1] <= self.tolerance
+
+    @property
+    def duration(self) -> float:
+        """The time of all stages together."""
+        return float(self.stages.t[-1]) if len(self.stages) else 0.0
+
+    def _title(self) -> str:
+        return f"{self.fibration.flow.name}, stabilised by loops"
+
+    def _sections(self) -> list[Section]:
+        rows = [("start", f"largest letter {self.norms[0]:.3g}")]
+        rows += [(f"round {k}", f"{norm:.3g}") for k, norm in enumerate(self.norms[1:], start=1)]
+        end = (
+            f"{'reached' if self.success else 'missed'} {self.tolerance:g} in {len(self.stages)} stages, t = {self.duration:g}"
+        )
+        return [("Rounds", rows), ("End", [("result", end)])]
+
+
+def stabilise_by_loops(
+    model: Any,
+    start: Mapping[Any, Any],
+    *,
+    base: Sequence[Any] = (),
+    plant: Flow | None = None,
+    parameters: Mapping[Any, Any] | None = None,
+    leg: float = 1.0,
+    gain: float = 5.0,
+    tolerance: float = 1e-6,
+    rounds: int = 20,
+    rtol: float = 1e-10,
+) -> LoopStabilisation:
+    """Bring base and fibre of a control system to the origin by a piecewise feedback.
+
+    Parameters
+    ----------
+    model : Flow, Connection or Fibration
+        See `fibration`; `base` as there.
+    start : mapping of letter to value
+        Any state; letters that are left out are zero.
+    plant : Flow
+        What is really steered, with the letters and inputs of the model; the model itself by default. Where they differ a loop
+        leaves something over, and the next round takes what is left for its start.
+    parameters : mapping of parameter to value
+    leg : float
+        How long a straight leg takes; a sinusoidal loop takes four of them.
+    gain : float
+        k, the rate at which errors of tracking decay.
+    tolerance : float
+        What every letter must be below at the end.
+    rounds : int
+        The most rounds; the result says whether they were enough.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y, z = da.coordinates("x y z")
+    >>> u, w = da.inputs("u w")
+    >>> knife = da.Flow({x: u, y: w, z: -x*w}, inputs=[u, w], name="Heisenberg")
+    >>> found = stabilise_by_loops(knife, {x: 1, y: -2, z: 0.7})
+    >>> found.success, found.rounds, len(found.stages)
+    (True, 1, 5)
+    """
+    found = fibration(model, base)
+    if not (leg > 0 and gain > 0 and tolerance > 0 and rounds >= 1):
+        raise ModelError("leg, gain and tolerance must be positive, and rounds at least 1", seen=(leg, gain, tolerance, rounds))
+    state = dict.fromkeys((q.name for q in found.flow.coordinates), 0.0)
+    strange = [name for name in named(start) if name not in state]
+    if strange:
+        raise ModelError(f"The flow has no letter `{strange[0]}`", seen=", ".join(state), remedy="start from its own letters")
+    state |= named(start)
+    run = _Run(found, plant or found.flow, named(parameters), leg, gain, rtol, state)
+    norms = [run.norm]
+    while norms[-1] > tolerance and len(norms) <= rounds:
+        run.round(0.1 * tolerance)
+        norms.append(run.norm)
+    return LoopStabilisation(found, Stages(tuple(run.stages)), len(norms) - 1, tuple(norms), dict(run.state), tolerance)
+
+
+class _Laws:
+    """The closed loops of a fibration: each a flow under a feedback whose references have parameters."""
+
+    def __init__(self, found: Fibration, plant: Flow) -> None:
+        self.found, self.plant = found, plant
+        self._beside: Equations | None = None
+        self.gain, self.begin, self.length = (Parameter(name) for name in ("loop_gain", "loop_begin", "loop_length"))
+
+    def _driven(self, references: Sequence[sympy.Expr]) -> Equations:
+        """The plant while the base tracks references, expressions of time."""
+        found, k = self.found, self.gain
+        rates = [sympy.diff(r, t) for r in references]
+        wanted = []
+        for place, (r, q) in enumerate(zip(references, found.base, strict=True)):
+            if found.order == 1:
+                wanted.append(rates[place] + k * (r - q))
+            else:
+                wanted.append(sympy.diff(r, t, 2) + 2 * k * (rates[place] - found.speeds[place]) + k**2 * (r - q))
+        table = {u.name: law for u, law in found.inputs_for(wanted).items()}
+        return derive(self.plant.driven({u: table[u.name] for u in self.plant.inputs if u.name in table}))
+
+    @cached_property
+    def straight(self) -> Equations:
+        """To a place at rest: cubics from where the base is, with the speed that it has."""
+        s = (t - self.begin) / self.length
+        references = []
+        for q in self.found.base:
+            p, v, goal = (Parameter(f"loop_{word}_{q.name}") for word in ("from", "speed", "to"))
+            references.append(p + (goal - p) * s**2 * (3 - 2 * s) + self.length * v * s * (1 - s) ** 2)
+        return self._driven(references)
+
+    @cached_property
+    def waves(self) -> dict[int, Equations]:
+        """Sinusoids for each link of a chained form, by its number from 1."""
+        assert self.found.chain is not None
+        driver, order = self.found.chain
+        a, c = Parameter("loop_wide"), Parameter("loop_high")
+        angle = 2 * sympy.pi * (t - self.begin) / self.length
+        found = {}
+        for j in range(1, len(order) + 1):
+            references = [sympy.Integer(0)] * 2
+            references[driver] = a * (1 - sympy.cos(angle))
+            references[1 - driver] = c * sympy.sin(j * angle) / j
+            found[j] = self._driven(references)
+        return found
+
+    def following(self, extremal: Flow) -> Equations:
+        """Along an extremal over unit time, which runs beside the plant in letters `ref_` of its own."""
+        if self._beside is None:
+            found, given = self.found, {s: value for s, value in extremal.inputs.items() if value is not None}
+            copies = {q: Coordinate(f"ref_{q.name}") for q in extremal.coordinates}
+            rates = {copies[q]: e.xreplace(given).xreplace(copies) / self.length for q, e in extremal.rates.items()}
+            wanted = [rates[copies[q]] + self.gain * (copies[q] - q) for q in found.base]
+            table = {u.name: law for u, law in found.inputs_for(wanted).items()}
+            laws = {u: table.get(u.name, value) for u, value in self.plant.inputs.items()}
+            self._beside = derive(self.plant.replacing(rates={**self.plant.rates, **rates}, inputs=laws))
+        return self._beside
+
+
+class _Run:
+    """One run of the algorithm."""
+
+    def __init__(
+        self, found: Fibration, plant: Flow, values: State, leg: float, gain: float, rtol: float, state: State
+    ) -> None:
+        _check_plant(found, plant)
+        self.found, self.values, self.leg, self.gain, self.rtol = found, values, leg, gain, rtol
+        self.laws = _laws(found, plant)
+        self.state, self.time = dict(state), 0.0
+        self.stages: list[Stage] = []
+
+    @property
+    def norm(self) -> float:
+        return max(abs(value) for value in self.state.values())
+
+    def _read(self, letters: Sequence[Coordinate]) -> Any:
+        return np.array([self.state[q.name] for q in letters])
+
+    def round(self, small: float) -> None:
+        """The base to the origin, then loops for the fibre."""
+        if np.abs(self._read([*self.found.base, *self.found.speeds])).max() > small:
+            self.straight("base", np.zeros(len(self.found.base)))
+        found = self.found
+        fibre = self._read(found.fibre)
+        if not len(fibre) or np.abs(fibre).max() <= small:
+            return
+        if len(fibre) == 1:
+            loop = holonomy_loop(
+                found, -fibre, parameters=self.values, start=dict(zip((q.name for q in found.fibre), fibre, strict=True))
+            )
+            for number, corner in enumerate(np.roll(loop.corners, -1, axis=0), start=1):
+                self.straight(f"side {number}", corner)
+        elif found.chain is not None:
+            for j, place in enumerate(found.chain[1], start=1):
+                here = self.state[found.fibre[place].name]
+                if abs(here) > small:
+                    self.wave(j, -here)
+        else:
+            self.extremal(-fibre)
+
+    def straight(self, name: str, goal: Any) -> None:
+        """The base to a place, at rest."""
+        found = self.found
+        numbers: State = {}
+        for k, q in enumerate(found.base):
+            speed = self.state[found.speeds[k].name] if found.speeds else 0.0
+            numbers |= {f"loop_from_{q.name}": self.state[q.name], f"loop_speed_{q.name}": speed, f"loop_to_{q.name}": goal[k]}
+        self._go(name, self.laws.straight, self.leg, numbers)
+
+    def wave(self, j: int, wanted: float) -> None:
+        """Sinusoids that move the link j of a chain."""
+        length = 4 * self.leg
+        share = (abs(wanted) * factorial(j) / length) ** (1 / (j + 1))  # a / 2w, and |c|
+        high = wanted * factorial(j) / (length * share**j)
+        w = 2 * pi / length
+        self._go(f"wave {j}", self.laws.waves[j], length, {"loop_wide": 2 * share, "loop_high": high / w})
+
+    def extremal(self, wanted: Any) -> None:
+        """The loop of least effort, tracked."""
+        found = self.found
+        if found.order != 1:
+            raise FormError(
+                "Loops of least effort are followed by kinematic systems",
+                seen="inputs that are accelerations",
+                remedy="state the kinematics alone: b_dot = u",
+            )
+        loop = holonomy_loop(
+            found, wanted, "optimal", parameters=self.values, start={q.name: self.state[q.name] for q in found.fibre}
+        )
+        flow, motion = loop.extremal.flow, loop.extremal.motion
+        beside = {f"ref_{q.name}": float(motion[q.name][0]) for q in flow.coordinates}
+        self._go("extremal", self.laws.following(flow), 4 * self.leg, {}, beside)
+
+    def _go(self, name: str, law: Equations, length: float, numbers: State, beside: State | None = None) -> None:
+        known = {symbol.name for symbol in law.system.parameters}
+        given = {**self.values, **numbers, "loop_gain": self.gain, "loop_begin": self.time, "loop_length": length}
+        motion = simulate(
+            law, {**self.state, **(beside or {})}, (self.time, self.time + length), rtol=self.rtol,
+            parameters={key: value for key, value in given.items() if key in known},
+        )  # fmt: skip
+        if not motion.outcome.is_success:
+            raise RunError(f"The stage `{name}` ended early", seen=str(motion.outcome), remedy="choose another base or leg")
+        self.stages.append(Stage(name, motion))
+        self.time += length
+        self.state = {q.name: float(motion[q.name][-1]) for q in self.found.flow.coordinates}
+
+
+def _laws(found: Fibration, plant: Flow) -> _Laws:
+    """The closed loops, made once for a fibration and a plant and kept with them."""
+    kept: dict[int, tuple[Flow, _Laws]] = found.__dict__.setdefault("_laws", {})
+    if id(plant) not in kept:
+        kept[id(plant)] = (plant, _Laws(found, plant))
+    return kept[id(plant)][1]
+
+
+def _check_plant(found: Fibration, plant: Any) -> None:
+    wanted = {q.name for q in found.flow.coordinates}
+    have = {q.name for q in plant.coordinates} if isinstance(plant, Flow) else set()
+    free = {u.name for u, value in plant.inputs.items() if value is None} if isinstance(plant, Flow) else set()
+    if have != wanted or {u.name for u in found.inputs} - free:
+        raise ModelError(
+            "The plant must have the letters and the free inputs of the model",
+            seen=", ".join(sorted([*have, *free])) or type(plant).__name__,
+            remedy=f"letters {', '.join(sorted(wanted))}, inputs {', '.join(u.name for u in found.inputs)}",
+        )

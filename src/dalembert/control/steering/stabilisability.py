@@ -1,0 +1,166 @@
+r"""Linear controllability at an equilibrium, and Brockett's necessary condition for a smooth stabilising feedback.
+
+Near an equilibrium y_dot = F(y, u) has the linear part A y + B u. Kalman's matrix [B, AB, A^2 B, ...] spans what it can reach;
+the eigenvalues of A on what is left no feedback moves.
+
+A smooth feedback that stabilises y* asymptotically exists only where the image of (y, u) -> F(y, u) contains a neighbourhood
+of 0 (Brockett 1983). Three tests decide it where they can:
+
+- [A B] has full rank: F is open, the condition holds to first order.
+- Some rates F_K vanish with the variables V, fewer of them, and dF_K/dV has full rank at y*: then F_K = E(y, u) V with E smooth
+  (Hadamard) and of constant rank near y*, so that a continuous covector annihilates F, and its own multiples are never reached.
+  This is how every nonholonomic constraint that is linear in the velocities fails.
+- One direction lambda is missing in [A B]: the second derivative of lambda . F on the kernel of [A B] takes both signs, and F
+  is open, or only one, and half of the neighbourhood is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ...compiled.constrained_solve import rank
+from .brackets import DEPENDENT
+from .input_fields import ControlAffine
+
+__all__ = ["Brockett", "LinearPart", "brockett_condition", "linear_part"]
+
+
+@dataclass(frozen=True)
+class LinearPart:
+    """A and B at an equilibrium, on the directions that relations leave (d of them).
+
+    Attributes
+    ----------
+    A, B : arrays (d, d), (d, m)
+    rank : int
+        Of [B, AB, A^2 B, ...].
+    fixed : array of complex
+        The eigenvalues that no linear feedback moves.
+    """
+
+    A: Any
+    B: Any
+    rank: int
+    fixed: Any
+
+    @property
+    def is_controllable(self) -> bool:
+        """Whether Kalman's matrix has full rank."""
+        return self.rank == len(self.A)
+
+
+@dataclass(frozen=True)
+class Brockett:
+    """Brockett's condition: "fails", "holds to first order", "holds to second order" or "undecided", and why."""
+
+    verdict: str
+    reason: str
+
+
+def linear_part(system: ControlAffine) -> LinearPart:
+    """The linear part at the point, with its reachable space by Kalman."""
+    slope, B = system.values(ca.jacobian(system.drift, system.state))[0], system.values(system.fields)[0]
+    tangent = _tangent(system)
+    A, B = tangent.T @ slope @ tangent, tangent.T @ B
+    reached = _span(B.T)
+    while True:
+        longer = _span(np.vstack([reached, reached @ A.T]))
+        if len(longer) == len(reached):
+            break
+        reached = longer
+    left = rank(reached, DEPENDENT).null_space if len(reached) else np.eye(len(A))
+    return LinearPart(A, B, len(reached), np.linalg.eigvals(left.T @ A @ left) if left.size else np.zeros(0))
+
+
+def _span(rows: Any) -> Any:
+    """An orthonormal basis (r, n) of the span of some rows; rows of rounding are none."""
+    kept = rows[np.linalg.norm(rows, axis=1) > 1e-12 * (1 + np.abs(rows).max(initial=0.0))]
+    if not len(kept):
+        return np.zeros((0, rows.shape[1]))
+    return np.linalg.qr(kept[rank(kept, DEPENDENT).independent].T)[0].T
+
+
+def _tangent(system: ControlAffine) -> Any:
+    """An orthonormal basis (n, d) of the directions that the relations leave."""
+    n = len(system.letters)
+    if not system.relations.numel():
+        return np.eye(n)
+    return rank(system.values(ca.jacobian(system.relations, system.state))[0]).null_space
+
+
+def brockett_condition(system: ControlAffine, linear: LinearPart) -> Brockett:
+    """Whether (y, u) -> F(y, u) covers a neighbourhood of 0, near the point."""
+    both = np.hstack([linear.A, linear.B])
+    size = len(linear.A)
+    found = int(rank(both, DEPENDENT).rank)
+    if found == size:
+        return Brockett("holds to first order", f"[A B] has rank {size}")
+    missing = f"[A B] has rank {found} of {size}"
+    if system.relations.numel():
+        return Brockett("undecided", f"{missing}, and the letters obey relations")
+    whole = _Whole(system)
+    for rows in (whole.without_inputs, list(range(size))):
+        reason = whole.confined(rows)
+        if reason:
+            return Brockett("fails", reason)
+    if size - found == 1:
+        return whole.second_order(both, missing)
+    return Brockett("undecided", f"{missing}; neither fewer variables nor one missing direction decide")
+
+
+class _Whole:
+    """F(y, u) as a map of all variables w = (y, u) together, near the point."""
+
+    def __init__(self, system: ControlAffine) -> None:
+        self.system = system
+        inputs = ca.SX.sym("u", len(system.inputs))
+        self.variables = ca.vertcat(system.state, inputs)
+        self.rates = ca.densify(system.drift + system.fields @ inputs)
+        self.names = [*system.letters, *system.inputs]
+        self.center = np.concatenate([system.point, np.zeros(len(system.inputs))])
+        slope = ca.densify(ca.jacobian(self.rates, self.variables))
+        self._function = ca.Function("rates", [self.variables], [self.rates, slope])
+
+    def _at(self, place: Any) -> tuple[Any, Any]:
+        rates, slope = self._function(place)
+        return np.asarray(rates, dtype=float).ravel(), np.asarray(slope, dtype=float)
+
+    @property
+    def without_inputs(self) -> list[int]:
+        """The rates in which no input stands."""
+        fields = np.abs(self.system.values(self.system.fields)).max(axis=(0, 2))
+        return [k for k, size in enumerate(fields) if size == 0.0]
+
+    def confined(self, rows: list[int]) -> str:
+        """Why the rates `rows` miss a neighbourhood of 0 because fewer variables move them; empty where they do not."""
+        slope = self._at(self.center)[1][rows]
+        moving = [k for k, column in enumerate(slope.T) if np.any(np.abs(column) > 1e-10)]
+        if len(moving) >= len(rows) or rank(slope[:, moving].T, DEPENDENT).rank < len(moving):
+            return ""
+        random = np.random.default_rng(5)
+        for _ in range(6):
+            place = self.center + random.uniform(-0.5, 0.5, len(self.center))
+            place[moving] = self.center[moving]
+            if np.any(np.abs(self._at(place)[0][rows]) > 1e-10):
+                return ""
+        rates = ", ".join(self.names[k] for k in rows)
+        few = ", ".join(self.names[k] for k in moving)
+        return f"the rates of {rates} vanish with {few}: {len(moving)} variables for {len(rows)} directions"
+
+    def second_order(self, both: Any, missing: str) -> Brockett:
+        """The sign of the second derivative in the one direction that the first leaves out."""
+        direction = rank(both.T, DEPENDENT).null_space[:, 0]
+        bend = ca.hessian(ca.dot(ca.SX(ca.DM(direction)), self.rates), self.variables)[0]
+        matrix = np.asarray(ca.Function("bend", [self.variables], [ca.densify(bend)])(self.center), dtype=float)
+        kernel = rank(both, DEPENDENT).null_space
+        values = np.linalg.eigvalsh(kernel.T @ matrix @ kernel)
+        tiny = 1e-9 * (1 + np.abs(matrix).max())
+        if values[0] < -tiny and values[-1] > tiny:
+            return Brockett("holds to second order", f"{missing}, and the missing direction bends to both sides")
+        if np.all(values > tiny) or np.all(values < -tiny):
+            return Brockett("fails", f"{missing}, and the missing direction bends to one side")
+        return Brockett("undecided", f"{missing}, and the second order does not decide")
