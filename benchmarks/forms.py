@@ -42,7 +42,7 @@ def main() -> None:
 def cost() -> None:
     """Processor time of deriving and compiling everything."""
     began, rows = time.process_time(), []
-    for name in da.gallery.names("mechanical"):
+    for name in (*da.gallery.names("mechanical"), *da.gallery.names("controlled")):
         system = da.gallery.load(name).system
         for form, fault in applicability(system).items():
             if fault is None:
@@ -52,7 +52,9 @@ def cost() -> None:
                 book.observe(np.zeros(1), np.full((1, kernel.n_state), 0.3), np.zeros((1, len(kernel.free_inputs))))
                 rows.append((time.process_time() - before, name, form))
     seconds = time.process_time() - began
-    print(f"{len(rows)} forms of {len(da.gallery.names('mechanical'))} systems: {seconds:.1f} s of processor time")
+    print(
+        f"{len(rows)} forms of {len(da.gallery.names('mechanical')) + len(da.gallery.names('controlled'))} systems: {seconds:.1f} s of processor time"
+    )
     for seconds, name, form in sorted(rows, reverse=True)[:5]:
         print(f"  {seconds:6.2f} s  {name}, {form}")
 

@@ -45,6 +45,7 @@ def test_there_are_as_many_words_as_witt_counts(letters: int, length: int) -> No
     assert words == sorted(words)
 
 
+@pytest.mark.long
 def test_brackets_are_those_of_sympy() -> None:
     """On a system whose fields have nothing special, up to four letters."""
     flow = da.Flow(
@@ -117,7 +118,14 @@ def test_what_drifts_away_is_accessible_but_not_strongly() -> None:
 # -- the knife edge: Proposition 6.6.4 ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", [{}, {"x": 0.4, "y": -1.0, "varphi": 0.8}, {"varphi": 1.57}], ids=["origin", "any", "across"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param({}, id="origin", marks=pytest.mark.long),
+        pytest.param({"x": 0.4, "y": -1.0, "varphi": 0.8}, id="any"),
+        pytest.param({"varphi": 1.57}, id="across", marks=pytest.mark.long),
+    ],
+)
 def test_the_knife_edge_as_a_system(place: dict[str, float]) -> None:
     found = da.controllability(da.gallery.load("knife-edge"), place)
     assert found.dimension == 5
