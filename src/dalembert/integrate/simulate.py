@@ -135,7 +135,7 @@ def simulate(
     tolerance = stated.get("atol") if atol is None else atol
     free_choice = tolerance is None or np.ndim(tolerance) == 0
     by_positions = str(method or stated.get("method", "")).startswith("rattle")
-    wanted = form or stated.get("form") or ("lagrange" if by_positions and not isinstance(system, Equations) else None)
+    wanted = form or stated.get("form") or ("lagrange" if by_positions and isinstance(system, System) else None)
     equations = _equations(system, wanted, inputs, free_choice)
     _check_contacts(equations)
     chosen_span = _read_span(span if span is not None else stated.get("span"))

@@ -197,6 +197,11 @@ def test_what_it_cannot_follow_is_refused(reason: str) -> None:
         da.simulate(system, {}, (0, 1), method="rattle4", step=0.1)
 
 
+def test_flows_are_refused() -> None:
+    with pytest.raises(FormError, match="positions and velocities"):
+        da.simulate(da.Flow({x: -x}), {x: 1.0}, (0, 1), method="rattle4", step=0.1)
+
+
 def test_it_needs_the_form_of_lagrange() -> None:
     with pytest.raises(FormError, match='form="lagrange"'):
         da.simulate(double_pendulum(), START, (0, 1), parameters=PARAMETERS, method="rattle4", step=0.1, form="maggi")
