@@ -167,12 +167,15 @@ def equations_of(names: tuple[str, ...]) -> list[str | None]:
     return found
 
 
-def equations_text(name: str) -> str:
-    """The equations of a gallery system in the form that it runs in."""
+def equations_text(name: str) -> str | None:
+    """The equations of a gallery system in the form that it runs in; None where they are too large to be written out."""
     import dalembert as da
 
     scenario = da.gallery.load(name)
-    return str(da.derive(scenario.system, scenario.simulate.get("form")).text())
+    try:
+        return str(da.derive(scenario.system, scenario.simulate.get("form")).text())
+    except da.errors.ModelError:
+        return None
 
 
 def save_small(picture: Any, path: Path) -> None:
