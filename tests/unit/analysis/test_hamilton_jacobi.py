@@ -498,6 +498,7 @@ def test_names_of_the_model_are_not_taken() -> None:
     assert not own & {"E", "alpha_x", "pi_x"}
 
 
+@pytest.mark.long
 def test_it_reads_as_text_markdown_html_latex_and_data() -> None:
     for name in ("appell", "rolling-disk", "oscillator"):
         found = method(name)

@@ -211,6 +211,7 @@ class TestSigns:
             da.match(CART, region=False, damping=-1.0)
 
 
+@pytest.mark.long
 class TestLevelSets:
     def test_the_level_is_that_of_the_ridge(self) -> None:
         """In simplified matching U~ = V(phi) + eps y^2/2: the edge of definiteness is a line phi = const, so c = V there."""

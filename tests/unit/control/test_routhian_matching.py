@@ -29,6 +29,10 @@ def found() -> Any:
     return da.match_routhian(routhian(), {"p_2": 0.5})
 
 
+#: Matching a Routhian takes about ten seconds.
+pytestmark = pytest.mark.long
+
+
 def test_the_conditions_hold() -> None:
     assert found().certificate.residual < 1e-10 and found().momentum_residual < 1e-10
 
