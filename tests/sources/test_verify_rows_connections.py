@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ import pytest
 from dalembert.analysis import connection_numbers, momentum_maps
 from dalembert.analysis.connection_numbers import ShapeNumbers, ShapeValues
 from dalembert.geometry.connections import PrincipalConnection
-from dalembert.verify import Row, matrix_bundles, rows
+from dalembert.verify import matrix_bundles
 from dalembert.verify.matrix_bundles import GROUPS, G, matrix_bundle, places
 from dalembert.verify.principal_bundles import KINDS, SIZE, bundle_system, spots
-from dalembert.verify.registry import SEPARATION, registered
+from dalembert.verify.registry import registered
+from verify_rows import assert_verdict
 
 MODULES = {
     f"dalembert.verify.document_b_{name}"
@@ -29,21 +29,9 @@ ERRATA = {
 }  # fmt: skip
 
 
-@cache
-def row_of(identifier: str) -> Row:
-    (row,) = rows([identifier])
-    return row
-
-
 @pytest.mark.parametrize("identifier", CLAIMS)
 def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifier: str) -> None:
-    row, tolerance = row_of(identifier), CLAIMS[identifier].tolerance
-    assert row.residual <= tolerance, row
-    if identifier in ERRATA:
-        assert row.verdict == "reproduced with correction"
-        assert row.printed_residual is not None and row.printed_residual > SEPARATION * tolerance
-    else:
-        assert row.verdict == "reproduced" and row.printed_residual is None
+    assert_verdict(CLAIMS[identifier], identifier, ERRATA)
 
 
 def test_every_numbered_result_has_a_row() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ import pytest
 from dalembert.analysis import reduced_coefficients
 from dalembert.analysis.reduced_coefficients import ReducedCoefficients
 from dalembert.formulations.bates_sniatycki import ConstraintManifold
-from dalembert.verify import Row, planar_bundles, planar_charts, rows
+from dalembert.verify import planar_bundles, planar_charts
 from dalembert.verify.numeric import Probe, slope
 from dalembert.verify.planar_bundles import CONSTANTS, KINDS, Spot, bracket, frame, planar, spots
-from dalembert.verify.registry import SEPARATION, registered
+from dalembert.verify.registry import registered
+from verify_rows import assert_verdict
 
 MODULES = {
     f"dalembert.verify.document_b_{name}"
@@ -33,21 +33,9 @@ ERRATA = {
 }  # fmt: skip
 
 
-@cache
-def row_of(identifier: str) -> Row:
-    (row,) = rows([identifier])
-    return row
-
-
 @pytest.mark.parametrize("identifier", CLAIMS)
 def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifier: str) -> None:
-    row, tolerance = row_of(identifier), CLAIMS[identifier].tolerance
-    assert row.residual <= tolerance, row
-    if identifier in ERRATA:
-        assert row.verdict == "reproduced with correction"
-        assert row.printed_residual is not None and row.printed_residual > SEPARATION * tolerance
-    else:
-        assert row.verdict == "reproduced" and row.printed_residual is None
+    assert_verdict(CLAIMS[identifier], identifier, ERRATA)
 
 
 def test_every_numbered_result_has_a_row() -> None:

@@ -160,6 +160,10 @@ def simulate(
     found_events = read_events(events, equations)
     if stepping is not None:
         check_equations(equations, name, found_events)
+        if by_positions and not project:
+            raise ModelError(
+                f"The method {name} ends every step on the constraints", seen="project=False", remedy="leave project out"
+            )
         times = times if times is None else snapped(times, stepping, chosen_span)
     task = Task(
         equations=equations,

@@ -8,7 +8,7 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.errors import FormError
+from dalembert.errors import FormError, ModelError
 from dalembert.integrate.steppers.compositions import composition
 
 x, y, u, v = da.coordinates("x y u v")
@@ -195,6 +195,11 @@ def test_what_it_cannot_follow_is_refused(reason: str) -> None:
     system, words = REFUSED[reason]
     with pytest.raises(FormError, match=words):
         da.simulate(system, {}, (0, 1), method="rattle4", step=0.1)
+
+
+def test_it_cannot_be_told_to_leave_the_constraints() -> None:
+    with pytest.raises(ModelError, match="every step on the constraints"):
+        run("rattle2", 0.1, project=False)
 
 
 def test_flows_are_refused() -> None:
