@@ -68,7 +68,8 @@ class Flow:
     outputs : mapping of name to expression
         Further quantities that every motion reports.
     constraints : sequence of holonomic constraints
-        Invariant relations of the flow, such as Q^T Q = 1: a start is brought to them, and every step of a general method.
+        Invariant relations of the flow, such as Q^T Q = 1: a start is brought to them, and every step of `dop853`. Methods with
+        fixed steps keep them as far as their structure does; `Motion.worst_residual` says how far.
     matrices : mapping of name to matrix
         Matrices whose entries are letters, multiples of them and numbers; ``motion[name]`` gives them as arrays.
     actions : sequence of Action
