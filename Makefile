@@ -4,16 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help demo test test-long lint docs bench bench-quick clean
+.PHONY: help demo test test-long test-extras lint docs bench bench-quick clean
 
 help:
-	@echo "make demo       set up, run a system end to end, leave pictures and results in demo/"
-	@echo "make test       set up and run the tests"
-	@echo "make test-long  the tests that take minutes"
-	@echo "make lint       formatting, lint and types"
-	@echo "make docs       build the documentation into site/"
-	@echo "make bench      measure beside the peers, in an environment of its own"
-	@echo "make clean      remove what these commands made"
+	@echo "make demo        set up, run a system end to end, leave pictures and results in demo/"
+	@echo "make test        set up and run the tests"
+	@echo "make test-long   the tests that take minutes"
+	@echo "make test-extras the tests that need optional packages, in the environment of the peers"
+	@echo "make lint        formatting, lint and types"
+	@echo "make docs        build the documentation into site/"
+	@echo "make bench       measure beside the peers, in an environment of its own"
+	@echo "make clean       remove what these commands made"
 
 # The stamp is newer than pyproject.toml once the environment holds what it asks for; then no network is needed.
 $(VENV)/.ready: pyproject.toml
@@ -29,6 +30,15 @@ test: $(VENV)/.ready
 
 test-long: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -m long
+
+$(BENCH)/.ready-extras: pyproject.toml
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,heyoka,sundials,jax]"
+	touch $@
+
+test-extras: $(BENCH)/.ready-extras
+	$(BENCH)/bin/python -m pytest -q -m extras tests/unit/integrate
+	$(BENCH)/bin/python -m pytest -q tests/unit/compiled/test_to_jax.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff format --check src tests benchmarks scripts examples

@@ -24,9 +24,11 @@ from dalembert.compiled.kernel import kernel_of
 from dalembert.compiled.language import Integers, Reals, native
 from dalembert.compiled.native import STATE, evaluate
 from dalembert.compiled.native_module import NativeModule
+from dalembert.integrate.fixed_run import FIXED_METHODS
+from dalembert.integrate.steppers import places
 from dalembert.model.methods import FIXED_STEP
 
-ON_GROUPS = tuple(name for name in FIXED_STEP if not name.startswith("rattle"))
+ON_GROUPS = tuple(name for name in FIXED_STEP if FIXED_METHODS[name][0] not in (places.RATTLE, places.ROOTS))
 
 INERTIAS = {3: [1.0, 2.0, 3.5], 4: [1.0, 1.5, 2.2, 3.1]}
 #: How many states are looked at.

@@ -29,12 +29,13 @@ import tables
 import w1_chain
 import w2_cartesian
 import w3_disk
+import w4_ensemble
 import w5_longrun
 from harness import Entry, Workload, parse_rows
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-WORKLOADS = {module.WORKLOAD.key: module.WORKLOAD for module in (w1_chain, w2_cartesian, w3_disk, w5_longrun)}
+WORKLOADS = {module.WORKLOAD.key: module.WORKLOAD for module in (w1_chain, w2_cartesian, w3_disk, w4_ensemble, w5_longrun)}
 #: A measurement that took longer than this is not repeated.
 LONG = 20.0
 #: The limit is CPU time; by the clock on the wall a process may take this many times as long.

@@ -36,7 +36,7 @@ def dalembert(n: int) -> RightSide:
 
 
 NATIVE, INTERPRETED = "energies to native code", "energies to interpreted code"
-OURS = ("sympy", "dalembert.formulations.registry", "dalembert.compiled.kernel")
+OURS = ("sympy", "sympy.tensor.tensor", "dalembert.formulations.registry", "dalembert.compiled.kernel")
 MECHANICS = ("sympy", "sympy.physics.mechanics")
 ENTRIES = (
     Entry("dalembert", NATIVE, dalembert, OURS),
@@ -62,9 +62,10 @@ WORKLOAD = Workload(
     title="planar chain of N links: from the energies to a right-hand side",
     script="w1_chain.py",
     entries=ENTRIES,
-    sizes=("2", "5", "10", "20", "40"),
+    sizes=("2", "5", "10", "20", "40", "100", "200"),
     quick_sizes=("2", "10"),
     label="N",
+    shown_size="40",
     by_size=("derive_compile_s", "call_us", "call_buffer_us", "native_us", "batch_us"),
 )
 

@@ -63,11 +63,34 @@ def dalembert(n: int) -> RightSide:
     potential = GRAVITY * sympy.Add(*q[1::2])
     clock = Clock()
     system = da.System(q, kinetic=kinetic, potential=potential, constraints=rods)
+    return _compiled(system, n, clock)
+
+
+def dalembert_repeat(n: int) -> RightSide:
+    """One link is stated, and that there are n of them."""
+    import dalembert as da
+
+    x, y = da.coordinates("x y")
+    clock = Clock()
+    system = da.repeat(
+        n,
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=GRAVITY * y,
+        constraints=[da.holonomic((x - x.before) ** 2 + (y - y.before) ** 2 - 1, name="rod")],
+        first={x.before: 0, y.before: 0},
+    )
+    return _compiled(system, n, clock)
+
+
+def _compiled(system: Any, n: int, clock: Clock) -> RightSide:
+    import dalembert as da
+
     stated, _ = clock.read()
     kernel = da.derive(system, "lagrange").compile()
     kernel.address("fast")
     compiled, _ = clock.read()
-    state, calls = cartesian_state(n), max(20, 20_000 // n)
+    state, calls = cartesian_state(n), max(200, 20_000 // n)
     return RightSide(
         lambda x: kernel.rates(0.0, x)[2 * n :],
         native=lambda: (lambda: kernel.time_native(0.0, state, (), calls), calls),
@@ -85,7 +108,7 @@ def hand_c(n: int) -> RightSide:
 
 def _loaded(path: str, n: int, name: str) -> RightSide:
     library = ctypes.CDLL(path)
-    found, calls, state = np.zeros(2 * n), max(20, 20_000 // n), cartesian_state(n)
+    found, calls, state = np.zeros(2 * n), max(200, 20_000 // n), cartesian_state(n)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (state, found)]
 
     def call(x: Any) -> Any:
@@ -119,7 +142,7 @@ def casadi_schur(n: int) -> RightSide:
     subprocess.check_call(["gcc", "-O1", "-march=native", "-fPIC", "-shared", "f.c", "loop.c", "-o", "f.so", "-lm"])
     compiled = ca.external("f", "./f.so")
     library, found = ctypes.CDLL("./f.so"), np.zeros(2 * n)
-    state, calls = cartesian_state(n), max(20, 20_000 // n)
+    state, calls = cartesian_state(n), max(200, 20_000 // n)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (state, found)]
     size = ctypes.c_int(4 * n)
     return RightSide(
@@ -130,9 +153,12 @@ def casadi_schur(n: int) -> RightSide:
 
 GENERIC, HAND = "Lagrangian and constraints", "equations by hand"
 OURS = ("sympy", "dalembert.formulations.registry", "dalembert.compiled.kernel")
+#: N = 10 000 is for those that make loops of what repeats, or were written with loops.
+SIZES = ("10", "100", "1000", "10000")
 ENTRIES = (
-    Entry("dalembert", GENERIC, dalembert, OURS),
-    Entry("casadi-schur-C", GENERIC, casadi_schur, ("casadi",), compiler=True),
+    Entry("dalembert", GENERIC, dalembert, OURS, sizes=SIZES[:-1]),
+    Entry("dalembert-repeat", GENERIC, dalembert_repeat, (*OURS, "dalembert.model.repeat")),
+    Entry("casadi-schur-C", GENERIC, casadi_schur, ("casadi",), compiler=True, sizes=SIZES[:-1]),
     Entry("hand-C", HAND, hand_c, ("scipy",), compiler=True),
 )
 WORKLOAD = Workload(
@@ -140,7 +166,8 @@ WORKLOAD = Workload(
     title="Cartesian chain of N masses and N rods: from Lagrangian and constraints to accelerations",
     script="w2_cartesian.py",
     entries=ENTRIES,
-    sizes=("10", "100", "1000"),
+    sizes=SIZES,
+    shown_size="1000",
     quick_sizes=("10", "100"),
     label="N",
     by_size=("derive_compile_s", "native_us", "call_us"),

@@ -373,6 +373,29 @@ def matching() -> None:
     still("matching.png", picture)
 
 
+def nonholonomic_energy() -> None:
+    """Energy errors of the transmission by three methods, where their steps are reversible and where they are not."""
+    x, y, s = coordinates = da.coordinates("x y s")
+    shift = sin(s + 0.3) + sin(x + 0.7) * cos(y - 0.4) / 2 + 0.3 * cos(s) * x
+    rate = sum(shift.diff(q) * q.dot for q in coordinates)
+    belt = da.velocity(cos(s) * y.dot - sin(s) * x.dot, name="belt")
+    start, step, count = {x: 1.0, y: 0.3, s: 1.0, s.dot: 0.1, x.dot: 0.5}, 0.2, 150_000
+    picture = Picture(LIGHT, figsize=(7.4, 2.7), layout="constrained")
+    panels = picture.subplots(1, 2, sharey=True)
+    for panel, gauge, title in zip(panels, (0.0, 0.2), ("reversible", "the same motion, not reversible"), strict=True):
+        lagrangian = (x.dot**2 + y.dot**2 + s.dot**2) / 2 - (x**2 + 2 * y**2) / 2 + cos(s) - 1 + gauge * rate
+        system = da.System([x, y, s], lagrangian=lagrangian, constraints=[belt])
+        for method, color in (("dla", LIGHT.color("body")), ("dla4", "#9aa3ad"), ("energy2", LIGHT.color("accent"))):
+            motion = da.simulate(system, start, (0, step * count), method=method, step=step, every=25)
+            error = motion.energy / motion.energy[0] - 1
+            mean = error[: len(error) // 40 * 40].reshape(-1, 40).mean(axis=1)
+            panel.plot(motion.t[: len(mean) * 40 : 40] / step / 1000, mean, color=color, linewidth=1.2, label=method)
+        panel.set(title=title, xlabel="thousand steps")
+    panels[0].set_ylabel("energy error, mean of 1000 steps", fontsize=9)
+    panels[0].legend(frameon=False, fontsize=8, loc="lower left")
+    still("nonholonomic-energy.png", picture)
+
+
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for draw in (
@@ -388,6 +411,7 @@ def main() -> None:
         matching,
         holonomy_control,
         servo_and_ports,
+        nonholonomic_energy,
     ):
         draw()
     for path in sorted(FOLDER.iterdir()):

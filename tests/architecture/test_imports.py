@@ -40,6 +40,7 @@ DOORS = {
     ("model/system.py", "analysis"),
     ("formulations/equations.py", "compiled"),
     ("integrate/motion.py", "pictures"),
+    ("analysis/sensitivity/fitted.py", "pictures"),
 }
 #: Decisions of rank outside `compiled/factorisations.py`, which `compiled/constrained_solve.py` opens to Python, with reasons.
 RANK_CALLS = {"pinv", "matrix_rank", "lstsq", "svd", "null_space", "orth"}

@@ -135,6 +135,10 @@ class BriefAlgebra:
     def root(self, scalar: Any) -> Any:
         return Later(lambda: self._plain.root(each(now(scalar), self._lowest)))
 
+    def split_columns(self, matrix: Any) -> Sequence[Any]:
+        whole = now(matrix)
+        return [whole.col(k) for k in range(whole.cols)]
+
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
         return Later(lambda: self._plain.part(now(matrix), rows, columns))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -11,6 +11,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from ..errors import ModelError
+from .scalars import over, plus, times
 from .sparse_factor import SparseFactor, columns_of, dense
 
 __all__ = ["GraphAlgebra"]
@@ -58,6 +59,9 @@ class GraphAlgebra:
     def __init__(self) -> None:
         self._nodes: dict[sympy.Basic, Any] = {}
         self._sums: dict[sympy.Basic, list[tuple[frozenset[sympy.Basic], Any]]] = {}
+        self._ranks: dict[sympy.Basic, int] = {}
+        self._beginnings: dict[tuple[int, sympy.Basic], int] = {}
+        self._partial: list[Any] = [None]
         self.letters: dict[sympy.Symbol, Any] = {}
 
     # -- from the model ------------------------------------------------------------------------------------------
@@ -66,7 +70,9 @@ class GraphAlgebra:
         known = self._nodes.get(expression)
         if known is not None:
             return known
-        for partial in _sums_by_length(expression):
+        sums = _sums_by_length(expression)
+        self._rank_terms(sums)
+        for partial in sums:
             self._lower_with_arguments(partial)
         self._lower_with_arguments(expression)
         return self._nodes[expression]
@@ -135,29 +141,79 @@ class GraphAlgebra:
             )
         return unary(nodes[node.args[0]])
 
-    def _sum(self, node: sympy.Add) -> Any:
-        """A sum that starts from the largest sum already built whose terms it contains.
+    def _rank_terms(self, sums: Sequence[sympy.Add]) -> None:
+        """Number new terms of sums: those that occur in the most sums first, then in SymPy's order, never by hashes."""
+        counts: dict[sympy.Basic, int] = {}
+        for node in sums:
+            for term in node.args:
+                if term not in self._ranks:
+                    counts[term] = counts.get(term, 0) + 1
+        for term in sorted(counts, key=lambda term: -counts[term]):
+            self._ranks[term] = len(self._ranks)
 
-        SymPy flattens sums, so that the partial sums of a chain's velocities share nothing; this gives the sharing back.
+    def _sum(self, node: sympy.Add) -> Any:
+        """A sum that starts from the longest beginning, or from the largest whole sum, that is already built.
+
+        SymPy flattens sums, so that the partial sums of a chain's velocities share nothing; this gives the sharing back. Terms
+        that occur in many sums are added first: what a chain passes on to its next link comes before what is a link's own.
         """
+        terms = sorted(node.args, key=self._ranks.__getitem__)
+        place, known = 0, 0
+        for term in terms:
+            following = self._beginnings.get((place, term))
+            if following is None:
+                break
+            place, known = following, known + 1
+        if known < len(terms) - 1:
+            best = self._largest_part(node, known)
+            if best is not None:
+                rest = frozenset(node.args) - best[0]
+                value = best[1]
+                for term in terms:
+                    value = plus(value, self._nodes[term]) if term in rest else value
+                return self._keep_sum(node, value)
+        for term in terms[known:]:
+            entry = self._nodes[term]
+            self._partial.append(plus(self._partial[place], entry) if place else entry)
+            self._beginnings[place, term] = place = len(self._partial) - 1
+        return self._keep_sum(node, self._partial[place])
+
+    def _keep_sum(self, node: sympy.Add, value: Any) -> Any:
+        kept = (frozenset(node.args), value)
+        for term in node.args:
+            self._sums.setdefault(term, []).append(kept)
+        return value
+
+    def _largest_part(self, node: sympy.Add, least: int) -> tuple[frozenset[sympy.Basic], Any] | None:
+        """The largest of the sums built last with these terms whose terms are all here, with more than `least` terms."""
         terms = frozenset(node.args)
         best: tuple[frozenset[sympy.Basic], Any] | None = None
         for term in node.args:
             for candidate in self._sums.get(term, ())[-2:]:
-                if (best is None or len(candidate[0]) > len(best[0])) and candidate[0] < terms:
-                    best = candidate
-        rest = terms - best[0] if best else terms
-        value = best[1] if best else None
-        for term in node.args:  # in SymPy's order, so that the graph does not depend on hashes
-            if term in rest:
-                value = self._nodes[term] if value is None else value + self._nodes[term]
-        for term in node.args:
-            self._sums.setdefault(term, []).append((terms, value))
-        return value
+                if len(candidate[0]) > least and candidate[0] < terms:
+                    best, least = candidate, len(candidate[0])
+        return best
 
     def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
         entries = [self.scalar(expression) for expression in expressions]
         return ca.vertcat(*entries) if entries else ca.SX(0, 1)
+
+    # -- many equal parts ----------------------------------------------------------------------------------------
+
+    def for_parts(self, letters: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> _PartsAlgebra:
+        """An algebra for expressions of one part; `letters` says what each of its letters is in every part."""
+        return _PartsAlgebra(self, letters)
+
+    def know(self, expressions: Sequence[sympy.Expr], column: Any) -> None:
+        """Take the entries of a column for expressions of the model."""
+        self._nodes.update(zip(expressions, ca.vertsplit(column), strict=True))
+
+    def know_sum(self, expression: sympy.Expr, column: Any, others: Iterable[sympy.Expr]) -> None:
+        """Take the sum of a column, and of other expressions, for an expression of the model."""
+        total = ca.sum1(column)
+        for other in others:
+            total = total + self.scalar(other)
+        self._nodes[expression] = total
 
     def zeros(self, rows: int, columns: int = 1) -> Any:
         return ca.SX(rows, columns)
@@ -206,6 +262,9 @@ class GraphAlgebra:
     def determinant(self, matrix: Any) -> Any:
         return ca.det(matrix)
 
+    def split_columns(self, matrix: Any) -> Sequence[Any]:
+        return ca.horzsplit(matrix) if matrix.shape[1] else []  # type: ignore[no-any-return]
+
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
         return matrix[list(rows), list(columns)]
 
@@ -252,6 +311,24 @@ class GraphAlgebra:
         return best
 
 
+class _PartsAlgebra(GraphAlgebra):
+    """Expressions of one part as columns: an entry for every part."""
+
+    def __init__(self, whole: GraphAlgebra, letters: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> None:
+        super().__init__()
+        self._whole, self._letters = whole, letters
+
+    def _lower(self, node: sympy.Basic) -> Any:
+        if isinstance(node, sympy.Symbol):
+            return self._whole.vector(self._letters[node]) if node in self._letters else self._whole.scalar(node)
+        return super()._lower(node)
+
+    def column(self, expression: sympy.Expr) -> Any:
+        """The expression in every part, (count x 1)."""
+        value, count = self.scalar(expression), len(next(iter(self._letters.values())))
+        return value if value.numel() == count else ca.repmat(value, count, 1)
+
+
 def numeric_rank(matrix: Any) -> int:
     """The rank of a matrix of numbers at a generic point: for the hypotheses of forms. Solving decides rank elsewhere.
 
@@ -292,13 +369,13 @@ def _product(node: sympy.Mul, nodes: dict[sympy.Basic, Any]) -> Any:
         else:
             above.append(nodes[factor_node])
     numerator = _multiply(above)
-    return numerator / _multiply(below) if below else numerator
+    return over(numerator, _multiply(below)) if below else numerator
 
 
 def _multiply(factors: list[Any]) -> Any:
     value = ca.SX(1) if not factors else factors[0]
     for item in factors[1:]:
-        value = value * item
+        value = times(value, item)
     return value
 
 
@@ -322,5 +399,5 @@ def _integer_power(base: Any, exponent: int) -> Any:
     half = _integer_power(base, exponent // 2) if exponent > 1 else None
     if half is None:
         return base
-    square = half**2 if exponent // 2 == 1 else half * half
-    return square * base if exponent % 2 else square
+    square = times(half, half)
+    return times(square, base) if exponent % 2 else square

@@ -59,6 +59,9 @@ class Algebra(Protocol):
     def determinant(self, matrix: Any) -> Any:
         """The determinant of a small matrix."""
 
+    def split_columns(self, matrix: Any) -> Sequence[Any]:
+        """The columns of a matrix, each (n x 1)."""
+
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
         """The matrix of some rows and columns."""
 

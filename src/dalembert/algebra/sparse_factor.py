@@ -42,30 +42,31 @@ def elimination_order(neighbours: Sequence[set[int]]) -> tuple[list[int], int]:
     ([0, 1, 2, 3], 3)
     """
     linked = [set(others) for others in neighbours]
-    by_degree: dict[int, set[int]] = {}
-    for place, others in enumerate(linked):
-        by_degree.setdefault(len(others), set()).add(place)
+    waiting = [(len(others), place) for place, others in enumerate(linked)]
+    heapq.heapify(waiting)
+    done = [False] * len(linked)
     order: list[int] = []
-    filled, least = 0, 0
+    filled = 0
     while len(order) < len(linked):
-        while not by_degree.get(least):
-            least += 1
-        place = min(by_degree[least])
-        by_degree[least].discard(place)
-        order.append(place)
+        degree, place = heapq.heappop(waiting)
         others = linked[place]
-        filled += len(others)
+        if done[place] or degree != len(others):
+            continue  # said before its degree changed
+        done[place] = True
+        order.append(place)
+        filled += degree
         for other in others:
-            by_degree[len(linked[other])].discard(other)
-            linked[other].discard(place)
-            linked[other] |= others - {other}
-            by_degree.setdefault(len(linked[other]), set()).add(other)
-        least = max(0, least - 1)
+            known = linked[other]
+            known |= others
+            known -= {place, other}
+            heapq.heappush(waiting, (len(known), other))
     return order, filled
 
 
 class SparseFactor:
     """matrix = P^T L D L^T P with a permutation P, as scalars of the graph.
+
+    The matrix is an SX, or the rows of a symmetric matrix over other scalars; these rows are used up, and `zero` is their zero.
 
     Attributes
     ----------
@@ -77,17 +78,18 @@ class SparseFactor:
         The entries of L below its diagonal, column by column, by unknown.
     """
 
-    def __init__(self, matrix: Any, budget: Budget | None = None) -> None:
-        self.n, self.budget = matrix.shape[0], budget or Budget()
-        rows = _rows(matrix)
+    def __init__(self, matrix: Any, budget: Budget | None = None, zero: Any | None = None) -> None:
+        rows: list[Column] = matrix if isinstance(matrix, list) else _rows(matrix)
+        self.n, self.budget = len(rows), budget or Budget()
+        zero = ca.SX(0) if zero is None else zero
         self.order, _ = elimination_order([{j for j in row if j != i} for i, row in enumerate(rows)])
         self._numbers = {place: number for number, place in enumerate(self.order)}
-        self.diagonal = [rows[i].get(i, ca.SX(0)) for i in self.order]
+        self.diagonal = [rows[i].get(i, zero) for i in self.order]
         self.pivots: list[Any] = []
         self.columns: list[Column] = []
         for place in self.order:
             row = rows[place]
-            pivot = row.pop(place, ca.SX(0))
+            pivot = row.pop(place, zero)
             self.pivots.append(pivot)
             column = {other: entry / pivot for other, entry in row.items()}
             self.columns.append(column)

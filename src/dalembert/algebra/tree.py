@@ -71,6 +71,9 @@ class TreeAlgebra:
     def determinant(self, matrix: Any) -> Any:
         return matrix.det(method="berkowitz")
 
+    def split_columns(self, matrix: Any) -> Sequence[Any]:
+        return [matrix.col(k) for k in range(matrix.cols)]
+
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
         return matrix.extract(list(rows), list(columns))
 

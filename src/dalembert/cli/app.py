@@ -107,6 +107,59 @@ def run(
 
 
 @app.command()
+def sweep(
+    system: System,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUNS.zarr", help="The Zarr store that takes the runs.")],
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over", metavar="NAME=FIRST:LAST:COUNT", help="Values of a parameter or a start; or NAME=V1,V2,... Repeatable."
+        ),
+    ] = None,
+    samples: Annotated[
+        Path | None, typer.Option("--samples", metavar="FILE.csv", help="Runs as lines of a file, with names in the first.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", help="Draw N runs, with --over NAME=LOW:HIGH (Latin hypercube).")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Where the drawing begins.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that was begun by the same call.")] = False,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a start value of all runs.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="T1,T2,...", help="Times to keep, or FIRST:LAST:COUNT; the last one by default."),
+    ] = None,
+    span: Annotated[str | None, typer.Option("--t", metavar="T0,T1", help="From when to when.")] = None,
+    rtol: Annotated[float | None, typer.Option("--rtol", help="Relative tolerance.")] = None,
+    atol: Annotated[float | None, typer.Option("--atol", help="Absolute tolerance.")] = None,
+    form: Form = None,
+    method: Annotated[str | None, typer.Option("--method", metavar="M", help="The method of integration.")] = None,
+    step: Annotated[float | None, typer.Option("--step", metavar="H", help="The step of a method with fixed steps.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Threads; one for each processor by default.")
+    ] = None,
+    chunk: Annotated[
+        int | None, typer.Option("--chunk", metavar="N", help="Runs that are made and stored together; fitted by default.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Simulate a system many times, over parameters and starts."""
+    from .sweep import SweepRequest, sweep_command
+
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method, "step": step}
+    request = SweepRequest(
+        system, tuple(over or ()), samples, sample, seed, output, resume, tuple(settings or ()), at, span, options, workers,
+        scheduler, chunk, as_json,
+    )  # fmt: skip
+    return sweep_command(request)
+
+
+@app.command()
 def derive(
     system: System,
     form: Form = None,

@@ -30,6 +30,7 @@ def summary(motion: Motion, written: Sequence[Path]) -> list[Any]:
     control = f"step {statistics['step']:g}" if "step" in statistics else f"rtol {statistics['rtol']:g}"
     asked = f"t = {first:.6g} to {last:.6g}, form {statistics['form']}, method {statistics['method']}, {control}"
     lines = [("simulated", asked)]
+    lines += [("method", statistics["method_reason"])] if "method_reason" in statistics else []
     lines += [("start", sentence) for sentence in motion.start_report]
     lines.append(("outcome", motion.message if motion.success else motion.outcome.value))
     if motion.impacts:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import SingularError
 from . import native
 from .gauss_problem import order_size, work_size
+from .large import MOST_DENSE
 from .loops import functions
 from .verdicts import CONTRADICTORY, SINGULAR
 
@@ -63,7 +65,8 @@ class Book:
         self.hold(native.PARAMETERS, self.parameters)
         self.hold(native.INPUT_VALUES, np.zeros(max(1, len(kernel.free_inputs))))
         self.hold(native.SOLUTION, np.zeros(widest + count + 1))
-        self.hold(native.WORK, np.zeros(max(blocks, parts) + work_size(widest, count)))
+        self.work_size = max(blocks, parts) + work_size(widest, count)
+        self.hold(native.WORK, np.zeros(0))
         self.hold(native.ORDER, np.zeros(order_size(widest, count), np.int64))
         self.hold(native.INFO, np.zeros(4))
         self.hold(native.OUT, np.zeros(ns + 2 * count + 2))
@@ -91,7 +94,7 @@ class Book:
     def prepare_projection(self) -> None:
         """Compile what projection needs."""
         kernel = self.kernel
-        if kernel.solved is not None:
+        if kernel.large is not None or kernel.solved is not None:
             if kernel.n_positions:
                 self.entries[native.POSITION_STEP] = kernel.address("position_step")
             if kernel.n_velocities:
@@ -101,12 +104,26 @@ class Book:
 
     def complete(self) -> None:
         """Compile the programs that the Gauss solve needs."""
+        self._make_room()
         for place, name in _ROBUST.items():
             if place == native.POSITION_PARTS and not self.kernel.n_positions:
                 continue
             if place == native.VELOCITY_PARTS and not self.kernel.n_velocities:
                 continue
             self.entries[place] = self.kernel.address(name)
+
+    def _make_room(self) -> None:
+        """The work array of the dense Gauss solve: made when it is first needed, and refused where it is too large."""
+        if len(self.arrays[native.WORK]) >= self.work_size:
+            return
+        if self.work_size > MOST_DENSE:
+            n, m = self.kernel.n, self.kernel.m
+            raise SingularError(
+                f"The sparse solve of {n} unknowns and {m} constraints cannot be trusted, and the dense one is too large",
+                seen=f"{8e-9 * self.work_size:.1f} GB of working memory for the dense one, which decides rank",
+                remedy="remove constraints that depend on others, or keep away from states where they do",
+            )
+        self.hold(native.WORK, np.zeros(self.work_size))
 
     # -- one state -----------------------------------------------------------------------------------------------
 
@@ -161,11 +178,18 @@ class Book:
 
     def observe(self, times: Any, states: Any, inputs: Any) -> tuple[Any, Any]:
         """Observed quantities (nt, n_observed) and the status of each point, for states (nt, n_state)."""
-        self.complete()
+        if not self.kernel.has_unknowns:
+            self.complete()
+        else:
+            self.entries[native.SPARSE] = self.kernel.address("unknowns")
         self.entries[native.OBSERVE] = self.kernel.address("observe")
         width = max((place.stop for place in self.kernel.observed.values()), default=0)
         self.entries[native.OBSERVED] = width
         results = np.full((len(times), width), np.nan)
         statuses = np.zeros(len(times), np.int64)
-        functions()["observe_points"](self.entries, len(times), times, states, inputs, statuses, results)
+        observe = functions()["observe_points"]
+        observe(self.entries, len(times), times, states, inputs, statuses, results)
+        if np.any(statuses == native.MISSING):
+            self.complete()
+            observe(self.entries, len(times), times, states, inputs, statuses, results)
         return results, statuses

@@ -32,7 +32,6 @@ def dense_solve_text(n: int) -> str:
     return f"""
 declare <4 x double> @llvm.fma.v4f64(<4 x double>, <4 x double>, <4 x double>)
 declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
-declare double @llvm.minnum.f64(double, double)
 
 define double @dense_solve(ptr noalias nocapture %array, ptr noalias nocapture %z) noinline nounwind {{
 entry:

@@ -11,7 +11,7 @@ from .program import Program
 
 __all__ = ["interpret"]
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -47,22 +47,24 @@ def interpret(program: Program, inputs: Sequence[Any]) -> Any:
     Parameters
     ----------
     inputs : sequence of arrays (size, ...)
-        One for each of `program.INPUTS`; trailing axes are broadcast, so that a batch runs at once.
+        One for each of `program.INPUTS`; trailing axes are broadcast, so that a batch runs at once. Arrays in single precision
+        are computed with in single precision.
 
     Returns
     -------
     array (n_out, ...)
     """
     values: list[Any] = []
+    blocks = [block if getattr(block, "dtype", None) == np.float32 else np.asarray(block, dtype=float) for block in inputs]
     with np.errstate(all="ignore"):
         for step in program.instructions:
             if step.operation == "input":
                 which, place = step.data
-                values.append(np.asarray(inputs[which], dtype=float)[place])
+                values.append(blocks[which][place])
             elif step.operation == "constant":
                 values.append(step.data)
             else:
-                function = _FUNCTIONS.get(step.operation) or getattr(np, step.operation)
+                function = FUNCTIONS.get(step.operation) or getattr(np, step.operation)
                 values.append(function(*(values[a] for a in step.arguments)))
     shape = np.broadcast_shapes(*(np.shape(block)[1:] for block in inputs if np.ndim(block) > 1), ())
     rows = [np.broadcast_to(0.0 if source is None else values[source], shape) for source in program.outputs]

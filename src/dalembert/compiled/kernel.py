@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -27,13 +28,18 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..algebra.sparse_factor import Budget, TooManyOperationsError
-from ..errors import ModelError, nearest
+from ..errors import ModelError
 from ..model.symbols import t
 from .book import Book
 from .dense import WIDTH, dense_solve_text, padded, row_length
 from .interpret import interpret
+from .large import LargeSystem
+from .lifted_solve import lifted_solution
 from .llvm import NativeLibrary, native_library
+from .loops import functions
+from .parameter_values import parameter_values
 from .program import Program, straight_line
+from .short_graph import shortened
 from .unrolled import HEALTHY, UnrolledSolution, unrolled_solve
 
 __all__ = ["Kernel", "compile_equations", "kernel_of", "parameter_values"]
@@ -74,8 +80,9 @@ class Kernel:
         self.compile_seconds = 0.0
         began = time.perf_counter()
         self.algebra = GraphAlgebra()
+        if getattr(equations.system, "repetition", None) is not None:
+            equations.system.repetition.lower(self.algebra)
         self.graph = equations.blocks(self.algebra)
-        self.derive_seconds = time.perf_counter() - began
         system = equations.system
         self.parameters: tuple[sympy.Symbol, ...] = tuple(system.parameters if parameters is None else parameters)
         self.free_inputs: tuple[sympy.Symbol, ...] = tuple(s for s, value in system.inputs.items() if value is None)
@@ -84,10 +91,21 @@ class Kernel:
         self.m = len(equations.row_names)
         self.n_positions = int(self.graph.position.residual.numel())
         self.n_velocities = int(self.graph.velocity.residual.numel())
+        if max(self.n, self.m) <= UNROLLED_CONSTRAINED and self._lifted is None:
+            self._shorten()
+        self.derive_seconds = time.perf_counter() - began
         self._libraries: list[NativeLibrary] = []
         self._addresses: dict[str, int] = {}
+        self._loaded: dict[Program, int] = {}
         self._programs: dict[str, Program] = {}
         self._local = threading.local()
+
+    def _shorten(self) -> None:
+        """The blocks of the equations with fewer operations."""
+        g = self.graph
+        names = ("metric", "force", "rows", "right", "rates")
+        found = shortened(self._inputs(self._unknown_letters), [getattr(g, name) for name in names])
+        self.graph = replace(g, **dict(zip(names, found, strict=True)))
 
     # -- letters -------------------------------------------------------------------------------------------------
 
@@ -96,9 +114,12 @@ class Kernel:
         return ca.vertcat(self.graph.unknowns, self.graph.multipliers)
 
     def _inputs(self, extra: Any | None = None) -> list[Any]:
+        return [*self._letters, ca.SX(0, 1) if extra is None else extra]
+
+    @cached_property
+    def _letters(self) -> list[Any]:
         vector = self.algebra.vector
-        further = ca.SX(0, 1) if extra is None else extra
-        return [vector([t]), vector(self.equations.state), vector(self.parameters), vector(self.free_inputs), further]
+        return [vector([t]), vector(self.equations.state), vector(self.parameters), vector(self.free_inputs)]
 
     def lower(self, expressions: Sequence[sympy.Expr]) -> Any:
         """Expressions of coordinates, velocities, momenta, parameters and time as a column over the state."""
@@ -127,18 +148,42 @@ class Kernel:
         return straight_line(name, self._inputs(), [self.lower(expressions)])
 
     @cached_property
+    def large(self) -> LargeSystem | None:
+        """The programs of a system with many unknowns and a sparse metric, where they are healthy."""
+        g = self.graph
+        if max(self.n, self.m) <= UNROLLED_CONSTRAINED or g.free is not None or self._lifted is not None:
+            return None
+        found = LargeSystem(self) if g.metric.nnz() <= SPARSE_SHARE * self.n**2 else None
+        return found if found is not None and found.fast is not None else None
+
+    @cached_property
     def solved(self) -> UnrolledSolution | None:
         """The solve in straight-line code, or None where it is too large or never healthy."""
         g = self.graph
         if g.free is not None and not self.m:
             return UnrolledSolution(g.free, ca.SX(0, 1), ca.SX(1))
+        if self._lifted is not None:
+            return self._lifted
         is_small = max(self.n, self.m) <= (UNROLLED_CONSTRAINED if self.m or g.free is not None else UNROLLED_FREE)
         if not is_small and g.metric.nnz() > SPARSE_SHARE * self.n**2:
             return None
+        if max(self.n, self.m) > UNROLLED_CONSTRAINED and g.free is None and self.large is None:
+            return None  # the same solve was tried there
         try:
             return self._unrolled(Budget(SPARSE_OPERATIONS))
         except TooManyOperationsError:
             return None
+
+    @property
+    def has_unknowns(self) -> bool:
+        """Whether z and mu exist as native code of their own, without a rank decision."""
+        return self.large is not None or self._lifted is not None
+
+    @cached_property
+    def _lifted(self) -> UnrolledSolution | None:
+        """The solve without G, by way of the velocities that its energy shares, where that takes fewer operations."""
+        solution = lifted_solution(self.graph) if self.equations.is_definite else None
+        return solution if solution is not None and self._is_generically_healthy(solution.health) else None
 
     def _unrolled(self, budget: Budget) -> UnrolledSolution | None:
         """The solve written out; None where it is never healthy."""
@@ -178,6 +223,8 @@ class Kernel:
 
     def _build_fast(self) -> Program:
         g = self.graph
+        if self.large is not None and self.large.fast is not None:
+            return self.large.fast
         if self.solved is not None:
             rates = self.algebra.substitute(g.rates, self._unknown_letters, ca.vertcat(self.solved.z, self.solved.multipliers))
             return straight_line("fast", self._inputs(), [rates, self.solved.health])
@@ -215,6 +262,9 @@ class Kernel:
 
     def _step_program(self, name: str, projection: Any) -> Program:
         g, k = self.graph, projection.residual.numel()
+        written = self.large.step(name, projection) if self.large is not None else None
+        if written is not None:
+            return written
         metric = g.metric if projection.metric is None else projection.metric
         n = metric.shape[0]
         known = g.dual_rows is not None and name == "velocity_step" and projection.metric is None
@@ -273,20 +323,29 @@ class Kernel:
             "velocity residual": g.residuals[1],
             "multipliers": g.multipliers if g.row_multipliers is None else g.row_multipliers,
         }
-        columns |= {f"reaction {name}": force for name, force in g.reactions.items()}
+        columns |= {f"reaction {name}": force.nz[:] if self.large else force for name, force in g.reactions.items()}
         columns |= {f"output {name}": value for name, value in g.outputs.items()}
         given = {symbol: value for symbol, value in self.equations.system.inputs.items() if value is not None}
         columns |= {f"input {symbol}": self.lower([value]) for symbol, value in given.items()}
         return columns
+
+    def _build_unknowns(self) -> Program:
+        if self._lifted is not None:
+            parts = [self._lifted.z, self._lifted.multipliers, self._lifted.health]
+            return straight_line("unknowns", self._inputs(), parts)
+        assert self.large is not None and self.large.unknowns is not None
+        return self.large.unknowns
 
     def _build_velocities(self) -> Program:
         return straight_line("velocities", self._inputs(), [self.graph.velocities])
 
     def velocities(self, times: Any, states: Any, parameters: Any) -> Any:
         """q_dot at many states (nt, n_state), as an array (nt, n)."""
-        count, u = len(times), np.zeros((len(self.free_inputs), 1))
-        inputs = (np.asarray(times)[None, :], np.asarray(states).T, np.asarray(parameters)[:, None], u, np.zeros((0, 1)))
-        return interpret(self.program("velocities"), inputs).reshape(-1, count).T
+        count, width, none = len(times), int(self.graph.velocities.numel()), np.zeros(len(self.free_inputs) + 1)
+        blocks = [np.ascontiguousarray(block, dtype=float) for block in (times, states, parameters)]
+        result, strides = np.empty((count, width)), np.array([1, self.n_state, 0, 0, 0])
+        functions()["map_rows"](self.address("velocities"), count, width, strides, *blocks, none, none, result)
+        return result
 
     def _build_observe(self) -> Program:
         columns = [ca.densify(ca.vec(ca.SX(column))) for column in self._observed_columns().values()]
@@ -302,7 +361,7 @@ class Kernel:
 
     def _load(self, name: str) -> None:
         began = time.perf_counter()
-        if name == "fast" and self.solved is None:
+        if name == "fast" and self.large is None and self.solved is None:
             programs, further = self._dense_programs()
         else:
             programs, further = [self.program(name)], ""
@@ -312,10 +371,12 @@ class Kernel:
         self.compile_seconds += time.perf_counter() - began
 
     def load_program(self, program: Program) -> int:
-        """Native code of a program that is not one of the kernel's own."""
-        library = native_library([program])
-        self._libraries.append(library)
-        return library.addresses[program.name]
+        """Native code of a program that is not one of the kernel's own; the same program is loaded once."""
+        if program not in self._loaded:
+            library = native_library([program])
+            self._libraries.append(library)
+            self._loaded[program] = library.addresses[program.name]
+        return self._loaded[program]
 
     def _dense_programs(self) -> tuple[list[Program], str]:
         """The right-hand side by a looped dense solve: blocks, solve, rates."""
@@ -345,7 +406,9 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
     @property
     def has_fast(self) -> bool:
         """Whether the whole right-hand side exists as native code without a rank decision."""
-        return self.solved is not None or (self.m == 0 and self.equations.is_definite and not self.equations.has_gauge)
+        if self.large is not None or self.solved is not None:
+            return True
+        return self.m == 0 and self.equations.is_definite and not self.equations.has_gauge
 
     # -- plain use -----------------------------------------------------------------------------------------------
 
@@ -383,48 +446,3 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         """Seconds for one evaluation of the rates in a native loop."""
         y = np.ascontiguousarray(state, dtype=float).reshape(self.n_state)
         return Book(self, parameter_values(self.parameters, parameters)).time_rates(time, y, repeats)
-
-
-def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
-    """Values in the order of the symbols, from a mapping by name or symbol, or from a sequence."""
-    names = [symbol.name for symbol in symbols]
-    if not isinstance(given, Mapping):
-        listed = list(np.ravel(given))
-        if len(listed) != len(symbols):
-            raise ModelError(
-                f"The system has {len(symbols)} parameters",
-                seen=f"{len(listed)} values",
-                remedy=f"give {', '.join(names) or 'none'} in this order, or by name",
-            )
-        return _finite(names, listed)
-    table = {getattr(key, "name", str(key)): value for key, value in given.items()}
-    missing = [name for name in names if name not in table]
-    if missing:
-        raise ModelError(
-            f"The parameters {', '.join(missing)} have no value"
-            if len(missing) > 1
-            else f"The parameter {missing[0]} has no value",
-            seen=", ".join(table) or "no parameters",
-            remedy=f"pass parameters={{{missing[0]!r}: ...}}",
-        )
-    unknown = [name for name in table if name not in names]
-    if unknown:
-        near = nearest(unknown[0], names)
-        raise ModelError(
-            f"The system has no parameter `{unknown[0]}`",
-            seen=", ".join(names) or "no parameters",
-            remedy=f"did you mean {near}" if near else "remove it",
-        )
-    return _finite(names, [table[name] for name in names])
-
-
-def _finite(names: Sequence[str], given: Sequence[Any]) -> Any:
-    values = np.zeros(len(names))
-    for k, (name, value) in enumerate(zip(names, given, strict=True)):
-        try:
-            values[k] = float(value)
-        except (TypeError, ValueError):
-            values[k] = np.nan
-        if not np.isfinite(values[k]):
-            raise ModelError(f"The parameter {name} must be a finite number", seen=str(value)[:60])
-    return values

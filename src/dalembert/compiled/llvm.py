@@ -6,7 +6,6 @@ contracted to fused ones; nothing else about floating point is relaxed.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
@@ -18,18 +17,12 @@ import llvmlite.binding as llvm
 
 from .. import __version__
 from .cache import ObjectCache
+from .llvm_loops import rolled_text
+from .llvm_steps import declarations, float_text, step_text
 from .program import INPUTS, Instruction, Program
 
 __all__ = ["NativeLibrary", "native_library"]
 
-_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-_INTRINSIC = {
-    "sqrt": "llvm.sqrt.f64", "sin": "llvm.sin.f64", "cos": "llvm.cos.f64", "exp": "llvm.exp.f64",
-    "log": "llvm.log.f64", "fabs": "llvm.fabs.f64", "floor": "llvm.floor.f64", "ceil": "llvm.ceil.f64",
-}  # fmt: skip
-_LIBRARY_UNARY = ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log1p", "expm1")
-_LIBRARY_BINARY = ("pow", "atan2", "hypot", "fmin", "fmax", "copysign", "fmod")
-_COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 _LOCK = threading.Lock()
 
 
@@ -38,11 +31,7 @@ def module_text(programs: Sequence[Program]) -> str:
     lines: list[str] = []
     for program in programs:
         lines += _function_text(program)
-    lines += [f"declare double @{name}(double) #0" for name in (*_INTRINSIC.values(), *_LIBRARY_UNARY)]
-    lines += [f"declare double @{name}(double, double) #0" for name in _LIBRARY_BINARY]
-    lines.append("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-    lines.append("attributes #0 = { nounwind willreturn memory(none) }")
-    lines.append("attributes #1 = { nounwind }")
+    lines += declarations()
     return "\n".join(lines)
 
 
@@ -51,7 +40,12 @@ PIECE = 256
 
 
 def _function_text(program: Program) -> list[str]:
-    """One function, or for a long program internal pieces that pass values through a work array."""
+    """One function, or for a long program loops where it repeats itself, else pieces that pass values through a work array."""
+    signature = ", ".join(f"ptr noalias nocapture readonly %{name}" for name in INPUTS)
+    signature += ", ptr noalias nocapture %out"
+    rolled = rolled_text(program, signature, _PieceWriter(program, {}).clear())
+    if rolled is not None:
+        return rolled
     steps = [step for step in program.instructions if step.operation not in ("input", "constant")]
     pieces = [steps] if len(steps) <= 3 * PIECE else [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)]
     home = {step.target: number for number, piece in enumerate(pieces) for step in piece}
@@ -63,8 +57,6 @@ def _function_text(program: Program) -> list[str]:
                     shared.setdefault(argument, len(shared))
     writer = _PieceWriter(program, shared)
     bodies = [*(writer.body(piece) for piece in pieces), *writer.rest()]
-    signature = ", ".join(f"ptr noalias nocapture readonly %{name}" for name in INPUTS)
-    signature += ", ptr noalias nocapture %out"
     if len(bodies) == 1 or (len(steps) <= 3 * PIECE and len(bodies) == 2):
         body = [line for lines in bodies for line in lines]
         return [f"define void @{program.name}({signature}) #1 {{", *writer.clear(), *body, "ret void", "}"]
@@ -108,7 +100,7 @@ class _PieceWriter:
         known: dict[int, str] = {}
         for step in steps:
             arguments = [self._value(argument, known, lines) for argument in step.arguments]
-            lines += _step_text(step.operation, step.target, arguments)
+            lines += step_text(step.operation, step.target, arguments)
             name = known[step.target] = f"%v{step.target}"
             if step.target in self.shared:
                 lines += _store(name, "work", self.shared[step.target])
@@ -145,65 +137,6 @@ class _PieceWriter:
 def _store(value: str, array: str, place: int) -> list[str]:
     address = f"%{array[0]}x{place}"
     return [f"{address} = getelementptr double, ptr %{array}, i64 {place}", f"store double {value}, ptr {address}"]
-
-
-def float_text(value: float) -> str:
-    """A double as LLVM writes it, exactly."""
-    bits = ctypes.c_uint64.from_buffer(ctypes.c_double(value)).value
-    return f"0x{bits:016X}"
-
-
-def _step_text(operation: str, target: int, arguments: list[str]) -> list[str]:
-    name = f"%v{target}"
-    first = arguments[0]
-    second = arguments[1] if len(arguments) > 1 else ""
-    if operation in _BINARY:
-        return [f"{name} = {_BINARY[operation]} contract double {first}, {second}"]
-    if operation in _INTRINSIC:
-        return [f"{name} = call double @{_INTRINSIC[operation]}(double {first})"]
-    if operation in _LIBRARY_UNARY:
-        return [f"{name} = call double @{operation}(double {first})"]
-    if operation in _LIBRARY_BINARY or operation == "constpow":
-        function = "pow" if operation == "constpow" else operation
-        return [f"{name} = call double @{function}(double {first}, double {second})"]
-    if operation in _COMPARE:
-        return [
-            f"%c{target} = fcmp {_COMPARE[operation]} double {first}, {second}",
-            f"{name} = uitofp i1 %c{target} to double",
-        ]
-    match operation:
-        case "neg":
-            return [f"{name} = fneg double {first}"]
-        case "sq":
-            return [f"{name} = fmul contract double {first}, {first}"]
-        case "twice":
-            return [f"{name} = fadd contract double {first}, {first}"]
-        case "inv":
-            return [f"{name} = fdiv contract double 1.0, {first}"]
-        case "assign":
-            return [f"{name} = fadd double {first}, -0.0"]
-        case "if_else_zero":
-            return [
-                f"%c{target} = fcmp une double {first}, 0.0",
-                f"{name} = select i1 %c{target}, double {second}, double 0.0",
-            ]
-        case "sign":
-            return [
-                f"%c{target} = fcmp ogt double {first}, 0.0",
-                f"%d{target} = fcmp olt double {first}, 0.0",
-                f"%e{target} = select i1 %d{target}, double -1.0, double {first}",
-                f"{name} = select i1 %c{target}, double 1.0, double %e{target}",
-            ]
-        case "not":
-            return [f"%c{target} = fcmp oeq double {first}, 0.0", f"{name} = uitofp i1 %c{target} to double"]
-        case "and" | "or":
-            return [
-                f"%c{target} = fcmp une double {first}, 0.0",
-                f"%d{target} = fcmp une double {second}, 0.0",
-                f"%e{target} = {operation} i1 %c{target}, %d{target}",
-                f"{name} = uitofp i1 %e{target} to double",
-            ]
-    raise AssertionError(operation)
 
 
 @lru_cache(maxsize=1)
@@ -295,7 +228,7 @@ def native_library(programs: Sequence[Program], further: str = "", names: Sequen
     The names of the functions are the names of the programs; `names` are those to be found, all of them by default.
     """
     text = module_text(programs) + further
-    total = sum(program.operation_count for program in programs)
+    total = min(sum(program.operation_count for program in programs), text.count("\n"))  # what is left where loops were made
     level = 1 if total > LARGE_PROGRAM else 2
     with _LOCK:
         code = object_code(text, level)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .language import ELEMENT, resolved, signature_of
-from .llvm import float_text
+from .llvm_steps import float_text
 from .llvm_values import Body, Value, llvm_type
 
 __all__ = ["Expressions"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .language import parsed, signature_of
-from .llvm import float_text
 from .llvm_expressions import Expressions
+from .llvm_steps import float_text
 from .llvm_values import Body, Value, llvm_type, stated
 
 __all__ = ["module_text"]

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 
 from .language import ELEMENT
-from .llvm import float_text
+from .llvm_steps import float_text
 
 __all__ = ["Body", "Value", "llvm_type", "stated"]
 

@@ -25,6 +25,7 @@ def functions() -> dict[str, Any]:
         native.project,
         native.observe_points,
         native.repeat_rates,
+        native.map_rows,
         native.call_events,
     ]
     return NativeModule(entries).functions

@@ -11,7 +11,7 @@ from .language import Integers, Reals, call_program, integers_at, native, reals_
 from .unrolled import HEALTHY
 from .verdicts import REGULAR, SINGULAR
 
-__all__ = ["MISSING", "STUCK", "correction", "evaluate", "is_finite", "observe_points", "project", "repeat_rates"]
+__all__ = ["MISSING", "STUCK", "correction", "evaluate", "is_finite", "map_rows", "observe_points", "project", "repeat_rates"]
 
 # Places in a book: addresses of programs,
 FAST, BLOCKS, RATES, POSITION_STEP, VELOCITY_STEP, POSITION_PARTS, VELOCITY_PARTS, OBSERVE, INPUTS, EVENTS = range(10)
@@ -31,8 +31,10 @@ FAST, BLOCKS, RATES, POSITION_STEP, VELOCITY_STEP, POSITION_PARTS, VELOCITY_PART
 ) = range(10, 21)
 # addresses of working arrays.
 TIME, PARAMETERS, INPUT_VALUES, SOLUTION, WORK, ORDER, INFO, OUT = range(21, 29)
+# The address of a program for z and mu, of a large sparse system.
+SPARSE = 29
 #: The first place that a run may use for itself.
-FIRST_FREE = 29
+FIRST_FREE = 30
 
 #: Statuses beside those of `verdicts`: a program is not compiled yet; a projection does not converge.
 MISSING, STUCK = 8, 9
@@ -102,9 +104,15 @@ def evaluate(book: Integers, time: float, y: Reals, out: Reals) -> int:
 
 @native
 def solve_unknowns(book: Integers, y: Reals) -> int:
-    """z and mu by the Gauss solve, into the book's SOLUTION."""
+    """z and mu into the book's SOLUTION: by the program of a sparse system where that is healthy, else by the Gauss solve."""
     n, m = book[UNKNOWNS], book[ROWS]
     work, info, solution = reals_at(book[WORK]), reals_at(book[INFO]), reals_at(book[SOLUTION])
+    if book[SPARSE] != 0:
+        run_program(book, book[SPARSE], y, solution)
+        if solution[n + m] > HEALTHY and is_finite(n + m, solution):
+            return REGULAR
+        if book[BLOCKS] == 0:
+            return MISSING
     end = n * n + n + m * n + m
     run_program(book, book[BLOCKS], y, work)
     if not is_finite(end, work):
@@ -238,6 +246,32 @@ def observe_points(
                 inputs[point * nu + i] = values[i]
         statuses[point] = solve_unknowns(book, y)
         run_program(book, book[OBSERVE], y, results + point * width)
+
+
+@native
+def map_rows(
+    address: int,
+    count: int,
+    width: int,
+    strides: Integers,
+    t: Reals,
+    y: Reals,
+    p: Reals,
+    u: Reals,
+    w: Reals,
+    results: Reals,
+) -> None:
+    """A program for every row of tables, which begin a stride after each other (0: the same row for all)."""
+    for k in range(count):
+        call_program(
+            address,
+            t + k * strides[0],
+            y + k * strides[1],
+            p + k * strides[2],
+            u + k * strides[3],
+            w + k * strides[4],
+            results + k * width,
+        )
 
 
 @native

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 
 from ..errors import ModelError
+from ..model.collecting import uncollected
 
 __all__ = ["INPUTS", "Instruction", "Program", "straight_line"]
 
@@ -33,13 +34,15 @@ _OPERATIONS = {
 }  # fmt: skip
 
 
+_COMMUTATIVE = frozenset({"add", "mul"})
+
+
 def _operation_names() -> dict[int, str]:
     known = ((getattr(ca, constant, None), name) for name, constant in _OPERATIONS.items())
     return {code: name for code, name in known if code is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One step: ``values[target] = operation(*arguments)``; every target is written once.
 
     The operations "input" and "constant" carry their place or value in `data`.
@@ -70,16 +73,18 @@ class Program:
         return sum(step.operation not in ("input", "constant") for step in self.instructions)
 
 
+@uncollected
 def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip: Iterable[int] = ()) -> Program:
     """The program of dense column outputs (SX) as functions of the standard inputs (SX columns).
 
     `skip` lists places of the output that need not be written.
     """
     flat = ca.vertcat(*[ca.densify(ca.vec(block)) for block in outputs]) if outputs else ca.SX(0, 1)
-    function = ca.Function(name, list(inputs), [flat], {"cse": True, "allow_free": False})
+    function = ca.Function(name, list(inputs), [flat], {"allow_free": False})
     names = _operation_names()
     slots: dict[int, int] = {}
     steps: list[Instruction] = []
+    known: dict[tuple[Any, ...], int] = {}  # equal steps are one: CasADi's own search for them takes ten times as long
     results: list[int | None] = [None] * flat.numel()
     for k in range(function.n_instructions()):
         code = function.instruction_id(k)
@@ -89,20 +94,51 @@ def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip
             results[place] = slots[slot]
             continue
         (slot,) = function.instruction_output(k)
-        target = len(steps)
+        arguments: tuple[int, ...] = ()
+        data: Any = None
+        key: tuple[Any, ...]
         if code == ca.OP_INPUT:
-            which, place = function.instruction_input(k)
-            steps.append(Instruction("input", target, (), (which, place)))
+            data = tuple(function.instruction_input(k))
+            operation, key = "input", ("input", *data)
         elif code == ca.OP_CONST:
-            steps.append(Instruction("constant", target, (), float(function.instruction_constant(k))))
+            data = float(function.instruction_constant(k))
+            operation, key = "constant", ("constant", data.hex())
         else:
-            operation = names.get(code)
-            if operation is None:
+            found = names.get(code)
+            if found is None:
                 raise ModelError("An operation of the model cannot be compiled", seen=f"operation {code}")
-            arguments = tuple(slots[a] for a in function.instruction_input(k))
-            steps.append(Instruction(operation, target, arguments))
+            arguments = tuple([slots[a] for a in function.instruction_input(k)])
+            operation, key = found, (found, *(sorted(arguments) if found in _COMMUTATIVE else arguments))
+        target = known.setdefault(key, len(steps))
+        if target == len(steps):
+            steps.append(Instruction(operation, target, arguments, data))
         slots[slot] = target
     zeros = {step.target for step in steps if step.operation == "constant" and step.data == 0.0}
     results = [None if source in zeros else source for source in results]
+    steps, results = _in_pairs(steps, results)
     sizes = tuple(block.numel() for block in inputs)
     return Program(name, sizes, tuple(steps), tuple(results), frozenset(skip))
+
+
+def _in_pairs(steps: list[Instruction], results: list[int | None]) -> tuple[list[Instruction], list[int | None]]:
+    """The same program with the sine and the cosine of a value next to each other: code generation makes one call of them."""
+    first: dict[int, int] = {}
+    behind: dict[int, int] = {}
+    for step in steps:
+        if step.operation in ("sin", "cos"):
+            sooner = first.setdefault(step.arguments[0], step.target)
+            if sooner != step.target:
+                behind[sooner] = step.target
+    if not behind:
+        return steps, results
+    moved = frozenset(behind.values())
+    places: dict[int, int] = {}
+    ordered: list[Instruction] = []
+    for step in steps:
+        if step.target in moved:
+            continue
+        for chosen in (step, steps[behind[step.target]]) if step.target in behind else (step,):
+            places[chosen.target] = len(ordered)
+            arguments = tuple([places[a] for a in chosen.arguments])
+            ordered.append(Instruction(chosen.operation, len(ordered), arguments, chosen.data))
+    return ordered, [None if source is None else places[source] for source in results]

@@ -15,7 +15,7 @@ import casadi as ca
 
 from ..algebra.sparse_factor import Budget, Column, SparseFactor, columns_of, dense
 
-__all__ = ["HEALTHY", "UnrolledSolution", "unrolled_elimination", "unrolled_solve"]
+__all__ = ["HEALTHY", "UnrolledSolution", "solve_columns", "unrolled_elimination", "unrolled_solve"]
 
 #: The least relative pivot at which straight-line code is trusted.
 HEALTHY = 1e-7
@@ -55,45 +55,93 @@ def unrolled_solve(
             return UnrolledSolution(free, ca.SX(0, 1), ca.SX(1))
         small = SparseFactor(ca.sparsify(rows @ dual_rows), budget)
         mu = dense(small.solve(columns_of(right - rows @ free)[0]), m)
-        return UnrolledSolution(free + dual_rows @ mu, mu, _health([small], definite))
+        return UnrolledSolution(free + dual_rows @ mu, mu, _health(GraphScalars(), [small], definite))
     if augment and m:
         weights = [_weight(metric, rows[k, :]) for k in range(m)]
         metric = metric + rows.T @ ca.diag(ca.vertcat(*weights)) @ rows
         force = force + rows.T @ (ca.vertcat(*weights) * right)
-    # With G = L D L^T and H = L^-1 A^T: (H^T D^-1 H) mu = b - H^T D^-1 L^-1 f, and z = L^-T D^-1 (L^-1 f + H mu).
-    whole = SparseFactor(ca.sparsify(metric), budget)
-    push = whole.forward(columns_of(ca.sparsify(force))[0])
-    if not m:
-        return UnrolledSolution(dense(whole.backward(whole.divided(push)), n), ca.SX(0, 1), _health([whole], definite))
-    half = [whole.forward(column) for column in columns_of(ca.sparsify(rows.T))]
+    columns = columns_of(ca.sparsify(rows.T)) if m else []
+    found = solve_columns(
+        GraphScalars(),
+        SparseFactor(ca.sparsify(metric), budget),
+        columns_of(ca.sparsify(force))[0],
+        columns,
+        [right[k] for k in range(m)],
+        definite,
+    )
+    return UnrolledSolution(dense(found.z, n), dense(found.multipliers, m), found.health)
+
+
+@dataclass(frozen=True)
+class ColumnSolution:
+    """z and mu by place, and the health, in the scalars of the problem."""
+
+    z: Column
+    multipliers: Column
+    health: Any
+
+
+def solve_columns(
+    scalars: Any, whole: SparseFactor, force: Column, rows: Sequence[Column], right: Sequence[Any], definite: bool
+) -> ColumnSolution:
+    """Solve G z = f + A^T mu, A z = b, with G factored, over any scalars; `rows` are those of A by unknown.
+
+    With G = L D L^T and H = L^-1 A^T: (H^T D^-1 H) mu = b - H^T D^-1 L^-1 f, and z = L^-T D^-1 (L^-1 f + H mu).
+    """
+    push = whole.forward(force)
+    if not rows:
+        return ColumnSolution(whole.backward(whole.divided(push)), {}, _health(scalars, [whole], definite))
+    half = [whole.forward(column) for column in rows]
     scaled = [whole.divided(column) for column in half]
-    compliance = _products(half, scaled)
-    small = SparseFactor(compliance, budget)
-    rest = {k: right[k] - _inner(scaled[k], push) for k in range(m)}
+    small = SparseFactor(_products(scalars, half, scaled), whole.budget, scalars.zero)
+    rest = {k: right[k] - _inner(scalars, scaled[k], push) for k in range(len(rows))}
     found = small.solve(rest)
     for k, column in enumerate(half):
         for place, entry in column.items():
             step = entry * found[k]
             push[place] = push[place] + step if place in push else step
-    z = dense(whole.backward(whole.divided(push)), n)
-    return UnrolledSolution(z, dense(found, m), _health([whole, small], definite))
+    return ColumnSolution(whole.backward(whole.divided(push)), found, _health(scalars, [whole, small], definite))
 
 
-def _products(left: Sequence[Column], right: Sequence[Column]) -> Any:
-    """The matrix of inner products of sparse columns, (m x m), its upper half."""
+class GraphScalars:
+    """What a solve asks of scalars beside arithmetic, for nodes of CasADi's graph."""
+
+    zero, one = ca.SX(0), ca.SX(1)
+
+    def magnitude(self, value: Any) -> Any:
+        """|value|."""
+        return ca.fabs(value)
+
+    def least(self, first: Any, second: Any) -> Any:
+        """The lesser of two values."""
+        return ca.fmin(first, second)
+
+    def greatest(self, first: Any, second: Any) -> Any:
+        """The greater of two values."""
+        return ca.fmax(first, second)
+
+    def same(self, first: Any, second: Any) -> bool:
+        """Whether two values are the same expression."""
+        return bool(ca.is_equal(first, second, 1))
+
+
+def _products(scalars: Any, left: Sequence[Column], right: Sequence[Column]) -> list[Column]:
+    """The symmetric matrix of inner products of sparse columns, (m x m), row by row, without what is zero."""
     by_place: dict[int, list[int]] = {}
     for k, column in enumerate(left):
         for place in column:
             by_place.setdefault(place, []).append(k)
-    found = ca.SX(len(left), len(left))
+    found: list[Column] = [{} for _ in left]
     for k, column in enumerate(left):
         for other in sorted({j for place in column for j in by_place[place] if j >= k}):
-            found[k, other] = _inner(column, right[other])
+            entry = _inner(scalars, column, right[other])
+            if not entry.is_zero():
+                found[k][other] = found[other][k] = entry
     return found
 
 
-def _inner(left: Column, right: Column) -> Any:
-    total = ca.SX(0)
+def _inner(scalars: Any, left: Column, right: Column) -> Any:
+    total = scalars.zero
     for place, entry in left.items():
         if place in right:
             total = total + entry * right[place]
@@ -136,19 +184,13 @@ def _weight(metric: Any, row: Any) -> Any:
     return ca.trace(metric) / metric.shape[0] / ca.sumsqr(row)
 
 
-def _health(factors: Sequence[SparseFactor], definite: bool) -> Any:
+def _health(scalars: Any, factors: Sequence[SparseFactor], definite: bool) -> Any:
     """The least |pivot / diagonal entry|; where a matrix need not be definite, also 1 / L_ik^2, because rounding grows so."""
-    ratios = []
+    least, one = scalars.one, scalars.one
     for factor in factors:
         for pivot, entry in zip(factor.pivots, factor.diagonal, strict=True):
-            if not ca.is_equal(pivot, entry, 1):
-                ratios.append(ca.fabs(pivot / entry))
-        ratios += [] if definite else [1 / ca.fmax(1, entry**2) for entry in factor.entries]
-    return _least(ratios)
-
-
-def _least(ratios: Sequence[Any]) -> Any:
-    least = ca.SX(1)
-    for ratio in ratios:
-        least = ca.fmin(least, ratio)
+            if not scalars.same(pivot, entry):
+                least = scalars.least(least, scalars.magnitude(pivot / entry))
+        for entry in () if definite else factor.entries:
+            least = scalars.least(least, one / scalars.greatest(one, entry * entry))
     return least

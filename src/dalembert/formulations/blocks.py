@@ -10,11 +10,64 @@ the blocks G, f, A, b in its own unknowns z; nothing after it needs to know whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
-__all__ = ["Blocks", "Projection"]
+__all__ = ["Blocks", "Hessian", "Projection", "WhenRead"]
+
+
+class Hessian:
+    """The matrix of second derivatives of a scalar, formed when someone reads it: a large solve may do without."""
+
+    def __init__(self, algebra: Any, scalar: Any, letters: Any) -> None:
+        self.algebra, self.scalar, self.letters = algebra, scalar, letters
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The matrix (n x n)."""
+        return self.algebra.hessian(self.scalar, self.letters)[0]
+
+
+class _Formed:
+    """An attribute that may be given as a `Hessian` and is read as its matrix."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, record: Any, owner: type | None = None) -> Any:
+        if record is None:
+            raise AttributeError(self.name)  # a dataclass then sees no default
+        given = record.__dict__[self.name]
+        return given.matrix if isinstance(given, Hessian) else given
+
+    def __set__(self, record: Any, value: Any) -> None:
+        record.__dict__[self.name] = value
+
+
+class _WithMetric:
+    metric = _Formed()
+
+
+class WhenRead(Mapping[str, Any]):
+    """A mapping that is made when it is first read: a large system may have thousands of reactions that nobody asks for."""
+
+    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _table(self) -> Mapping[str, Any]:
+        return self._make()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._table[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
 
 
 @dataclass(frozen=True)
@@ -40,13 +93,13 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(_WithMetric):
     """Expressions in one algebra; n unknowns, m rows, n_state state letters.
 
     Attributes
     ----------
     metric : matrix (n x n)
-        G, symmetric.
+        G, symmetric. It may be given as a `Hessian`, and is then formed when it is first read.
     force : column (n x 1)
         f.
     rows, right : matrix (m x n) and column (m x 1)
@@ -102,6 +155,12 @@ class Blocks:
     free: Any | None = None
     dual_rows: Any | None = None
 
+    @property
+    def hessian(self) -> Hessian | None:
+        """What G is the matrix of second derivatives of, where it is known; nothing is formed."""
+        given = self.__dict__["metric"]
+        return given if isinstance(given, Hessian) else None
+
     def substituted(self, algebra: Any, letters: Any, values: Any) -> Blocks:
         """Every block with some letters replaced."""
 
@@ -116,5 +175,10 @@ class Blocks:
                 return Projection(change(item.residual), change(item.rows), change(item.lift), change(item.metric))
             return algebra.substitute(item, letters, values)
 
-        kept = {"unknowns", "multipliers"}
-        return replace(self, **{f.name: change(getattr(self, f.name)) for f in fields(self) if f.name not in kept})
+        changed = {f.name: change(getattr(self, f.name)) for f in fields(self) if f.name not in _NOT_SUBSTITUTED}
+        hessian = self.hessian
+        kept = hessian is not None and not algebra.depends(hessian.scalar, letters)
+        return replace(self, **changed, metric=hessian if kept else change(self.metric))
+
+
+_NOT_SUBSTITUTED = {"unknowns", "multipliers", "metric"}

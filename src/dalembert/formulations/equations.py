@@ -49,6 +49,8 @@ class Equations:
         names, for forms that make such a choice.
     chart : tuple of str
         The independent velocities by name, for forms that choose them.
+    chart_is_steady : bool
+        Whether that choice is as good at every state.
     options : mapping
         What `derive` was asked for beside the form.
     """
@@ -65,6 +67,7 @@ class Equations:
     start_form: str | None = None
     rechoose: Callable[[Any], Equations] | None = field(default=None, repr=False, compare=False)
     chart: tuple[str, ...] = ()
+    chart_is_steady: bool = False
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -131,6 +134,27 @@ class Equations:
         from ..compiled.kernel import compile_equations
 
         return compile_equations(self, backend)
+
+    def to_jax(self) -> Any:
+        """The rates as a function ``rates(t, y, p, u)`` of JAX: differentiable, for `jax.jit` and `jax.vmap`.
+
+        It runs the same program as native code, in double precision, which JAX must be told to use first; it needs the extra
+        `jax`. See `dalembert.compiled.to_jax`.
+        """
+        from ..compiled.to_jax import to_jax
+
+        return to_jax(self.compile())
+
+    def to_heyoka(self) -> list[tuple[Any, Any]]:
+        """The rates as pairs ``(variable, expression)`` of heyoka, ready for ``heyoka.taylor_adaptive``.
+
+        Variables have the names of ``equations.state``, in its order. ``heyoka.par[k]`` is the k-th of ``system.parameters``:
+        pass their values as ``pars``. ``heyoka.time`` is t. The constrained solve is part of the expressions, which are as
+        short as those that run natively here; they hold where that solve is regular. It needs the extra `heyoka`.
+        """
+        from ..compiled.heyoka_source import heyoka_system
+
+        return heyoka_system(self.compile())
 
     def function(self) -> Callable[[float, Any, Any], Any]:
         """A plain numeric function ``f(t, state, parameters) -> rates``.

@@ -365,5 +365,6 @@ def reduced_equations(
         start_form="lagrange",
         rechoose=rechoose,
         chart=tuple(system.velocities[k].name for k in split.independent),
+        chart_is_steady=split.is_steady,
     )
     return kept[key]

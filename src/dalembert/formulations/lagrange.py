@@ -10,6 +10,7 @@ it may be singular as long as it is positive definite on the directions that A a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import sympy
@@ -18,7 +19,7 @@ from ..errors import FormError
 from ..model.legendre import conjugate
 from ..model.symbols import Parameter, t
 from ..model.system import System
-from .blocks import Blocks, Projection
+from .blocks import Blocks, Hessian, Projection, WhenRead
 from .equations import Equations
 from .rows import VelocityLevel, row_names, velocity_level
 
@@ -76,14 +77,14 @@ def derive_with(system: System, algebra: Any) -> Blocks:
     q, v, time = algebra.vector(system.coordinates), algebra.vector(system.velocities), algebra.vector([t])
     lagrangian, momenta = lagrangian_and_momenta(system, algebra)
     level = velocity_level(system, algebra, momenta)
-    metric, slope = algebra.hessian(lagrangian, v)
+    slope = algebra.gradient(lagrangian, v)
     force = (
         applied_force(system, algebra, momenta)
         + algebra.gradient(lagrangian, q)
         - algebra.along(slope, q, v)
         - algebra.jacobian(slope, time)
     )
-    return assemble(system, algebra, lagrangian, momenta, level, metric, force)
+    return assemble(system, algebra, lagrangian, momenta, level, Hessian(algebra, lagrangian, v), force)
 
 
 def assemble(
@@ -117,10 +118,15 @@ def assemble(
     )
 
 
-def reactions(system: System, algebra: Any, rows: Any, multipliers: Any, momenta: Any) -> dict[str, Any]:
+def reactions(system: System, algebra: Any, rows: Any, multipliers: Any, momenta: Any) -> Mapping[str, Any]:
     """The generalised force of each constraint: A_i^T mu_i, and the prescribed force of a nonideal one."""
-    prescribed = prescribed_forces(system, algebra, momenta)
-    return {c.name: rows[place, :].T * multipliers[place] + prescribed[c.name] for place, c in enumerate(system.bilateral)}
+
+    def made() -> dict[str, Any]:
+        prescribed = prescribed_forces(system, algebra, momenta)
+        columns = zip(system.bilateral, algebra.split_columns(rows.T), strict=True)
+        return {c.name: column * multipliers[place] + prescribed[c.name] for place, (c, column) in enumerate(columns)}
+
+    return WhenRead(made)
 
 
 def prescribed_forces(system: System, algebra: Any, momenta: Any) -> dict[str, Any]:

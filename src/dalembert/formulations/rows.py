@@ -43,19 +43,18 @@ def velocity_level(system: System, algebra: Any, momenta: Any | None = None) -> 
         algebra.vector(system.velocities),
         algebra.vector([t]),
     )
-    positions, places, residuals = [], [], []
+    places = tuple(k for k, c in enumerate(system.bilateral) if isinstance(c, HolonomicConstraint))
+    holonomic = algebra.vector([system.bilateral[k].expression for k in places])
+    rates = algebra.along(holonomic, q, v) + algebra.jacobian(holonomic, time) if places else algebra.zeros(0)
+    if len(places) == len(system.bilateral):
+        return VelocityLevel(holonomic, places, rates)
+    residuals = []
     for place, constraint in enumerate(system.bilateral):
-        expression = algebra.vector([constraint.expression])
         if isinstance(constraint, HolonomicConstraint):
-            positions.append(expression)
-            places.append(place)
-            residuals.append(algebra.along(expression, q, v) + algebra.jacobian(expression, time))
-        elif isinstance(constraint, MomentumConstraint) and momenta is not None:
-            residuals.append(algebra.substitute(expression, algebra.vector(system.momenta), momenta))
-        else:
-            residuals.append(expression)
-    return VelocityLevel(
-        algebra.stack(positions) if positions else algebra.zeros(0),
-        tuple(places),
-        algebra.stack(residuals) if residuals else algebra.zeros(0),
-    )
+            residuals.append(algebra.part(rates, [places.index(place)], [0]))
+            continue
+        residual = algebra.vector([constraint.expression])
+        if isinstance(constraint, MomentumConstraint) and momenta is not None:
+            residual = algebra.substitute(residual, algebra.vector(system.momenta), momenta)
+        residuals.append(residual)
+    return VelocityLevel(holonomic, places, algebra.stack(residuals))

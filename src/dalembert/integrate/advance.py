@@ -13,6 +13,8 @@ from ..compiled.language import Integers, Reals, integers_at, native, reals_at
 from ..compiled.native import FIRST_FREE, MISSING, STATE, STUCK, call_events, evaluate, project
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, step
+from .steppers.taylor import expand, largest_step, taylor_state
+from .steppers.taylor_places import COEFFICIENTS, EXPANSION
 
 __all__ = ["advance", "commit", "finish_step", "short_step"]
 
@@ -35,10 +37,10 @@ __all__ = ["advance", "commit", "finish_step", "short_step"]
     CLOCK, COUNTS, Y, Y_OLD, Y_NEW, STAGES, SPARE_STAGES, DENSE, STAGE, AT, AT_STATES, STEP_TIMES, STEP_STATES,
     EVENTS_OLD, EVENTS_NEW, EVENTS_TRIED, ATOL, N_AT, CAPACITY, N_EVENTS, N_SEARCHED, PROJECT, EXACT_AT,
 ) = range(FIRST_FREE, FIRST_FREE + 23)  # fmt: skip
-BOOK_SIZE = FIRST_FREE + 23
+BOOK_SIZE = COEFFICIENTS + 1
 
 # Places in the array CLOCK (reals) and COUNTS (integers).
-T, H, T_END, T_OLD, H_OLD, MAX_STEP, RTOL = range(7)
+T, H, T_END, T_OLD, H_OLD, MAX_STEP, RTOL, CAP = range(8)
 EVALUATIONS, ACCEPTED, REJECTED, PROJECTED, RECORDED, NEXT_AT, LAST_STATUS, HAS_DENSE = range(8)
 
 #: The status of an attempt whose error is too large, beside those of `native` and `verdicts`.
@@ -55,11 +57,15 @@ def short_step(book: Integers, elapsed: float, result: Reals) -> int:
     """result <- the state a time `elapsed` after the beginning of the last step, by a step of its own, projected."""
     ns = book[STATE]
     clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
-    stages, spare = reals_at(book[STAGES]), reals_at(book[SPARE_STAGES])
-    for i in range(ns):
-        spare[i] = stages[i]
-    status = step(book, clock[T_OLD], elapsed, reals_at(book[Y_OLD]), spare, reals_at(book[STAGE]), result)
-    counts[EVALUATIONS] += 11
+    status = 0
+    if book[EXPANSION] != 0:
+        taylor_state(book, elapsed, reals_at(book[Y_OLD]), result)
+    else:
+        stages, spare = reals_at(book[STAGES]), reals_at(book[SPARE_STAGES])
+        for i in range(ns):
+            spare[i] = stages[i]
+        status = step(book, clock[T_OLD], elapsed, reals_at(book[Y_OLD]), spare, reals_at(book[STAGE]), result)
+        counts[EVALUATIONS] += 11
     if status == 0 and book[PROJECT] != 0:
         status = project(book, clock[T_OLD] + elapsed, result, 0, 1, 8)
     return status
@@ -69,7 +75,7 @@ def short_step(book: Integers, elapsed: float, result: Reals) -> int:
 def make_dense(book: Integers) -> int:
     """The polynomial of the last step, once."""
     clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
-    if counts[HAS_DENSE] != 0:
+    if counts[HAS_DENSE] != 0 or book[EXPANSION] != 0:
         return 0
     status = dense_coefficients(
         book,
@@ -85,6 +91,17 @@ def make_dense(book: Integers) -> int:
     if status == 0:
         counts[HAS_DENSE] = 1
     return status
+
+
+@native
+def state_within(book: Integers, x: float, result: Reals) -> None:
+    """result <- the state at the fraction x of the last step, by its polynomial."""
+    y_old = reals_at(book[Y_OLD])
+    if book[EXPANSION] != 0:
+        clock = reals_at(book[CLOCK])
+        taylor_state(book, x * clock[H_OLD], y_old, result)
+    else:
+        interpolate(book[STATE], x, y_old, reals_at(book[DENSE]), result)
 
 
 @native
@@ -111,7 +128,7 @@ def finish_step(book: Integers) -> int:
             if status != 0:
                 return status
             x = (wanted - clock[T_OLD]) / clock[H_OLD]
-            interpolate(ns, x, reals_at(book[Y_OLD]), reals_at(book[DENSE]), target)
+            state_within(book, x, target)
             if book[PROJECT] != 0:
                 status = project(book, wanted, target, 0, 1, 2)
                 if status != 0:
@@ -146,8 +163,8 @@ def crossed(book: Integers) -> bool:
 
     The first N_SEARCHED events are worth the search inside.
     """
-    ns, events = book[STATE], book[N_EVENTS]
-    clock, y_old, stage = reals_at(book[CLOCK]), reals_at(book[Y_OLD]), reals_at(book[STAGE])
+    events = book[N_EVENTS]
+    clock, stage = reals_at(book[CLOCK]), reals_at(book[STAGE])
     old, new, tried = reals_at(book[EVENTS_OLD]), reals_at(book[EVENTS_NEW]), reals_at(book[EVENTS_TRIED])
     call_events(book, clock[T], reals_at(book[Y]), new)
     for e in range(events):
@@ -157,12 +174,28 @@ def crossed(book: Integers) -> bool:
         return False
     for k in range(1, PARTS):
         x = float(k) / PARTS
-        interpolate(ns, x, y_old, reals_at(book[DENSE]), stage)
+        state_within(book, x, stage)
         call_events(book, clock[T_OLD] + x * clock[H_OLD], stage, tried)
         for e in range(book[N_SEARCHED]):
             if old[e] * tried[e] < 0.0 or tried[e] * new[e] < 0.0:
                 return True
     return False
+
+
+@native
+def try_expansion(book: Integers, h: float, t_new: float) -> int:
+    """One attempt by the expansion at the present state: its sum, projected. Returns a status; clock[CAP] bounds the next."""
+    clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
+    y_new = reals_at(book[Y_NEW])
+    taylor_state(book, h, reals_at(book[Y]), y_new)
+    if book[PROJECT] != 0:
+        status = project(book, t_new, y_new, 0, 1, 8)
+        counts[PROJECTED] += 1
+        if status != 0:
+            clock[CAP] = 0.25 * abs(h)
+            return status
+    clock[CAP] *= 4.0
+    return 0
 
 
 @native
@@ -211,13 +244,18 @@ def advance(book: Integers, budget: int) -> int:
         if counts[RECORDED] >= book[CAPACITY]:
             return FULL
         direction = 1.0 if left > 0.0 else -1.0
+        if book[EXPANSION] != 0:
+            if expand(book, clock[T], y) != 0:
+                return NOT_DETERMINED
+            counts[EVALUATIONS] += 1
+            clock[H] = min(clock[CAP], largest_step(book, y, clock[RTOL], reals_at(book[ATOL])))
         h = direction * min(abs(clock[H]), clock[MAX_STEP])
         if abs(h) < 10.0 * abs(nextafter(clock[T], direction * INFINITY) - clock[T]) and abs(h) < abs(left):
             return TOO_SMALL
         if abs(left) < 1.1 * abs(h):
             h = left
         t_new = clock[T_END] if h == left else clock[T] + h
-        status = try_step(book, h, t_new)
+        status = try_expansion(book, h, t_new) if book[EXPANSION] != 0 else try_step(book, h, t_new)
         if status == MISSING:
             clock[H] = h
             return NOT_COMPILED

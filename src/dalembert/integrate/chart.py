@@ -25,6 +25,8 @@ __all__ = ["Chart"]
 
 #: Qualities of a choice at which it is looked at again.
 THRESHOLDS = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)
+#: The quality at which a choice that does not depend on the state is kept for good.
+STEADY = 1e-3
 #: The event that asks for another choice; its expression stands for the quality, which only the kernel knows.
 DEGENERATES = Event(sympy.Integer(0), -1, True, "independent velocities")
 
@@ -57,6 +59,9 @@ class Chart:
         """Choose the independent velocities anew at a state (q, q_dot); whether another choice came out."""
         current = driver.equations_for(driver.mode)
         assert current.rechoose is not None
+        if current.chart_is_steady and self._quality(driver, t, self.state(driver, t, full)) > STEADY:
+            self.threshold = None
+            return False
         names = [symbol.name for symbol in (*current.system.coordinates, *current.system.velocities)]
         values = dict(zip(names, full, strict=True)) | {"t": t}
         parameters = driver.task.equations.system.parameters
@@ -74,11 +79,16 @@ class Chart:
 
     def _next_threshold(self, driver: Driver, t: float, y: Any, changed: bool) -> float | None:
         """The quality below which the choice is looked at again: well below what it is now, in fixed steps."""
-        kernel = driver.kernel
-        function = ca.Function("quality", kernel._inputs(), [kernel.graph.chart_quality])
-        quality = float(function(t, y, driver.task.parameters, np.zeros(len(kernel.free_inputs)), np.zeros(0)))
+        quality = self._quality(driver, t, y)
         ceiling = quality / 2 if changed or self.threshold is None else min(quality, self.threshold) / 2
         return next((value for value in THRESHOLDS if value < ceiling), None)
+
+    def _quality(self, driver: Driver, t: float, y: Any) -> float:
+        kernel = driver.kernel
+        function = kernel.__dict__.get("_quality")
+        if function is None:
+            function = kernel.__dict__["_quality"] = ca.Function("quality", kernel._inputs(), [kernel.graph.chart_quality])
+        return float(function(t, y, driver.task.parameters, np.zeros(len(kernel.free_inputs)), np.zeros(0)))
 
     def state(self, driver: Driver, t: float, full: Any) -> Any:
         """The state of the current mode at (q, q_dot)."""

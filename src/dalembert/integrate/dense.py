@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled.book import Book
 from ..compiled.native import MISSING
 from ..errors import ModelError
+from ..model.methods import EXTERNAL
+from .advance import BOOK_SIZE
+from .expansions import hold_expansion, taylor_order
 from .fixed_dense import ShorterSteps
 from .letters import shown_states
-from .run import native_functions
+from .run import LEAST_RTOL, LOCAL_SHARE, native_functions
 
 __all__ = ["dense_states"]
 
@@ -38,11 +42,38 @@ def dense_states(motion: Any, t: Any) -> Any:
         places = np.flatnonzero(here)
         local = np.empty((flat.size, segment.step_y.shape[1]))
         is_fixed = "step" in motion.statistics
-        between = ShorterSteps(motion, segment, sign) if is_fixed else _Interpolator(segment, sign)
+        between: Any
+        if motion.statistics["method"] == "taylor":
+            between = _Expansions(segment, sign, motion.statistics["rtol"])
+        elif motion.statistics["method"] in EXTERNAL:
+            from .external.run import ShortPropagations
+
+            between = ShortPropagations(motion, segment, sign)
+        else:
+            between = ShorterSteps(motion, segment, sign) if is_fixed else _Interpolator(segment, sign)
         between.fill(flat, places, local)
         result[places] = shown_states(segment.book, flat[places], local[places])
         done |= here
     return np.moveaxis(result.reshape((*times.shape, -1)), -1, 0)
+
+
+class _Expansions:
+    """The Taylor expansions of one segment, made again from the beginnings of its steps."""
+
+    def __init__(self, segment: Any, sign: float, rtol: float) -> None:
+        self.segment, self.sign = segment, sign
+        self.book = Book(segment.book.kernel, segment.book.parameters, BOOK_SIZE)
+        hold_expansion(self.book, taylor_order(max(LOCAL_SHARE * rtol, LEAST_RTOL)))
+
+    def fill(self, times: Any, places: Any, result: Any) -> None:
+        nodes = self.sign * self.segment.step_t
+        steps = np.clip(np.searchsorted(nodes, self.sign * times[places], side="right") - 1, 0, max(0, len(nodes) - 2))
+        expand, state = (native_functions()[name] for name in ("expand", "taylor_state"))
+        for number in np.unique(steps):
+            begin, y = self.segment.step_t[number], np.ascontiguousarray(self.segment.step_y[number])
+            expand(self.book.entries, begin, y)
+            for place in places[steps == number]:
+                state(self.book.entries, times[place] - begin, y, result[place])
 
 
 class _Interpolator:

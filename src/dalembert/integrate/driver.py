@@ -20,7 +20,6 @@ from . import advance as loop
 from .chart import DEGENERATES, Chart
 from .contact import Contacts
 from .endings import classify, crawling, unsolved
-from .fixed_run import FixedRun
 from .fixed_steps import DEGENERATE, UNSOLVED
 from .inputs import InputCallback
 from .letters import shown_states, state_with_velocities
@@ -28,7 +27,8 @@ from .motion import Motion
 from .outcome import Outcome
 from .passages import cut, passages, state_after
 from .record import Record, motion_of
-from .run import Run, first_step
+from .run import first_step
+from .run_kinds import run_kind
 from .start import Start, consistent_start
 
 __all__ = ["Driver"]
@@ -214,7 +214,7 @@ class Driver:
         searched = [*(found.event for found in self.record.found), *self.contacts.events(self.mode)]
         self.mode_events = [*searched, *self.chart.events]
         states = np.full((len(at), kernel.n_state), np.nan)
-        make: Any = Run if task.stepping is None else FixedRun
+        make: Any = run_kind(task)
         run = self.run = make(kernel, task, t, y, at, states, len(self.mode_events))
         entries = run.book.entries
         if task.project and kernel.is_constrained and task.stepping is None:

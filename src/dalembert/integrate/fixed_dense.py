@@ -29,6 +29,13 @@ class ShorterSteps:
         self.segment, self.sign = segment, sign
         self.step = sign * float(motion.statistics["step"])
         self.method = str(motion.statistics["method"])
+        self.varies = "adapt" in motion.statistics
+        if self.varies and motion.statistics["every"] > 1:
+            raise RunError(
+                "Between stored steps of varying size the motion is not known",
+                seen=f"every = {motion.statistics['every']}",
+                remedy="store every step, or pass the times as `at`",
+            )
         self.place = -1
 
     def fill(self, times: Any, places: Any, result: Any) -> None:
@@ -65,7 +72,7 @@ class ShorterSteps:
     def _reach(self, t: float, result: Any) -> None:
         """Whole steps to the one before t, and a shorter one to it."""
         run = self.run
-        whole = int(np.floor((t - run.t) / self.step + SAME))
+        whole = 0 if self.varies else int(np.floor((t - run.t) / self.step + SAME))
         while whole > 0:
             before = int(run.counts[loop.ACCEPTED])
             self._resolve(run.call("advance", whole))

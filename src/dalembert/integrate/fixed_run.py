@@ -12,10 +12,12 @@ import numpy as np
 from ..compiled.book import Book
 from ..compiled.native_module import NativeModule
 from . import advance as loop
-from . import fixed_steps
+from . import fixed_steps, reversible_steps
 from .actions import ActionTables
 from .position_steps import position_steps
+from .root_steps import hold_roots
 from .run import CAPACITY, COUNTED
+from .step_density import ReversibleSteps, density_program, start_density
 from .steppers import places
 from .steppers.compositions import composition
 from .steppers.gauss import tableau
@@ -36,16 +38,37 @@ FIXED_METHODS = {
     "rattle4": (places.RATTLE, 5),
     "rattle6": (places.RATTLE, 9),
     "rattle8": (places.RATTLE, 17),
+    "lobatto2": (places.ROOTS, 1),
+    "lobatto4": (places.ROOTS, 1),
+    "lobatto6": (places.ROOTS, 1),
+    "variational-midpoint": (places.ROOTS, 1),
+    "galerkin4": (places.ROOTS, 1),
+    "galerkin6": (places.ROOTS, 1),
+    "galerkin-lobatto4": (places.ROOTS, 1),
+    "galerkin-lobatto6": (places.ROOTS, 1),
+    "dla": (places.ROOTS, 1),
+    "dla4": (places.ROOTS, 5),
+    "dla6": (places.ROOTS, 9),
+    "nonholonomic-leapfrog": (places.ROOTS, 1),
+    "nonholonomic-leapfrog4": (places.ROOTS, 5),
+    "nonholonomic-leapfrog6": (places.ROOTS, 9),
+    "energy2": (places.ROOTS, 1),
+    "energy4": (places.ROOTS, 5),
+    "energy6": (places.ROOTS, 9),
 }
 
 
 @dataclass(frozen=True)
 class Stepping:
-    """How a run with fixed steps goes: `steps` of size `step` (negative backwards), of which every so many are stored."""
+    """How a run with fixed steps goes: `steps` of size `step` (negative backwards), of which every so many are stored.
+
+    With `adapt` the steps vary, `step` is eps, and `steps` no more than a bound.
+    """
 
     step: float
     steps: int
     every: int = 1
+    adapt: ReversibleSteps | None = None
 
     def time(self, number: int, span: tuple[float, float]) -> float:
         """The time after some steps."""
@@ -55,9 +78,9 @@ class Stepping:
 @lru_cache(maxsize=1)
 def fixed_functions() -> dict[str, Any]:
     """The native functions of the fixed-step methods, compiled once."""
-    entries: list[Callable[..., Any]] = [fixed_steps.advance_fixed, fixed_steps.step_from]
+    entries: list[Callable[..., Any]] = [fixed_steps.advance_fixed, fixed_steps.step_from, reversible_steps.advance_reversible]
     found = NativeModule(entries).functions
-    return {"advance": found["advance_fixed"], "step_from": found["step_from"]}
+    return {"advance": found["advance_fixed"], "step_from": found["step_from"], "reversible": found["advance_reversible"]}
 
 
 class FixedRun:
@@ -94,7 +117,9 @@ class FixedRun:
         entries[places.KIND], entries[places.N_STAGES] = self.kind, self.stages_count
         self._last_stored = t
         self._hold_method()
-        if task.project and kernel.n_velocities and self.kind != places.RATTLE:
+        if stepping.adapt is not None:
+            self._hold_control(stepping.adapt, at)
+        if task.project and kernel.n_velocities and self.kind not in (places.RATTLE, places.ROOTS):
             self.book.prepare_projection()
             self.book.complete()
             entries[loop.PROJECT] = 1
@@ -103,6 +128,9 @@ class FixedRun:
         hold, entries, stages = self.book.hold, self.book.entries, self.stages_count
         if self.kind == places.RATTLE:
             self._hold_positions()
+            return
+        if self.kind == places.ROOTS:
+            hold_roots(self)
             return
         width = self.kernel.n_state
         if self.kind != places.GAUSS:
@@ -137,6 +165,15 @@ class FixedRun:
             (places.LOST, np.zeros(n)),
         ):
             hold(place, numbers)
+
+    def _hold_control(self, adapt: ReversibleSteps, at: Any) -> None:
+        """The program and the numbers of a reversible control of steps, and the times asked for."""
+        self.control = self.book.hold(places.CONTROL, np.zeros(reversible_steps.CONTROL_SIZE))
+        self.book.hold(loop.AT, np.ascontiguousarray(at, dtype=float))
+        self.book.entries[places.CONTROL_PROGRAM] = density_program(self.kernel, adapt)
+        self.control[reversible_steps.EPSILON] = self.task.stepping.step
+        self.control[reversible_steps.WHOLE] = start_density(self.kernel, adapt, self.t, self.y, self.task.parameters)
+        self._functions = self._functions | {"advance": self._functions["reversible"]}
 
     def _hold_actions(self) -> int:
         """The tables of the actions, and the program of the generators; returns the number of unknowns of a stage."""
@@ -185,6 +222,11 @@ class FixedRun:
     def t(self) -> float:
         """The time reached."""
         return float(self.clock[loop.T])
+
+    @property
+    def density(self) -> float:
+        """The density of steps at the last whole one, where steps vary."""
+        return float(self.control[reversible_steps.WHOLE])
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a native function on this run."""

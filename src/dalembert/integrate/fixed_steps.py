@@ -52,11 +52,13 @@ from .steppers.places import (
     RATTLE,
     REMEMBERED,
     RKMK,
+    ROOTS,
     T_BEGIN,
     UNSOLVABLE,
 )
 from .steppers.rattle import rattle_step
 from .steppers.rkmk import munthe_kaas_step
+from .steppers.roots import root_step
 
 __all__ = ["DEGENERATE", "UNSOLVED", "advance_fixed", "step_from"]
 
@@ -71,6 +73,8 @@ def increment(book: Integers, t: float, h: float) -> int:
     status = 0
     if book[KIND] == RATTLE:
         status = rattle_step(book, t, h)
+    elif book[KIND] == ROOTS:
+        status = root_step(book, t, h)
     elif book[KIND] == RKMK:
         counts = integers_at(book[COUNTS])
         counts[EVALUATIONS] += 4

@@ -21,6 +21,7 @@ from ..model.scenario import Scenario
 from ..model.system import System
 from .letters import own_states, shown_states
 from .outcome import Outcome
+from .reactions import Reaction, ReactionForce, SparseReactions
 
 __all__ = ["Motion", "Reaction", "Residuals", "Segment", "load"]
 
@@ -45,22 +46,6 @@ class Segment:
     def full_y(self) -> Any:
         """The same states as the motion shows them, (steps + 1, n_state)."""
         return shown_states(self.book, self.step_t, self.step_y)
-
-
-@dataclass(frozen=True)
-class Reaction:
-    """The reaction of one constraint.
-
-    Attributes
-    ----------
-    force : array (n, nt)
-        The generalised force, by coordinate.
-    multiplier : array (k, nt)
-        The multipliers mu of its rows; not unique where constraints depend on each other.
-    """
-
-    force: Any
-    multiplier: Any
 
 
 @dataclass(frozen=True)
@@ -212,21 +197,34 @@ class Motion:
 
     @cached_property
     def reactions(self) -> Mapping[str, Reaction]:
-        """The reaction of each constraint by name."""
-        observed, count = self._observed, len(self.t)
-        found = {}
-        for key, force in observed.items():
-            if key.startswith("reaction "):
-                name = key.removeprefix("reaction ")
-                found[name] = Reaction(force, observed.get(f"multiplier {name}", np.zeros((0, count))))
-        return found
+        """The reaction of each constraint by name; of a large system each is put together when it is read."""
+        observed, none = self._observed, np.zeros((0, len(self.t)))
+        forces = self._forces
+        multipliers = {name: observed.get(f"multiplier {name}", none) for name in forces}
+        if any(force.places is not None for force in forces.values()):
+            return SparseReactions(len(self.system.coordinates), forces, multipliers)
+        return {name: Reaction(force.entries, multipliers[name]) for name, force in forces.items()}
+
+    @cached_property
+    def _forces(self) -> dict[str, ReactionForce]:
+        """What was observed of each reaction."""
+        prefix, places = "reaction ", dict[str, list[int]]()
+        blocks = {key.removeprefix(prefix): block for key, block in self._observed.items() if key.startswith(prefix)}
+        if any(0 < len(block) < len(self.system.coordinates) for block in blocks.values()):
+            for segment in reversed(self.segments):
+                large = segment.book.kernel.large
+                places |= large.reaction_places if large is not None else {}
+        return {name: ReactionForce(block, places.get(name)) for name, block in blocks.items()}
 
     @property
     def total_reaction(self) -> Any:
         """The generalised force of all constraints together, (n, nt)."""
         total = np.zeros((len(self.system.coordinates), len(self.t)))
-        for reaction in self.reactions.values():
-            total = total + reaction.force
+        for force in self._forces.values():
+            if force.places is None:
+                total += force.entries
+            else:
+                np.add.at(total, force.places, force.entries)
         return total
 
     @cached_property

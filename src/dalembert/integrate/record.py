@@ -14,6 +14,7 @@ from .letters import reported_letters, shown_states
 from .motion import Motion, Segment
 from .outcome import Outcome
 from .run import COUNTED, Run
+from .step_density import written_size
 
 if TYPE_CHECKING:
     from .driver import Driver
@@ -120,6 +121,12 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
         statistics |= {"rtol": task.rtol, "atol": float(np.min(task.atol))}
     else:
         statistics |= {"step": abs(task.stepping.step), "every": task.stepping.every}
+        if task.stepping.adapt is not None:
+            statistics |= {"adapt": written_size(task.stepping.adapt), "density": driver.run.density}
+            if task.stepping.adapt.density is not None:
+                statistics["start_density"] = task.stepping.adapt.density
+    if task.method_reason:
+        statistics["method_reason"] = task.method_reason
     system, state = task.equations.system, reported_letters(task.equations)
     names = [symbol.name for symbol in state]
     return Motion(

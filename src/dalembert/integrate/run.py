@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -12,7 +13,8 @@ from ..compiled.book import Book
 from ..compiled.native_module import NativeModule
 from ..compiled.verdicts import CONTRADICTORY
 from . import advance as loop
-from .steppers import dop853
+from .expansions import hold_expansion, taylor_order
+from .steppers import dop853, taylor
 
 __all__ = ["COUNTED", "Run", "first_step", "native_functions"]
 
@@ -34,6 +36,8 @@ def native_functions() -> dict[str, Any]:
         loop.commit,
         loop.finish_step,
         loop.short_step,
+        taylor.expand,
+        taylor.taylor_state,
         dop853.step,
         dop853.dense_coefficients,
         dop853.interpolate,
@@ -70,6 +74,9 @@ class Run:
         entries[loop.N_AT], entries[loop.CAPACITY], entries[loop.N_EVENTS] = len(at), CAPACITY, events
         self.clock[loop.T], self.clock[loop.T_END] = t, task.span[1]
         self.clock[loop.MAX_STEP], self.clock[loop.RTOL] = task.max_step, max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
+        self.clock[loop.CAP] = task.first_step or math.inf
+        if task.method == "taylor":
+            hold_expansion(self.book, taylor_order(self.clock[loop.RTOL]))
 
     @property
     def t(self) -> float:

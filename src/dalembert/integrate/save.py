@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from ..errors import DalembertError, FileError, MissingExtraError
+from ..errors import DalembertError, FileError, MissingExtraError, ModelError
 from ..model.files import dumps
 from ..model.names import shortened
 from ..model.scenario import Scenario
+from .reactions import refuse_too_many
 
 if TYPE_CHECKING:
     from .motion import Motion
@@ -37,7 +38,13 @@ LONGEST_ATTRIBUTE = 30_000
 def scenario_of(motion: Motion) -> Scenario:
     """The scenario that repeats a motion: its system as it was driven, the parameters and the start that were used."""
     statistics = motion.statistics
-    known_options = ("rtol", "form", "method", "step", "every")
+    known_options = ("rtol", "form", "method", "step", "every", "adapt")
+    if "start_density" in statistics:
+        raise ModelError(
+            "A run whose steps went on from another run is no scenario",
+            seen=f"density {statistics['start_density']:g} at its start",
+            remedy="run it without a density",
+        )
     options: dict[str, Any] = {key: statistics[key] for key in known_options if key in statistics}
     span = statistics.get("span") or (motion.segments[0].step_t[0], motion.segments[-1].step_t[-1])
     if span[0] != span[1]:
@@ -126,6 +133,7 @@ def to_xarray(motion: Motion) -> Any:
             coordinates.update({roles[d]: np.array(list(names), dtype=object) for d, names in dimensions.items()})
 
     reactions, residuals = motion.reactions, motion.residuals
+    refuse_too_many(len(reactions), len(motion.system.coordinates), len(motion.t))
     coordinate_names = [q.name for q in motion.system.coordinates]
     forces = [reaction.force for reaction in reactions.values()]
     table("reaction", {"constraint": reactions, "coordinate": coordinate_names}, forces, "generalised force")
@@ -177,6 +185,7 @@ def to_dataframe(motion: Motion) -> Any:
     except ImportError:
         raise MissingExtraError("pandas", "pandas") from None
     columns = {name: motion[name] for name in motion.names if name != "t"}
+    refuse_too_many(len(motion.reactions), len(motion.system.coordinates), len(motion.t))
     for name, reaction in motion.reactions.items():
         for q, force in zip(motion.system.coordinates, reaction.force, strict=True):
             columns[f"reaction {name} {q.name}"] = force

@@ -15,14 +15,17 @@ from ..errors import FormError, ModelError, StartError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import default_form, derive, fastest_form
 from ..model.flow import Flow
-from ..model.methods import FIXED_STEP
+from ..model.methods import AUTO, EXTERNAL, FIXED_STEP
 from ..model.scenario import Scenario
 from ..model.system import System
 from .driver import Driver
 from .events import Event, read_events
+from .expansions import check_expansion
+from .external.checks import FINEST, check_external
 from .fixed_run import Stepping
 from .motion import Motion
-from .stepping import check_equations, read_method, read_stepping, snapped
+from .step_density import read_adapt
+from .stepping import check_equations, natural_form, read_method, read_stepping, snapped
 
 __all__ = ["simulate"]
 
@@ -52,6 +55,7 @@ class Task:
     progress: Callable[[float, float], None] | None
     scenario: Scenario | None = field(default=None)
     stepping: Stepping | None = None
+    method_reason: str = ""
 
 
 def simulate(
@@ -66,6 +70,7 @@ def simulate(
     atol: Any = None,
     step: float | None = None,
     every: int | None = None,
+    adapt: Any = None,
     at: Any = None,
     events: Any = (),
     inputs: Mapping[Any, Any] | None = None,
@@ -83,20 +88,29 @@ def simulate(
     model : System, Flow, Equations or Scenario
         A scenario brings its own parameters, start and options, which the arguments override.
     start : mapping of symbol or name to value
-        Coordinates, velocities or momenta. What is missing is completed from the constraints, or is zero.
+        Coordinates, velocities or momenta. What is missing is completed from the constraints, or is zero. Where a
+        start or a parameter is an array, many runs are made; see `simulate_many`.
     span : (t0, t1)
         t1 may lie before t0.
     parameters : mapping of symbol or name to value
     form : str
         The form of the equations; by default the fastest that applies, see `dalembert.formulations.registry.fastest_form`.
     method : str
-        "dop853" chooses its steps. With fixed steps: "gauss2", "gauss4", "gauss6"; for constant masses and holonomic
-        constraints "rattle2", "rattle4", "rattle6", "rattle8"; for flows whose matrices move by a group "isospectral2",
-        "isospectral4", "isospectral6", "rkmk4", "lie-verlet".
+        "dop853" and "taylor" choose their steps; the second takes Taylor coefficients of the order that suits the tolerance.
+        With fixed steps: "gauss2", "gauss4", "gauss6"; for constant masses and holonomic constraints "rattle2", "rattle4",
+        "rattle6", "rattle8"; for any mass and holonomic constraints, in momenta, "lobatto2", "lobatto4", "lobatto6", and from a
+        discrete Lagrangian "variational-midpoint", "galerkin4", "galerkin6", "galerkin-lobatto4", "galerkin-lobatto6"; for
+        constraints of velocities "dla", "dla4", "dla6", "nonholonomic-leapfrog", "nonholonomic-leapfrog4",
+        "nonholonomic-leapfrog6", "energy2", "energy4", "energy6"; for flows whose matrices move by a group "isospectral2",
+        "isospectral4", "isospectral6", "rkmk4", "lie-verlet". docs/methods.md compares them.
+        By other packages, which are extras: "heyoka", "cvode-bdf", "cvode-adams", "ida-ggl".
+        "auto" chooses, and says why in ``motion.statistics["method_reason"]``.
     step : float
         The step of a method with fixed steps, which must divide the span.
     every : int
         How many of its steps lie between stored ones, 1 by default.
+    adapt : expression, "arclength" or `ReversibleSteps`
+        Steps of about `step` times this, by a control that keeps a symmetric method reversible; see `ReversibleSteps`.
     rtol, atol : float
         For "dop853": tolerances of the motion, 1e-10 and rtol/100 by default; `atol` may have one entry for each state
         letter. Every step is held to a fiftieth of them. On the reference motions the states are then right to about rtol.
@@ -116,7 +130,7 @@ def simulate(
     Returns
     -------
     Motion
-        Also where the run could not finish; see `Motion.outcome`.
+        Also where the run could not finish; see `Motion.outcome`. An `Ensemble` where many runs were made.
 
     Examples
     --------
@@ -128,14 +142,75 @@ def simulate(
     >>> bool(abs(motion["x"][-1] - 1.0) < 1e-9)
     True
     """
+    given: dict[str, Any] = {"parameters": parameters, "form": form, "method": method, "rtol": rtol, "atol": atol, "step": step}
+    given |= {"at": at, "events": events, "inputs": inputs, "project": project, "project_start": project_start}
+    given |= {"max_step": max_step, "first_step": first_step, "max_steps": max_steps, "progress": progress}
+    if is_many(parameters, start):
+        from .many.ensemble import simulate_many
+
+        if adapt is not None:
+            raise ModelError(
+                "Many runs at once take equal steps", seen="adapt", remedy="leave adapt out, or run them one by one"
+            )
+        many: Any = simulate_many(model, start, span, every=every, **given)
+        return many  # type: ignore[no-any-return]
+    return run_task(read_task(model, start, span, every=every, adapt=adapt, **given))
+
+
+def is_many(*mappings: Any) -> bool:
+    """Whether any value of some mappings is an array, so that many runs are meant."""
+    values = [value for given in mappings if isinstance(given, Mapping) for value in given.values()]
+    return any(isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) for value in values)
+
+
+def run_task(task: Task) -> Motion:
+    """The motion of a task."""
+    began = clock.perf_counter()
+    motion = Driver(task).execute()
+    motion.statistics["wall_seconds"] = clock.perf_counter() - began
+    return motion
+
+
+def read_task(
+    model: Any,
+    start: Any,
+    span: Any,
+    *,
+    parameters: Any = None,
+    form: str | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: Any = None,
+    step: float | None = None,
+    every: int | None = None,
+    adapt: Any = None,
+    at: Any = None,
+    events: Any = (),
+    inputs: Mapping[Any, Any] | None = None,
+    project: bool = True,
+    project_start: bool = True,
+    max_step: float = math.inf,
+    first_step: float | None = None,
+    max_steps: int = 10_000_000,
+    progress: Callable[[float, float], None] | None = None,
+) -> Task:
+    """A call of `simulate`, read and checked."""
     scenario = model if isinstance(model, Scenario) else None
     stated = dict(scenario.simulate) if scenario else {}
     system = scenario.system if scenario else model
     # A vector of tolerances speaks of the letters of the form that the system was stated in.
     tolerance = stated.get("atol") if atol is None else atol
     free_choice = tolerance is None or np.ndim(tolerance) == 0
-    by_positions = str(method or stated.get("method", "")).startswith("rattle")
-    wanted = form or stated.get("form") or ("lagrange" if by_positions and isinstance(system, System) else None)
+    if (method or stated.get("method")) == AUTO:
+        from .choice import chosen_task
+
+        given: dict[str, Any] = {"parameters": parameters, "form": form, "rtol": rtol, "atol": atol, "step": step}
+        given |= {"every": every, "adapt": adapt, "at": at, "events": events, "inputs": inputs, "project": project}
+        given |= {"project_start": project_start, "max_step": max_step, "first_step": first_step, "max_steps": max_steps}
+        given["progress"] = progress
+        return chosen_task(model, start, span, given, stated)
+    own_form = natural_form(method or stated.get("method"))
+    wanted = form or stated.get("form") or (own_form if isinstance(system, System) else None)
     equations = _equations(system, wanted, inputs, free_choice)
     _check_contacts(equations)
     chosen_span = _read_span(span if span is not None else stated.get("span"))
@@ -152,20 +227,28 @@ def simulate(
         raise StartError("The start must name its values", seen=type(start).__name__, remedy="pass start={x: 1.0, ...}")
     beginning = dict(scenario.start) if scenario else {}
     beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
-    tolerance = rtol if rtol is not None else stated.get("rtol", 1e-10)
     name, stepping = _read_stepping(
-        (method, step, every), stated, chosen_span, at, rtol, atol, None if max_step == math.inf else max_step, first_step
+        (method, step, every, adapt, equations.system),
+        stated,
+        chosen_span,
+        at,
+        (rtol, atol, None if max_step == math.inf else max_step, first_step),
     )
+    tolerance = rtol if rtol is not None else stated.get("rtol", FINEST if name == "heyoka" else 1e-10)
     times = _read_at(at if at is not None else stated.get("at"), chosen_span)
     found_events = read_events(events, equations)
+    if name == "taylor":
+        check_expansion(equations)
+    if name in EXTERNAL:
+        check_external(equations, name, found_events, inputs, atol)
     if stepping is not None:
-        check_equations(equations, name, found_events)
-        if by_positions and not project:
+        check_equations(equations, name, found_events, stepping)
+        if own_form and not project:
             raise ModelError(
                 f"The method {name} ends every step on the constraints", seen="project=False", remedy="leave project out"
             )
         times = times if times is None else snapped(times, stepping, chosen_span)
-    task = Task(
+    return Task(
         equations=equations,
         parameters=numbers,
         start=beginning,
@@ -174,7 +257,7 @@ def simulate(
         events=found_events,
         inputs=_callables(equations.system, inputs),
         method=name,
-        rtol=_read_tolerance(tolerance),
+        rtol=_read_tolerance(tolerance, FINEST if name == "heyoka" else 1e-15),
         atol=_read_atol(atol if atol is not None else stated.get("atol"), tolerance, len(equations.state)),
         project=project,
         project_start=project_start,
@@ -185,10 +268,6 @@ def simulate(
         scenario=scenario,
         stepping=stepping,
     )
-    began = clock.perf_counter()
-    motion = Driver(task).execute()
-    motion.statistics["wall_seconds"] = clock.perf_counter() - began
-    return motion
 
 
 def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, free_choice: bool) -> Equations:
@@ -273,23 +352,24 @@ def _read_at(at: Any, span: tuple[float, float]) -> Any | None:
 
 
 def _read_stepping(
-    given: tuple[Any, Any, Any], stated: Mapping[str, Any], span: tuple[float, float], at: Any, *others: Any
+    given: tuple[Any, ...], stated: Mapping[str, Any], span: tuple[float, float], at: Any, others: tuple[Any, ...]
 ) -> tuple[str, Stepping | None]:
     """The method and its stepping; what a scenario states for another kind of method does not speak of this one."""
-    method, step, every = given
+    method, step, every, adapt, system = given
     name = read_method(method or stated.get("method", "dop853"))
     if name in FIXED_STEP:
         step = stated.get("step") if step is None else step
         every = stated.get("every") if every is None else every
+        adapt = stated.get("adapt") if adapt is None else adapt
     asked = at if at is not None else stated.get("at")
     unwanted = dict(zip(("rtol", "atol", "max_step", "first_step"), others, strict=True))
-    return name, read_stepping(name, step, every, span, asked, **unwanted)
+    return name, read_stepping(name, step, every, span, asked, read_adapt(adapt, system), **unwanted)
 
 
-def _read_tolerance(rtol: Any) -> float:
+def _read_tolerance(rtol: Any, least: float = 1e-15) -> float:
     value = _read_number(rtol)
-    if not 1e-15 <= value <= 0.1:
-        raise ModelError("rtol must lie between 1e-15 and 0.1", seen=rtol, remedy="1e-10 suits most systems")
+    if not least <= value <= 0.1:
+        raise ModelError(f"rtol must lie between {least:g} and 0.1", seen=rtol, remedy="1e-10 suits most systems")
     return value
 
 

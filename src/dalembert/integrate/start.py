@@ -7,7 +7,7 @@ reported; or it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,13 @@ from ..model.constraints import HolonomicConstraint
 
 __all__ = ["Start", "consistent_start"]
 
+#: Blocks at a state, and at the values of further letters.
+_Function = Callable[..., list[Any]]
+
 #: Where the search for missing coordinates begins; at zero a constraint may have no slope.
 GUESSES = (0.0, 0.1, -0.1, 1.0)
+#: No more letters are completed from the constraints at once: that solve is dense.
+MOST_COMPLETED = 5000
 #: A start is moved, and said to be, where a constraint's residual is larger than this.
 LIMIT = 1e-9
 
@@ -78,11 +83,12 @@ class _Starter:
     def _read(self, given: Mapping[Any, Any]) -> dict[str, float]:
         faults: list[DalembertError] = []
         known = [s.name for s in self.kernel.equations.state]
-        known += [s.name for s in (*self.system.velocities, *self.system.momenta) if s.name not in known]
+        known = list(dict.fromkeys([*known, *(s.name for s in (*self.system.velocities, *self.system.momenta))]))
+        recognised = set(known)
         values: dict[str, float] = {}
         for key, value in given.items():
             name = getattr(key, "name", str(key))
-            if name not in known:
+            if name not in recognised:
                 near = nearest(name, known)
                 faults.append(
                     StartError(
@@ -108,71 +114,95 @@ class _Starter:
     def _settle_positions(self, y: Any, values: dict[str, float]) -> None:
         if not self.kernel.n_positions:
             return
-        residual = self.kernel.graph.position.residual
-        letters = self.kernel.algebra.vector(self.system.coordinates)
         free = [k for k, q in enumerate(self.system.coordinates) if q.name not in values]
-        if free and self._worst(residual, y) > LIMIT:
-            jacobian = ca.jacobian(residual, letters)
+        if free and self._worst("position", y) > LIMIT:
+            conditions = self._function(("positions", *free), lambda: self._position_conditions(free))
             for guess in GUESSES:
                 trial = y.copy()
                 trial[free] = guess
-                if self._newton(trial, residual, jacobian[:, free], free):
+                if self._newton(trial, conditions, free):
                     y[:] = trial
                     self._say_completed(y, free)
                     break
-        self._move_to_constraints(y, "position", residual)
+        self._move_to_constraints(y, "position")
+
+    def _position_conditions(self, free: list[int]) -> list[Any]:
+        residual = self.kernel.graph.position.residual
+        return [residual, ca.jacobian(residual, self.kernel.algebra.vector(self.system.coordinates))[:, free]]
 
     # -- velocities ----------------------------------------------------------------------------------------------
 
     def _settle_velocities(self, y: Any, values: dict[str, float]) -> None:
         state = self.kernel.equations.state
         level = [k for k in range(self.n_q, len(state)) if not state[k].name.startswith("chi_")]
-        letters = self.kernel.algebra.vector([state[k] for k in level])
         wanted = [s for s in (*self.system.velocities, *self.system.momenta) if s.name in values]
         known = set(wanted)
         wanted += [state[k] for k in level if state[k].name in values and state[k] not in known]
-        residual = self.kernel.graph.velocity.residual
         free = [k for k in level if state[k].name not in values]
-        conditions = self._conditions(wanted, values)
-        indirect = [s for s in wanted if s not in set(state)]
-        if self.kernel.m or indirect:
-            both = ca.vertcat(conditions, residual)
-            jacobian = ca.jacobian(both, letters)
+        in_state = set(state)
+        indirect = [s for s in wanted if s not in in_state]
+        numbers = np.array([values[s.name] for s in wanted])
+        if indirect or (free and self.kernel.m and self._worst("velocity", y) > 0.0):
             trial = y.copy()
-            if self._newton(trial, both, jacobian, level):
+            if self._newton(trial, self._velocity_conditions(wanted, level, True), level, numbers):
                 changed = [k for k in free if trial[k] != y[k]]
                 y[:] = trial
                 if not indirect:
                     self._say_completed(y, changed)
-            elif indirect and not self._newton(y, conditions, ca.jacobian(conditions, letters), level):
+            elif indirect and not self._newton(y, self._velocity_conditions(wanted, level, False), level, numbers):
                 raise StartError(
                     f"The start values of {', '.join(s.name for s in wanted)} cannot be met together",
                     remedy="give velocities, or momenta, but not contradictory ones of both",
                 )
-        self._move_to_constraints(y, "velocity", residual)
+        self._move_to_constraints(y, "velocity")
 
-    def _conditions(self, wanted: list[sympy.Symbol], values: dict[str, float]) -> Any:
-        if not wanted:
-            return ca.SX(0, 1)
-        return self.kernel.lower(wanted) - ca.vertcat(*[values[s.name] for s in wanted])
+    def _velocity_conditions(self, wanted: list[sympy.Symbol], level: list[int], constrained: bool) -> _Function:
+        """That some letters take values w, with the constraints or without them, and the slope in the letters of a level."""
+        state, w = self.kernel.equations.state, ca.SX.sym("w", len(wanted))
+
+        def blocks() -> list[Any]:
+            conditions = self.kernel.lower(wanted) - w if wanted else ca.SX(0, 1)
+            if constrained:
+                conditions = ca.vertcat(conditions, self.kernel.graph.velocity.residual)
+            return [conditions, ca.jacobian(conditions, self.kernel.algebra.vector([state[k] for k in level]))]
+
+        return self._function(("velocities", constrained, *(s.name for s in wanted)), blocks, w)
 
     # -- tools ---------------------------------------------------------------------------------------------------
 
-    def _function(self, *blocks: Any) -> Any:
-        function = ca.Function("start", self.kernel._inputs(), list(blocks))
-        u = np.zeros(len(self.kernel.free_inputs))
-        return lambda y: [np.asarray(b, dtype=float) for b in function.call([self.time, y, self.p, u, np.zeros(0)])]
+    def _function(self, key: Any, blocks: Callable[[], list[Any]], letters: Any = None) -> _Function:
+        """Blocks as functions of the state and of the values of further letters; made once for a kernel."""
+        kept = self.kernel.__dict__.setdefault("_start_functions", {})
+        if key not in kept:
+            found = blocks()
+            kept[key] = ca.Function("start", self.kernel._inputs(letters), found)
+        function, u = kept[key], np.zeros(len(self.kernel.free_inputs))
 
-    def _worst(self, residual: Any, y: Any) -> float:
-        (value,) = self._function(residual)(y)
+        def evaluate(y: Any, values: Any = ()) -> list[Any]:
+            found = function.call([self.time, y, self.p, u, np.asarray(values, dtype=float)])
+            return [np.asarray(block, dtype=float) for block in found]
+
+        return evaluate
+
+    def _residual(self, level: str, y: Any) -> Any:
+        (value,) = self._function(level, lambda: [getattr(self.kernel.graph, level).residual])(y)
+        return value
+
+    def _worst(self, level: str, y: Any) -> float:
+        value = self._residual(level, y)
         return float(np.max(np.abs(value))) if value.size else 0.0
 
-    def _newton(self, y: Any, residual: Any, jacobian: Any, free: list[int]) -> bool:
-        """Solve residual = 0 over some entries of y by Newton's method with least steps; whether it converged."""
-        function = self._function(residual, jacobian)
+    def _newton(self, y: Any, conditions: _Function, free: list[int], values: Any = ()) -> bool:
+        """Solve conditions = 0 over some entries of y by Newton's method with least steps; whether it converged."""
+        if len(free) > MOST_COMPLETED:
+            raise StartError(
+                "The start is not complete, and the system is too large to complete it from the constraints",
+                seen=f"{len(free)} letters to solve for (limit {MOST_COMPLETED})",
+                remedy="give all coordinates and all velocities, or a start at rest",
+            )
         previous = np.inf
         for _ in range(60):
-            value, rows = function(y)
+            value, rows = conditions(y, values)
             worst = float(np.max(np.abs(value))) if value.size else 0.0
             if not np.isfinite(worst) or not np.all(np.isfinite(rows)):
                 return False
@@ -192,11 +222,10 @@ class _Starter:
             found = ", ".join(f"{state[k].name} = {y[k]:.6g}" for k in places)
             self.report.append(f"Completed from the constraints: {found}.")
 
-    def _move_to_constraints(self, y: Any, level: str, residual: Any) -> None:
-        count = residual.numel()
-        if not count:
+    def _move_to_constraints(self, y: Any, level: str) -> None:
+        if not getattr(self.kernel.graph, level).residual.numel():
             return
-        (value,) = self._function(residual)(y)
+        value = self._residual(level, y)
         worst = float(np.max(np.abs(value)))
         names = self._residual_names(level)
         if not np.isfinite(worst):
@@ -211,7 +240,7 @@ class _Starter:
         status = self._project(y, level)
         if status == SINGULAR and worst <= LIMIT:
             raise explain(self.kernel, SINGULAR, self.time, before, self.p, self.book.info)
-        if status != REGULAR or self._worst(residual, y) > LIMIT:
+        if status != REGULAR or self._worst(level, y) > LIMIT:
             self._check_contradiction(before, level, names)
             name = names[int(np.argmax(np.abs(value)))]
             raise StartError(
@@ -228,7 +257,8 @@ class _Starter:
         """Raise where constraints exclude each other, so that no move can help."""
         projection = getattr(self.kernel.graph, level)
         metric = self.kernel.graph.metric if projection.metric is None else projection.metric
-        metric, rows, residual = self._function(metric, projection.rows, projection.residual)(y)
+        blocks = [metric, projection.rows, projection.residual]
+        metric, rows, residual = self._function(("contradiction", level), lambda: blocks)(y)
         try:
             solve(metric, np.zeros(len(metric)), rows, -residual.ravel(), gauge=True)
         except ContradictionError as error:

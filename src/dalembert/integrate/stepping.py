@@ -15,14 +15,18 @@ from ..model.flow import Flow
 from ..model.methods import FIXED_STEP, METHODS, unknown_method
 from .fixed_run import FIXED_METHODS, Stepping
 from .position_steps import check_position_steps
+from .root_steps import check_root_steps, root_form
+from .step_density import ReversibleSteps, check_reversible
 from .steppers import places
 
-__all__ = ["check_equations", "read_method", "read_stepping", "snapped"]
+__all__ = ["check_equations", "natural_form", "read_method", "read_stepping", "snapped"]
 
 #: How far from a whole number of steps a span or a time may be, in steps and relative to their number.
 SLACK = 1e-9
 #: With times asked for, about so many steps are kept for dense output where nothing else is said.
 KEPT = 4096
+#: The number of steps that is not known beforehand.
+UNBOUNDED = 2**60
 
 
 def read_method(method: Any) -> str:
@@ -32,10 +36,28 @@ def read_method(method: Any) -> str:
     return str(method)
 
 
-def read_stepping(method: str, step: Any, every: Any, span: tuple[float, float], at: Any, **others: Any) -> Stepping | None:
+def natural_form(method: Any) -> str | None:
+    """The form that a method takes its steps in; None where any will do."""
+    if method == "ida-ggl":
+        return "lagrange"
+    if method not in FIXED_METHODS:
+        return None
+    kind = FIXED_METHODS[method][0]
+    return "lagrange" if kind == places.RATTLE else root_form(method) if kind == places.ROOTS else None
+
+
+def read_stepping(
+    method: str,
+    step: Any,
+    every: Any,
+    span: tuple[float, float],
+    at: Any,
+    adapt: ReversibleSteps | None = None,
+    **others: Any,
+) -> Stepping | None:
     """The stepping of a run; None for methods that choose their steps. `others` are arguments that must not be given."""
     if method not in FIXED_STEP:
-        for name, value in (("step", step), ("every", every)):
+        for name, value in (("step", step), ("every", every), ("adapt", adapt)):
             if value is not None:
                 raise ModelError(
                     f"The method {method} chooses its steps",
@@ -56,6 +78,8 @@ def read_stepping(method: str, step: Any, every: Any, span: tuple[float, float],
     if not (size > 0 and math.isfinite(size)):
         raise ModelError("The step must be positive", seen=step, remedy="pass step=0.01, say; the span gives the direction")
     length = span[1] - span[0]
+    if adapt is not None:
+        return Stepping(math.copysign(size, length), UNBOUNDED, _read_every(every, at, 1), adapt)
     count = round(abs(length) / size)
     if abs(count - abs(length) / size) > SLACK * max(1.0, count):
         fitting = abs(length) / max(1, count)
@@ -85,6 +109,8 @@ def _number(value: Any) -> float:
 
 def snapped(at: Any, stepping: Stepping, span: tuple[float, float]) -> Any:
     """The times asked for as the times of steps; an error where one lies between steps."""
+    if stepping.adapt is not None:
+        return at
     numbers = np.round((at - span[0]) / stepping.step)
     apart = np.abs((at - span[0]) / stepping.step - numbers)
     wrong = np.flatnonzero(apart > SLACK * np.maximum(1.0, np.abs(numbers)) + 1e-6)
@@ -98,8 +124,14 @@ def snapped(at: Any, stepping: Stepping, span: tuple[float, float]) -> Any:
     return np.array([stepping.time(int(number), span) for number in numbers])
 
 
-def check_equations(equations: Equations, method: str, events: Any) -> None:
-    """Refuse what a fixed-step method cannot follow."""
+def check_equations(equations: Equations, method: str, events: Any, stepping: Stepping | None = None) -> None:
+    """Refuse what a fixed-step method cannot follow, or what its steps cannot vary with."""
+    _check_method(equations, method, events)
+    if stepping is not None and stepping.adapt is not None:
+        check_reversible(equations, method, FIXED_METHODS[method][0], stepping.adapt)
+
+
+def _check_method(equations: Equations, method: str, events: Any) -> None:
     system = equations.system
     if events:
         raise ModelError(
@@ -115,6 +147,9 @@ def check_equations(equations: Equations, method: str, events: Any) -> None:
         )
     if FIXED_METHODS[method][0] == places.RATTLE:
         check_position_steps(equations, method)
+        return
+    if FIXED_METHODS[method][0] == places.ROOTS:
+        check_root_steps(equations, method)
         return
     if not isinstance(system, Flow) and kernel_of(equations, system.parameters).n_positions:
         name = next((c.name for c in system.bilateral if isinstance(c, HolonomicConstraint)), "")

@@ -15,7 +15,7 @@ from .expressions import evaluate, parse, parse_relation
 from .file_flows import FLOW_TABLES, check_no_energies, read_flow
 from .file_writer import KINDS, OPTIONS
 from .flow import Flow
-from .methods import FIXED_STEP, METHODS, unknown_method
+from .methods import AUTO, FIXED_STEP, METHODS, unknown_method
 from .names import check_name, shortened
 from .scenario import Scenario
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
@@ -384,7 +384,7 @@ class _Reader:
                     self._wrong_type(where, "an array of numbers", value)
                     continue
                 options[OPTIONS[key]] = tuple(self._number(item, where, letters) for item in value)
-            elif key in ("form", "method"):
+            elif key in ("form", "method", "adapt"):
                 options[key] = self._text(value, f"option `{where}`")
             elif key in OPTIONS:
                 options[key] = self._number(value, where, letters)
@@ -407,6 +407,8 @@ class _Reader:
         method = options.get("method", "dop853")
         if method not in METHODS:
             self._fault(unknown_method(shortened(method), FileError))
+            return
+        if method == AUTO:  # which takes a step or tolerances
             return
         wrong = ("rtol", "atol") if method in FIXED_STEP else ("step", "every")
         for key in (key for key in wrong if key in options):

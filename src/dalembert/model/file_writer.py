@@ -35,7 +35,7 @@ KINDS: dict[str, type[Constraint]] = {
     "unilateral": UnilateralConstraint,
 }
 #: Key under [simulate] -> option of `simulate`.
-_SAME = ("at", "rtol", "atol", "form", "method", "step", "every")
+_SAME = ("at", "rtol", "atol", "form", "method", "step", "every", "adapt")
 OPTIONS = {"t": "span"} | {name: name for name in _SAME}
 
 
@@ -101,7 +101,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, str]:
             raise ModelError(f"A model file has no place for the option `{option}`", remedy=f"keep to {', '.join(keys)}")
         if value is None:
             continue
-        if option in ("form", "method"):
+        if option in ("form", "method", "adapt"):
             entries[keys[option]] = _text(str(value))
         elif option in ("span", "at"):
             entries[keys[option]] = f"[{', '.join(map(_number, value))}]"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from ..errors import DalembertError, ModelError, nearest
 
-__all__ = ["FIXED_STEP", "METHODS", "STEP_CONTROLLED", "unknown_method"]
+__all__ = ["AUTO", "EXTERNAL", "FIXED_STEP", "METHODS", "STEP_CONTROLLED", "unknown_method"]
 
-STEP_CONTROLLED = ("dop853",)
+STEP_CONTROLLED = ("dop853", "taylor")
+#: Methods of other packages, which choose their steps; the packages are extras.
+EXTERNAL = ("heyoka", "cvode-bdf", "cvode-adams", "ida-ggl")
+#: The method that is chosen for the task, with a reason.
+AUTO = "auto"
 FIXED_STEP = (
     "gauss2",
     "gauss4",
@@ -20,8 +24,25 @@ FIXED_STEP = (
     "rattle4",
     "rattle6",
     "rattle8",
+    "lobatto2",
+    "lobatto4",
+    "lobatto6",
+    "variational-midpoint",
+    "galerkin4",
+    "galerkin6",
+    "galerkin-lobatto4",
+    "galerkin-lobatto6",
+    "dla",
+    "dla4",
+    "dla6",
+    "nonholonomic-leapfrog",
+    "nonholonomic-leapfrog4",
+    "nonholonomic-leapfrog6",
+    "energy2",
+    "energy4",
+    "energy6",
 )
-METHODS = (*STEP_CONTROLLED, *FIXED_STEP)
+METHODS = (*STEP_CONTROLLED, *EXTERNAL, *FIXED_STEP, AUTO)
 
 
 def unknown_method(method: object, kind: type[DalembertError] = ModelError) -> DalembertError:

@@ -73,6 +73,30 @@ class Coordinate(_RealSymbol):
         """The canonical momentum of this coordinate."""
         return Momentum(f"p_{self.name}")
 
+    @property
+    def before(self) -> Coordinate:
+        """This coordinate of the part before, in a system of equal parts; see `repeat`."""
+        return Coordinate(self.name.removesuffix("_after") if self.name.endswith("_after") else f"{self.name}_before")
+
+    @property
+    def after(self) -> Coordinate:
+        """This coordinate of the part after, in a system of equal parts; see `repeat`.
+
+        >>> x = Coordinate("x")
+        >>> x.after, x.after.before, x.after.after.neighbour
+        (x_after, x, ('x', 2))
+        """
+        return Coordinate(self.name.removesuffix("_before") if self.name.endswith("_before") else f"{self.name}_after")
+
+    @property
+    def neighbour(self) -> tuple[str, int]:
+        """The name in the part itself, and how many parts further this is."""
+        name, offset = self.name, 0
+        while name.endswith(("_before", "_after")):
+            offset += -1 if name.endswith("_before") else 1
+            name = name.rpartition("_")[0]
+        return name, offset
+
 
 class Velocity(_RealSymbol):
     """The time derivative of a coordinate."""

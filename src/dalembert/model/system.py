@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint, UnilateralConstraint
 from .forces import Part, sum_parts
+from .leaves import leaves
+from .renaming import sum_of_terms
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity
 from .system_checks import check_bundle, check_energies, check_names, check_roles
 from .system_reader import Reader
@@ -77,6 +79,8 @@ class System:
     potential: sympy.Expr | None = field(repr=False)
     bundle: Mapping[Speed, sympy.Expr] = field(repr=False)
     bundle_lagrangian: sympy.Expr | None = field(repr=False)
+    #: What the equal parts of the system have in common, where it was stated by `repeat`.
+    repetition: ClassVar[Any] = None
 
     def __init__(
         self,
@@ -110,7 +114,7 @@ class System:
         direct = reader.expression(lagrangian, "lagrangian") if lagrangian is not None else None
         canonical = reader.expression(hamiltonian, "hamiltonian") if hamiltonian is not None else None
         if direct is None and motive is not None and stored is not None:
-            direct = motive - stored
+            direct = sum_of_terms([(motive, 1), (stored, -1)]) if _is_long(motive, stored) else motive - stored
         fibre = {symbol: reader.expression(value, f"fibre velocity `{symbol}`") for symbol, value in (bundle or {}).items()}
         if fibre:
             check_bundle(fibre, [e for e in (motive, direct) if e is not None], faults)
@@ -149,6 +153,14 @@ class System:
             check_names(self, faults)
         raise_collected(faults)
 
+    @classmethod
+    def of_checked(cls, values: Mapping[str, Any]) -> System:
+        """A system from its attributes, which somebody else has checked."""
+        system = object.__new__(cls)
+        for attribute, value in values.items():
+            object.__setattr__(system, attribute, value)
+        return system
+
     # -- what the letters are ------------------------------------------------------------------------------------
 
     @cached_property
@@ -176,7 +188,7 @@ class System:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter that occurs anywhere in the system, by name."""
-        found = {symbol for expression in self.expressions() for symbol in expression.atoms(Parameter)}
+        found = {symbol for expression in self.expressions() for symbol in leaves(expression) if isinstance(symbol, Parameter)}
         return tuple(sorted(found, key=lambda symbol: symbol.name))
 
     @cached_property
@@ -261,6 +273,11 @@ class System:
         from ..analysis.description import describe
 
         return describe(self, **options)
+
+
+def _is_long(*expressions: sympy.Expr) -> bool:
+    """Whether there are so many terms that their order matters for the time that a sum takes."""
+    return sum(len(sympy.Add.make_args(expression)) for expression in expressions) > 100
 
 
 def _listed(value: Any) -> list[Any]:

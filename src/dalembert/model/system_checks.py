@@ -17,6 +17,7 @@ from .constraints import (
     UnilateralConstraint,
     VelocityConstraint,
 )
+from .leaves import leaves
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def check_roles(system: System, faults: list[DalembertError]) -> None:
     for role, where, expression in stated:
         if expression is None:
             continue
-        letters = expression.free_symbols - set(expression.atoms(Parameter)) - {t}
+        letters = {s for s in leaves(expression) if isinstance(s, sympy.Symbol) and not isinstance(s, Parameter)} - {t}
         wrong = sorted((s for s in letters if not isinstance(s, _ALLOWED[role])), key=str)
         foreign = sorted((s for s in letters if isinstance(s, _ALLOWED[role]) and s not in own), key=str)
         if wrong:
@@ -205,10 +206,10 @@ def check_names(system: System, faults: list[DalembertError]) -> None:
     if "energy" in {*(symbol.name for symbol in shown), *system.outputs}:
         faults.append(ModelError("The name `energy` is kept for the energy of a motion", remedy="choose another name"))
     for q in system.coordinates:
-        take(q.name, f"the coordinate {q}")
-        take(q.dot.name, f"the velocity of {q}")
-        take(q.ddot.name, f"the acceleration of {q}")
-        take(q.momentum.name, f"the momentum of {q}")
+        take(q.name, f"the coordinate {q.name}")
+        take(q.dot.name, f"the velocity of {q.name}")
+        take(q.ddot.name, f"the acceleration of {q.name}")
+        take(q.momentum.name, f"the momentum of {q.name}")
     for symbol in system.parameters:
         take(symbol.name, f"the parameter {symbol}")
     for symbol in system.inputs:

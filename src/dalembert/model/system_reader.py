@@ -13,6 +13,7 @@ from sympy.core.function import AppliedUndef
 
 from ..errors import DalembertError, ModelError
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint
+from .leaves import leaves
 from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity, as_expression, t
 
 __all__ = ["Reader"]
@@ -53,12 +54,12 @@ class Reader:
         if not found and not faults:
             faults.append(ModelError("A system needs at least one coordinate", remedy="pass coordinates=[...]"))
         self.coordinates = tuple(dict.fromkeys(found))
+        self._known: dict[Any, Coordinate] = {q: q for q in self.coordinates} | {q.name: q for q in self.coordinates}
 
     def coordinate(self, key: Any, where: str) -> Coordinate | None:
         key = self.translation.get(key, key)
-        for q in self.coordinates:
-            if key == q or (isinstance(key, str) and key == q.name):
-                return q
+        if key in self._known:
+            return self._known[key]
         self.faults.append(
             ModelError(
                 f"The {where} name `{key}`, which is not a coordinate",
@@ -76,15 +77,16 @@ class Reader:
             return ZERO
         if self.translation:
             value = value.doit().xreplace(self.translation)
-        if value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+        ends = leaves(value)
+        if not ends.isdisjoint((sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)):
             self.faults.append(ModelError(f"The {where} is not finite", seen=value))
             return ZERO
         strangers: dict[Any, Any] = {}
-        for symbol in value.atoms(sympy.Symbol):
+        for symbol in (end for end in ends if isinstance(end, sympy.Symbol)):
             if isinstance(symbol, (Coordinate, Velocity, Acceleration, Momentum, Parameter, Input, Speed)) or symbol == t:
                 continue
             strangers[symbol] = t if symbol.name == "t" else Parameter(symbol.name, **symbol._assumptions_orig)
-        unknown = sorted(str(f) for f in value.atoms(AppliedUndef))
+        unknown = sorted(str(f) for f in ends if isinstance(f, AppliedUndef))
         if unknown:
             self.faults.append(ModelError(f"The {where} contains {', '.join(unknown)}", remedy="list it among the coordinates"))
         return value.xreplace(strangers) if strangers else value

@@ -117,7 +117,7 @@ def test_all_faults_of_a_start_are_named_at_once() -> None:
     assert "phi" in message and "`y` must be a finite number" in message
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, None, "one", [1.0, 2.0], 1j])
+@pytest.mark.parametrize("value", [np.nan, np.inf, None, "one", 1j])
 def test_values_must_be_finite_numbers(value: Any) -> None:
     with pytest.raises(StartError, match="finite"):
         start_of(SKATE, {X: value}, parameters={M: 1})

@@ -1,0 +1,162 @@
+"""Measure every method of integration, and write what was found into the documentation.
+
+    python scripts/work_precision.py measure [--steps 1000000] [--only lobatto4 ...]
+    python scripts/work_precision.py write
+
+`measure` takes the methods from `dalembert.model.methods` and their problems from `method_problems`: the order, the energy over
+many steps, and error against time in native code. It updates docs/methods.json, method by method. `write` makes the table in
+docs/methods.md and docs/pictures/work-precision.png of that file, and needs no run. Times belong to the machine that they were
+measured on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from method_problems import HOME, PROBLEMS, SUITS, claimed_order, drift, exact_end, measured_order, work_precision
+
+from dalembert.model.methods import FIXED_STEP, STEP_CONTROLLED
+
+DOCS = Path(__file__).parents[1] / "docs"
+DATA, PAGE, PICTURE = DOCS / "methods.json", DOCS / "methods.md", DOCS / "pictures" / "work-precision.png"
+#: Step-controlled methods are compared on these kinds.
+COMPARED = ("free, constant mass", "free, variable mass", "holonomic", "nonholonomic")
+
+
+def main() -> int:
+    """Measure or write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("what", choices=["measure", "write"])
+    parser.add_argument("--steps", type=int, default=1_000_000, help="steps of the long runs; 0 leaves them out")
+    parser.add_argument("--only", nargs="*", default=None, help="methods to measure")
+    given = parser.parse_args()
+    if given.what == "measure":
+        measure(given.steps, given.only)
+    write()
+    return 0
+
+
+def stored() -> dict[str, Any]:
+    """What has been measured so far."""
+    return json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {"methods": {}, "work": {}}
+
+
+def measure(steps: int, only: list[str] | None) -> None:
+    """Measure methods and keep each as soon as it is known."""
+    found = stored()
+    chosen = set(only) if only else {*FIXED_STEP, *STEP_CONTROLLED}
+    for kind, problem in PROBLEMS.items():
+        exact = exact_end(problem)
+        rivals = STEP_CONTROLLED if kind in COMPARED else ()
+        for method in (*SUITS[kind], *rivals):
+            if method not in chosen:
+                continue
+            pairs = work_precision(problem, method, exact)
+            found["work"].setdefault(kind, {})[method] = [[float(f"{a:.2e}"), float(f"{b:.2e}")] for a, b in pairs]
+            if steps and HOME.get(method) == kind:
+                order, energy = measured_order(problem, method, exact), drift(problem, method, steps)
+                found["methods"][method] = {
+                    "kind": kind,
+                    "order": round(order, 2),
+                    "steps": steps,
+                    "step": problem.step,
+                    "largest": float(f"{energy.largest:.1e}"),
+                    "rise": float(f"{energy.rise:.1e}"),
+                    "microseconds": round(1e6 * energy.seconds / steps, 2),
+                }
+            DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            print(f"{kind:<22} {method}", flush=True)
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+def write() -> None:
+    """The tables between the marks of the page, and the picture."""
+    found = stored()
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = "<!-- measured -->\n", "<!-- end -->"
+    first, last = text.index(begin) + len(begin), text.index(end)
+    PAGE.write_text(text[:first] + measured_table(found["methods"]) + text[last:], encoding="utf-8")
+    draw(found["work"])
+
+
+def measured_table(methods: dict[str, Any]) -> str:
+    """The measured orders and energies as Markdown."""
+    lines = [
+        "| method | on | order | largest energy error | rise over the run | CPU a step |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for method in FIXED_STEP:
+        if method in methods:
+            row = methods[method]
+            lines.append(
+                f"| `{method}` | {row['kind']} | {row['order']:.2f} | {row['largest']:.0e} | {row['rise']:+.0e} "
+                f"| {row['microseconds']:.3g} µs |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def draw(work: dict[str, Any]) -> None:
+    """Error against time, a panel for each kind of system."""
+    import io
+
+    import matplotlib
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    matplotlib.use("Agg")
+    kinds = [kind for kind in PROBLEMS if work.get(kind)]
+    figure = Figure(figsize=(12.5, 3.8 * ((len(kinds) + 1) // 2)), layout="constrained")
+    panels = figure.subplots((len(kinds) + 1) // 2, 2, squeeze=False).ravel()
+    for panel in panels[len(kinds) :]:
+        panel.set_visible(False)
+    for panel, kind in zip(panels, kinds, strict=False):
+        for method, pairs in work[kind].items():
+            if not pairs:
+                continue
+            errors, seconds = zip(*pairs, strict=True)
+            rival = method in STEP_CONTROLLED
+            style = {"color": "black", "linestyle": "--" if method == "dop853" else ":"} if rival else styled(method)
+            panel.loglog(errors, [1e3 * value for value in seconds], label=method, linewidth=1.2, markersize=3.5, **style)
+        panel.invert_xaxis()
+        panel.set_title(f"{kind}: {PROBLEMS[kind].title}", fontsize=9)
+        panel.set_xlabel("error of the positions at the end", fontsize=8)
+        panel.set_ylabel("time in native code, ms", fontsize=8)
+        panel.tick_params(labelsize=7, which="both")
+        panel.grid(alpha=0.3)
+        panel.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=100)
+    Image.open(buffer).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
+
+
+#: Colours of the families of methods; those that never meet in a panel may share one.
+COLOURS = {
+    "gauss": "C0",
+    "rattle": "C1",
+    "lobatto": "C2",
+    "galerkin-lobatto": "C3",
+    "galerkin": "C4",
+    "variational": "C5",
+    "dla": "C6",
+    "nonholonomic": "C7",
+    "energy": "C8",
+    "isospectral": "C1",
+    "lie-verlet": "C2",
+    "rkmk": "C3",
+}
+
+
+def styled(method: str) -> dict[str, Any]:
+    """A colour for the family of a method, a mark for its order."""
+    colour = next((colour for family, colour in COLOURS.items() if method.startswith(family)), "C9")
+    return {"color": colour, "marker": {2: "o", 4: "s", 6: "^", 8: "D"}[claimed_order(method)]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Derivatives of motions: forward, adjoint, exponents, and parameters from data."""

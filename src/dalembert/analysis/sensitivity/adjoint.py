@@ -1,0 +1,178 @@
+r"""Adjoint gradients: how one number that a motion gives changes with all parameters and the whole start, at the cost of a few
+motions, however many there are.
+
+    J = F(y(t1), p) + int L(y, p, t) dt + 1/2 sum_ij ((h_j(y(t_i), p) - d_ij) / sigma_ij)^2
+
+is differentiated backwards along the steps that the motion took (`integrate.sensitive.adjoint_steps`), and at the start by
+the derivative of the consistent start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...errors import ModelError
+from ...integrate.motion import Motion
+from .data import Data, read_data
+from .observed import observe as observed
+from .question import Question, ask, name_of
+
+__all__ = ["Gradient", "gradient"]
+
+
+@dataclass(frozen=True, repr=False)
+class Gradient:
+    """A number J that a motion gives, and its gradient.
+
+    Attributes
+    ----------
+    value : float
+        J.
+    wrt : tuple of str (k,)
+    values : array (k,)
+        dJ by each of them.
+    by_start : mapping of str to float
+        dJ by each letter that was integrated, at the start, without regard to constraints.
+    motion : Motion
+    parts : mapping of str to float
+        What "final", "integral" and "data" contribute to J.
+    """
+
+    value: float
+    wrt: tuple[str, ...]
+    values: Any
+    by_start: Mapping[str, float]
+    motion: Motion = field(repr=False)
+    parts: Mapping[str, float]
+
+    def __getitem__(self, key: Any) -> float:
+        name = name_of(key)
+        if name not in self.wrt:
+            raise ModelError(f"Nothing was differentiated by `{name}`", seen=", ".join(self.wrt), remedy="add it to wrt")
+        return float(self.values[self.wrt.index(name)])
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{name}: {value:.6g}" for name, value in zip(self.wrt, self.values, strict=True))
+        return f"<Gradient of {self.value:.9g} by {rows}>"
+
+
+def gradient(
+    model: Any,
+    wrt: Any,
+    start: Any = None,
+    span: Any = None,
+    *,
+    final: Any = None,
+    integral: Any = None,
+    data: Any = None,
+    observe: Mapping[str, Any] | None = None,
+    sigma: Any = None,
+    given: Any = None,
+    **options: Any,
+) -> Gradient:
+    """The gradient of a number that a motion gives, by the discrete adjoint of its steps.
+
+    Parameters
+    ----------
+    model : System, Flow, Equations, Scenario or Motion
+    wrt : sequence of symbols or names
+        Parameters; or coordinates, velocities and momenta, which stand for their values at the start.
+    start, span, given, options
+        As in `sensitivities`.
+    final : expression or name
+        F, at the end of the motion.
+    integral : expression
+        L; its integral is found to the order of the method on the steps of the motion.
+    data, observe, sigma
+        What was measured, as `fit` takes it: half the sum of squares.
+
+    Returns
+    -------
+    Gradient
+        That of the numbers that the motion's own steps give, with their sizes held; steps that are too long for a derivative
+        are cut first. Its error is of the order of the motion's tolerance.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> k = da.parameters("k", positive=True)
+    >>> oscillator = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
+    >>> found = da.gradient(oscillator, [k, x], {x: 1.0}, (0, 1), parameters={k: 4.0}, final=x**2)
+    >>> import numpy as np
+    >>> bool(np.allclose(found.values, [-np.cos(2)*np.sin(2)/2, 2*np.cos(2)**2], atol=1e-10))
+    True
+    """
+    if final is None and integral is None and data is None:
+        raise ModelError("There is nothing to differentiate", remedy="pass final=, integral= or data=")
+    measured = None if data is None else read_data(data, observe, sigma)
+    integrand = None if integral is None else _integrand(integral)
+    question = ask(model, wrt, start, span, given, options, integrand)
+    return _pulled_back(question, final, measured)
+
+
+def _integrand(integral: Any) -> sympy.Expr:
+    if isinstance(integral, (int, float)):
+        return sympy.Float(integral)
+    if isinstance(integral, sympy.Expr):
+        return integral
+    raise ModelError("The integrand must be an expression", seen=str(integral)[:60], remedy="write it in the system's letters")
+
+
+def _pulled_back(question: Question, final: Any, data: Data | None) -> Gradient:
+    nx = len(question.parameters)
+    parts: dict[str, float] = {}
+    by_parameters = np.zeros(nx)
+    last = question.runs[-1]
+    pulled = np.zeros(last.ns)
+    if final is not None:
+        seen = observed(last.kernel, [final], question.parameters, last.times[-1:], last.states[-1:], last.book.parameters)
+        parts["final"] = float(seen.values[0, 0])
+        pulled += seen.by_state[0, 0]
+        by_parameters += seen.by_parameters[0, 0]
+    times = np.zeros(0) if data is None else data.t
+    places, total, area = question.split(times), 0.0, 0.0
+    for number in reversed(range(len(question.runs))):
+        run, here = question.runs[number], places[number]
+        at_gradients = np.zeros((len(here), run.ns))
+        if data is not None and len(here):
+            cost, at_gradients, more = _misfit(question, run, data, here)
+            total += cost
+            by_parameters += more
+        weight = 0.0 if question.integrand is None else 1.0
+        found, value = run.adjoint(np.concatenate([pulled, np.zeros(nx)]), weight, times[here], at_gradients)
+        pulled, by_parameters, area = found[: run.ns], by_parameters + found[run.ns :], area + value
+        if number:
+            pulled, by_parameters = _across(question, number - 1, pulled, by_parameters)
+    if question.integrand is not None:
+        parts["integral"] = area
+    if data is not None:
+        parts["data"] = total
+    values = question.start_slopes @ pulled + question.directions @ by_parameters
+    letters = [symbol.name for symbol in question.kernel.equations.state]
+    by_start = dict(zip(letters, pulled.tolist(), strict=True))
+    return Gradient(sum(parts.values()), question.names, values, by_start, question.motion, parts)
+
+
+def _misfit(question: Question, run: Any, data: Data, here: Any) -> tuple[float, Any, Any]:
+    """Half the sum of squares at some times of the data, its gradient by the states there and by the parameters."""
+    states = run.states_at(data.t[here])
+    seen = observed(run.kernel, data.quantities, question.parameters, data.t[here], states, run.book.parameters)
+    residual = np.where(data.measured[here], (seen.values - data.values[here]) / data.sigma[here], 0.0)
+    push = residual / np.where(data.measured[here], data.sigma[here], 1.0)
+    by_state = np.einsum("tq,tqi->ti", push, seen.by_state)
+    return float(np.sum(residual**2)) / 2, by_state, np.einsum("tq,tqx->x", push, seen.by_parameters)
+
+
+def _across(question: Question, number: int, pulled: Any, by_parameters: Any) -> tuple[Any, Any]:
+    """The gradient by the end of a segment, from that by the start of the next in other letters."""
+    before, nx = question.runs[number], len(question.parameters)
+    unit = np.eye(before.ns + nx)
+    table = question.across(number, unit[:, : before.ns], unit[:, before.ns :])
+    back = table @ pulled
+    return back[: before.ns], by_parameters + back[before.ns :]

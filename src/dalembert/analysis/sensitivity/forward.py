@@ -1,0 +1,161 @@
+r"""Forward sensitivities: how a whole motion changes with parameters and with its start.
+
+    S_dot = f_y S + f_p,        S(t0) = the derivative of the consistent start
+
+is carried along the steps that the motion took, by the same method (`integrate.sensitive.tangent_steps`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError
+from ...integrate.motion import Motion
+from .observed import Observed, observe
+from .question import Question, ask, name_of
+
+__all__ = ["Sensitivities", "carry", "sensitivities"]
+
+
+@dataclass(frozen=True, repr=False)
+class Sensitivities:
+    """The derivatives of a motion by k quantities, at its times.
+
+    Attributes
+    ----------
+    motion : Motion
+    wrt : tuple of str (k,)
+        What the derivatives are by: parameters, and letters of the start.
+    t : array (nt,)
+    start : array (n, k)
+        The derivative of the consistent start, in the letters of ``motion.state``.
+    """
+
+    motion: Motion
+    wrt: tuple[str, ...]
+    t: Any
+    _question: Question = field(repr=False)
+    _states: list[Any] = field(repr=False)
+    _slopes: list[Any] = field(repr=False)
+    _places: list[Any] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Sensitivities of {self.motion.system.name} by {', '.join(self.wrt)}, {len(self.t)} times>"
+
+    @property
+    def start(self) -> Any:
+        names = [symbol.name for symbol in self.motion.state]
+        run = self._question.runs[0]
+        seen = observe(run.kernel, names, self._question.parameters, run.times[:1], run.states[:1], run.book.parameters)
+        return _chained(seen, self._question.start_slopes[None], self._question.directions)[0]
+
+    def of(self, quantity: Any) -> Any:
+        """The derivative of a quantity, (k, nt): a name of the motion, or an expression of its letters and parameters."""
+        return self.table([quantity])[:, 0].T
+
+    def __getitem__(self, key: Any) -> Any:
+        """``s["x"]`` (k, nt), or ``s["x", "m"]`` (nt,)."""
+        if not isinstance(key, tuple):
+            return self.of(key)
+        quantity, by = key
+        name = name_of(by)
+        if name not in self.wrt:
+            raise ModelError(f"Nothing was differentiated by `{name}`", seen=", ".join(self.wrt), remedy="add it to wrt")
+        return self.of(quantity)[self.wrt.index(name)]
+
+    def table(self, quantities: Any) -> Any:
+        """The derivatives of several quantities, (nt, q, k)."""
+        found = np.zeros((len(self.t), len(quantities), len(self.wrt)))
+        question = self._question
+        for run, states, slopes, places in zip(question.runs, self._states, self._slopes, self._places, strict=True):
+            seen = observe(run.kernel, quantities, question.parameters, self.t[places], states, run.book.parameters)
+            found[places] = _chained(seen, slopes, question.directions)
+        return found
+
+    def values(self, quantities: Any) -> Any:
+        """The quantities themselves, (nt, q), at the states that the derivatives belong to."""
+        found = np.zeros((len(self.t), len(quantities)))
+        question = self._question
+        for run, states, places in zip(question.runs, self._states, self._places, strict=True):
+            seen = observe(run.kernel, quantities, question.parameters, self.t[places], states, run.book.parameters)
+            found[places] = seen.values
+        return found
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """Every state letter with its derivatives, (k, nt) by name."""
+        names = [symbol.name for symbol in self.motion.state]
+        table = self.table(names)
+        return {name: table[:, k].T for k, name in enumerate(names)}
+
+
+def _chained(seen: Observed, slopes: Any, directions: Any) -> Any:
+    """h_y S + h_x dx for slopes (nt, k, n_state) and directions (k, nx), as (nt, q, k)."""
+    return np.einsum("tqi,tki->tqk", seen.by_state, slopes) + np.einsum("tqx,kx->tqk", seen.by_parameters, directions)
+
+
+def sensitivities(
+    model: Any,
+    wrt: Any,
+    start: Any = None,
+    span: Any = None,
+    *,
+    given: Any = None,
+    at: Any = None,
+    **options: Any,
+) -> Sensitivities:
+    """The exact derivatives of a motion by parameters and start values.
+
+    Parameters
+    ----------
+    model : System, Flow, Equations, Scenario or Motion
+    wrt : sequence of symbols or names
+        Parameters; or coordinates, velocities and momenta, which stand for their values at the start.
+    start, span, options
+        As `simulate` takes them, where `model` is not a motion yet.
+    given : sequence of names
+        For a motion with constraints: which values of its start were given. The others are completed from the constraints, and
+        change with these.
+    at : sequence of times
+        Where derivatives are kept; those of the motion by default.
+
+    Returns
+    -------
+    Sensitivities
+        They are the derivatives of the numbers that the motion's own steps give, with their sizes held; steps that are too long
+        for a derivative are cut first. Their errors are of the order of the motion's tolerance.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> k = da.parameters("k", positive=True)
+    >>> oscillator = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
+    >>> found = da.sensitivities(oscillator, [k, x], {x: 1.0}, (0, 1), parameters={k: 4.0}, at=[0, 1])
+    >>> import numpy as np
+    >>> bool(np.allclose(found["x", k][-1], -np.sin(2)/4, atol=1e-10))      # x = cos(sqrt(k) t)
+    True
+    >>> bool(np.allclose(found["x", x][-1], np.cos(2), atol=1e-10))
+    True
+    """
+    if not isinstance(model, Motion) and at is not None:
+        options = {**options, "at": at}
+    question = ask(model, wrt, start, span, given, options)
+    return carry(question, question.motion.t if at is None else np.atleast_1d(np.asarray(at, dtype=float)))
+
+
+def carry(question: Question, times: Any) -> Sensitivities:
+    """The sensitivities at some times."""
+    places = question.split(times)
+    slopes, states, found = question.start_slopes, [], []
+    for number, (run, here) in enumerate(zip(question.runs, places, strict=True)):
+        columns = np.hstack([slopes, question.directions])
+        at_states, at_slopes, slopes = run.tangents(columns, times[here])
+        states.append(at_states)
+        found.append(at_slopes)
+        if number + 1 < len(question.runs):
+            slopes = question.across(number, slopes, question.directions)
+    return Sensitivities(question.motion, question.names, times, question, states, found, places)

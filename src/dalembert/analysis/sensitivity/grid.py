@@ -1,0 +1,87 @@
+"""Inputs as values on a grid of times, so that derivatives and searches have them as parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...errors import ModelError
+from ...model.symbols import Parameter, t
+
+__all__ = ["GriddedInput", "gridded_input"]
+
+
+@dataclass(frozen=True)
+class GriddedInput:
+    """An input that is told by its values at some times.
+
+    Attributes
+    ----------
+    expression : SymPy expression
+        The input as a function of time and of its values: pass it as ``inputs={u: grid.expression}``.
+    parameters : tuple of Parameter (n,)
+        The values: pass them as `wrt`, or as `unknown`.
+    times : tuple of float (n,)
+    """
+
+    expression: sympy.Expr
+    parameters: tuple[Parameter, ...]
+    times: tuple[float, ...]
+
+    def values(self, numbers: Sequence[float]) -> dict[str, float]:
+        """Numbers for the values, by name, for ``parameters=``."""
+        listed = [float(number) for number in np.ravel(numbers)]
+        if len(listed) != len(self.parameters):
+            raise ModelError(f"The grid has {len(self.parameters)} values", seen=f"{len(listed)} numbers")
+        return {symbol.name: number for symbol, number in zip(self.parameters, listed, strict=True)}
+
+
+def gridded_input(name: str, times: Any, kind: str = "linear") -> GriddedInput:
+    """An input that is linear between its values at some times, or constant from each time to the next.
+
+    Before the first time and after the last it keeps the value there.
+
+    Parameters
+    ----------
+    name : str
+        Values are the parameters ``name_0``, ``name_1``, ...
+    times : sequence of increasing numbers (n,)
+        Every value is part of every evaluation: some dozens are fine.
+    kind : "linear" or "constant"
+
+    Examples
+    --------
+    >>> grid = gridded_input("u", [0.0, 1.0, 3.0])
+    >>> from dalembert.model.symbols import t
+    >>> float(grid.expression.subs({t: 2.0} | dict(zip(grid.parameters, [0.0, 4.0, 6.0]))))
+    5.0
+    """
+    places = np.atleast_1d(np.asarray(times, dtype=float))
+    if places.ndim != 1 or not np.all(np.isfinite(places)) or not np.all(np.diff(places) > 0):
+        raise ModelError("The times of a grid must increase", seen=str(times)[:60])
+    if kind not in ("linear", "constant"):
+        raise ModelError(f"There is no kind `{kind}`", seen="linear, constant")
+    letters = tuple(Parameter(f"{name}_{k}") for k in range(len(places)))
+    numbers = [sympy.Float(float(place), 17) for place in places]
+    if len(letters) == 1:
+        expression: Any = letters[0]
+    elif kind == "constant":
+        pairs = [(letter, t < end) for letter, end in zip(letters[:-1], numbers[1:], strict=True)]
+        expression = sympy.Piecewise(*pairs, (letters[-1], True))
+    else:
+        expression = sympy.Add(*[letter * _hat(numbers, k) for k, letter in enumerate(letters)])
+    return GriddedInput(expression, letters, tuple(float(place) for place in places))
+
+
+def _hat(places: Sequence[sympy.Expr], k: int) -> sympy.Expr:
+    """One at a place, zero at the others, linear between."""
+    sides: list[sympy.Expr] = [sympy.Integer(1)]
+    if k > 0:
+        sides.append((t - places[k - 1]) / (places[k] - places[k - 1]))
+    if k < len(places) - 1:
+        sides.append((places[k + 1] - t) / (places[k + 1] - places[k]))
+    return sympy.Max(0, sympy.Min(*sides))

@@ -1,0 +1,202 @@
+r"""Lyapunov exponents by Benettin's method, on the constraints.
+
+    S_dot = f_y S,      S(t_j) = Q_j R_j,      lambda_i = lim 1/T sum_j log |R_j,ii|
+
+Directions begin in the tangent space of the constraints, which the derivative of the motion's steps keeps, and are made
+orthonormal again and again (G. Benettin, L. Galgani, A. Giorgilli, J.-M. Strelcyn: Lyapunov characteristic exponents,
+Meccanica 15 (1980), part 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ...compiled.constrained_solve import rank
+from ...errors import ModelError
+from ...integrate.motion import Motion
+from .question import Question, ask
+
+__all__ = ["Lyapunov", "lyapunov"]
+
+#: Into how many stretches a run is cut to tell how uncertain its average is.
+BLOCKS = 20
+
+
+@dataclass(frozen=True, repr=False)
+class Lyapunov:
+    """Lyapunov exponents of a motion, the largest first.
+
+    Attributes
+    ----------
+    exponents : array (k,)
+    uncertainty : array (k,)
+        Standard errors, from the scatter of averages over stretches of the run.
+    dimension : int
+        The dimension of the constraint manifold in the space of states, which is the number of all exponents.
+    t : array (nh,)
+    history : array (nh, k)
+        The averages up to each time.
+    motion : Motion
+    """
+
+    exponents: Any
+    uncertainty: Any
+    dimension: int
+    t: Any = field(repr=False)
+    history: Any = field(repr=False)
+    motion: Motion = field(repr=False)
+
+    @property
+    def sum(self) -> float:
+        """The mean rate at which volumes of the followed dimension grow; that of the divergence where all are followed."""
+        return float(np.sum(self.exponents))
+
+    @property
+    def kaplan_yorke(self) -> float:
+        """The dimension j + (lambda_1 + ... + lambda_j) / |lambda_j+1|, with the last j for which the sum is not negative.
+
+        Raises
+        ------
+        ModelError
+            Where the sum of the exponents that were followed never becomes negative although there are more.
+        """
+        sums = np.cumsum(self.exponents)
+        below = np.flatnonzero(sums < 0)
+        if not below.size:
+            if len(self.exponents) < self.dimension:
+                raise ModelError(
+                    "More exponents are needed", seen=f"{len(self.exponents)} of {self.dimension}", remedy="raise count"
+                )
+            return float(self.dimension)
+        j = int(below[0])
+        return 0.0 if j == 0 else float(j + sums[j - 1] / abs(self.exponents[j]))
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{v:.4g} +- {e:.1g}" for v, e in zip(self.exponents, self.uncertainty, strict=True))
+        return f"<Lyapunov exponents of {self.motion.system.name}: {rows}>"
+
+
+def lyapunov(
+    model: Any,
+    start: Any = None,
+    span: Any = None,
+    *,
+    count: int | None = None,
+    interval: float | None = None,
+    transient: float = 0.0,
+    seed: int = 0,
+    **options: Any,
+) -> Lyapunov:
+    """The Lyapunov exponents of a motion.
+
+    Parameters
+    ----------
+    model : System, Flow, Equations, Scenario or Motion
+    start, span, options
+        As `simulate` takes them, where `model` is not a motion yet.
+    count : int
+        How many, from the largest on; by default all, of which there are as many as the constraint manifold has dimensions.
+    interval : float
+        The time between factorisations, 1/1000 of the span by default, but no less than a step.
+    transient : float
+        For how long the directions turn before averages begin.
+    seed : int
+        Of the random directions that are followed.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> saddle = da.Flow({x: x, y: -2*y}, name="Saddle")
+    >>> found = da.lyapunov(saddle, {y: 1.0}, (0, 20), transient=10.0)
+    >>> found.exponents.round(6).tolist()
+    [1.0, -2.0]
+    """
+    question = ask(model, (), start, span, () if isinstance(model, Motion) else None, options)
+    motion = question.motion
+    if question.sign < 0 or motion.t[-1] == motion.t[0]:
+        raise ModelError("Lyapunov exponents look forward in time", seen=f"{motion.t[0]:g} to {motion.t[-1]:g}")
+    basis = _tangent_basis(question, seed)
+    dimension = len(basis)
+    wanted = dimension if count is None else int(count)
+    if not 1 <= wanted <= dimension:
+        raise ModelError(f"There are {dimension} exponents", seen=f"count = {count}", remedy="ask for 1 to that many")
+    length = float(motion.segments[-1].step_t[-1] - motion.segments[0].step_t[0])
+    pause = length / 1000 if interval is None else float(interval)
+    if not (0 < pause <= length / 2 and 0 <= transient < length - pause):
+        raise ModelError(
+            "The interval and the transient must fit the span several times",
+            seen=f"interval {pause:g}, transient {transient:g}, span {length:g}",
+            remedy="follow the motion longer",
+        )
+    began = float(motion.segments[0].step_t[0]) + transient
+    times, growth, last = [], [], None
+    for time, logarithms in _stretches(question, basis[:wanted], pause):
+        if last is not None and last >= began:
+            times.append((last, time))
+            growth.append(logarithms)
+        last = time
+    return _averaged(question, dimension, np.array(times), np.array(growth))
+
+
+def _tangent_basis(question: Question, seed: int) -> Any:
+    """Orthonormal random directions that keep the constraints at the start, (dimension, n_state)."""
+    run, kernel = question.runs[0], question.kernel
+    letters = kernel.algebra.vector(kernel.equations.state)
+    residual = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
+    random = np.random.default_rng(seed)
+    if residual.numel():
+        function = ca.Function("rows", kernel._inputs(), [ca.densify(ca.jacobian(residual, letters))])
+        free = np.zeros(len(kernel.free_inputs))
+        rows = np.asarray(function(run.times[0], run.states[0], question.values, free, np.zeros(0)), dtype=float)
+        basis = rank(rows).null_space
+    else:
+        basis = np.eye(run.ns)
+    turn = np.linalg.qr(random.normal(size=(basis.shape[1], basis.shape[1])))[0]
+    return np.ascontiguousarray((basis @ turn).T)
+
+
+def _stretches(question: Question, columns: Any, pause: float) -> Iterator[tuple[float, Any]]:
+    """The end of each stretch between factorisations, and by how much it stretched each direction, as logarithms."""
+    yield float(question.runs[0].times[0]), np.zeros(len(columns))
+    for number, run in enumerate(question.runs):
+        run.refine(known=False)
+        place = 0
+        while place < run.steps:
+            target = run.times[place] + pause
+            until = min(max(int(np.searchsorted(run.times, target * (1 - 1e-15))), place + 1), run.steps)
+            _, _, columns = run.tangents(columns, np.zeros(0), place, until)
+            factor, triangle = np.linalg.qr(columns.T)
+            columns, place = np.ascontiguousarray(factor.T), until
+            yield float(run.times[until]), np.log(np.abs(np.diag(triangle)))
+        if number + 1 < len(question.runs):
+            columns = question.across(number, columns, np.zeros((len(columns), 0)))
+
+
+def _averaged(question: Question, dimension: int, times: Any, growth: Any) -> Lyapunov:
+    if len(times) < 2 * BLOCKS:
+        raise ModelError(
+            "There are too few stretches for an average",
+            seen=f"{len(times)} of at least {2 * BLOCKS}",
+            remedy="follow the motion longer, or shorten the interval",
+        )
+    elapsed = times[:, 1] - times[0, 0]
+    totals = np.cumsum(growth, axis=0)
+    exponents = totals[-1] / elapsed[-1]
+    cuts = np.searchsorted(elapsed, np.linspace(0.0, elapsed[-1], BLOCKS + 1)[1:-1]) + 1
+    pieces = [
+        (g.sum(axis=0), (s[-1, 1] - s[0, 0]))
+        for g, s in zip(np.split(growth, cuts), np.split(times, cuts), strict=True)
+        if len(g)
+    ]
+    means = np.array([total / span for total, span in pieces])
+    error = np.std(means, axis=0, ddof=1) / np.sqrt(len(means))
+    order = np.argsort(-exponents, kind="stable")
+    return Lyapunov(
+        exponents[order], error[order], dimension, times[:, 1], (totals / elapsed[:, None])[:, order], question.motion
+    )

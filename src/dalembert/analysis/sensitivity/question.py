@@ -1,0 +1,195 @@
+"""A motion and what its derivatives are asked by: parameters, and values that its start was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError, nearest
+from ...integrate.motion import Motion
+from ...integrate.outcome import Outcome
+from ...integrate.sensitive.run import SensitiveRun
+from ...integrate.sensitive.start_tangent import own_tangents, shown_tangents, start_tangents
+from ...integrate.simulate import simulate
+from ...model.scenario import Scenario
+
+__all__ = ["Question", "ask", "name_of"]
+
+#: How many times the tolerance of a motion one of its steps may add to the relative error of a derivative.
+SLACK = 10.0
+
+
+def name_of(item: Any) -> str:
+    """The name of a symbol, or the name itself."""
+    return str(getattr(item, "name", item))
+
+
+def ask(model: Any, wrt: Any, start: Any, span: Any, given: Any, options: Mapping[str, Any], integrand: Any = None) -> Question:
+    """Read a call: a motion as it is, or a model that is simulated with the options of `simulate`.
+
+    Raises
+    ------
+    ModelError
+        Where a motion is passed together with what would make another, or does not tell its start.
+    """
+    if not isinstance(model, Motion):
+        if given is not None:
+            raise ModelError("`given` speaks of a motion", seen=type(model).__name__, remedy="leave it out; `start` tells it")
+        motion = simulate(model, start, span, **options)
+        stated = dict(model.start) if isinstance(model, Scenario) else {}
+        stated |= {name_of(key): value for key, value in (start or {}).items()}
+        return Question(motion, wrt, stated, integrand)
+    if start is not None or span is not None or options:
+        raise ModelError(
+            "A motion is differentiated as it is",
+            seen=", ".join(["start"] * (start is not None) + ["span"] * (span is not None) + list(options)),
+            remedy="pass the system in place of the motion, or leave these out",
+        )
+    if given is None and model.system.bilateral:
+        raise ModelError(
+            "A motion with constraints does not tell which values its start was given",
+            seen=", ".join(model.start),
+            remedy="pass given=[...] with their names; the others are completed from the constraints",
+        )
+    names = list(model.start) if given is None else [name_of(item) for item in given]
+    unknown = [name for name in names if name not in model.start]
+    if unknown:
+        raise ModelError(f"The start has no value `{unknown[0]}`", seen=", ".join(model.start), remedy="use one of these names")
+    return Question(model, wrt, {name: model.start[name] for name in names}, integrand)
+
+
+class Question:
+    """Derivatives of a motion by k quantities.
+
+    Attributes
+    ----------
+    names : tuple of str (k,)
+        A parameter, or a letter of the start.
+    parameters : tuple of symbols (nx,)
+        The parameters among them.
+    start_slopes : array (k, n_state)
+        The derivative of the start, in the letters of the first segment.
+    directions : array (k, nx)
+        Which column belongs to which parameter.
+    runs : list of SensitiveRun
+        One for each segment.
+    """
+
+    def __init__(self, motion: Motion, wrt: Any, given: Mapping[str, float], integrand: Any = None) -> None:
+        self.motion, self.integrand = motion, integrand
+        _refuse(motion)
+        self.kernel = motion.segments[0].book.kernel
+        self.values = motion.segments[0].book.parameters
+        items = [wrt] if isinstance(wrt, str) or not isinstance(wrt, Sequence) else list(wrt)
+        table = {symbol.name: symbol for symbol in self.kernel.parameters}
+        letters = _start_letters(motion)
+        self.names = tuple(_known(name_of(item), table, letters) for item in items)
+        if len(set(self.names)) != len(self.names):
+            raise ModelError("A quantity is asked for twice", seen=", ".join(self.names))
+        self.parameters = tuple(table[name] for name in self.names if name in table)
+        self.directions = np.zeros((len(self.names), len(self.parameters)))
+        self.given = dict(given)
+        for c, name in enumerate(self.names):
+            if name in table:
+                self.directions[c, self.parameters.index(table[name])] = 1.0
+            elif name not in self.given:
+                self.given[name] = motion.start.get(name, 0.0)
+
+    @property
+    def sign(self) -> float:
+        """Whether the motion goes forward in time."""
+        return -1.0 if self.motion.segments[-1].step_t[-1] < self.motion.segments[0].step_t[0] else 1.0
+
+    @cached_property
+    def runs(self) -> list[SensitiveRun]:
+        projected = bool(self.motion.statistics.get("projections", 0))
+        limit = SLACK * float(self.motion.statistics.get("rtol", 1e-10))
+        return [SensitiveRun(s, self.parameters, projected, limit, self.integrand) for s in self.motion.segments]
+
+    @cached_property
+    def start_slopes(self) -> Any:
+        table = {symbol.name: symbol for symbol in self.parameters}
+        wrt = [table.get(name, name) for name in self.names]
+        first = self.motion.segments[0]
+        used = first.step_y[0] if self.kernel.equations.start_form is None else first.full_y[0]
+        return start_tangents(self.kernel, float(first.step_t[0]), self.given, self.values, wrt, used)
+
+    def by_parameters(self, directions: Any) -> Any:
+        """Directions (k, nx) of the asked parameters among all of the kernel's, (n_p, k)."""
+        every = np.zeros((len(self.kernel.parameters), len(directions)))
+        for k, symbol in enumerate(self.parameters):
+            every[self.kernel.parameters.index(symbol)] = directions[:, k]
+        return every
+
+    def across(self, number: int, slopes: Any, directions: Any) -> Any:
+        """Slopes (k, n_state) at the end of a segment in the letters of the next."""
+        before, after = self.runs[number], self.runs[number + 1]
+        time, y, every = float(before.times[-1]), before.states[-1], self.by_parameters(directions)
+        full = before.segment.full_y[-1]
+        shown = shown_tangents(before.kernel, time, y, slopes, self.values, every)
+        return own_tangents(after.kernel, time, full, shown, self.values, every)
+
+    def split(self, times: Any) -> list[Any]:
+        """Which of some times (nt,) lie in each segment, each in the order of the motion."""
+        flat, sign = np.asarray(times, dtype=float), self.sign
+        first, last = self.motion.segments[0].step_t[0], self.motion.segments[-1].step_t[-1]
+        if flat.size and (np.min(sign * flat) < sign * first or np.max(sign * flat) > sign * last):
+            raise ModelError(
+                "A derivative was asked for outside the motion",
+                seen=f"{np.min(flat):g} to {np.max(flat):g}",
+                remedy=f"stay between {min(first, last):g} and {max(first, last):g}",
+            )
+        order = np.argsort(sign * flat, kind="stable")
+        ends = np.array([sign * segment.step_t[-1] for segment in self.motion.segments[:-1]])
+        owner = np.searchsorted(ends, sign * flat[order], side="right")
+        return [order[owner == k] for k in range(len(self.motion.segments))]
+
+
+def _start_letters(motion: Motion) -> list[str]:
+    """Every letter that a start may be given."""
+    system = motion.system
+    known = [symbol.name for symbol in motion.segments[0].book.kernel.equations.state]
+    shown = [*(s.name for s in motion.state), *(s.name for s in (*system.velocities, *system.momenta))]
+    return list(dict.fromkeys([*(shown if motion.equations.start_form else [*known, *shown])]))
+
+
+def _known(name: str, parameters: Mapping[str, Any], letters: Sequence[str]) -> str:
+    if name in parameters or name in letters:
+        return name
+    near = nearest(name, [*parameters, *letters])
+    raise ModelError(
+        f"There is no parameter or start value `{name}` to differentiate by",
+        seen=", ".join([*parameters, *letters]),
+        remedy=f"did you mean {near}" if near else "use one of these names",
+    )
+
+
+def _refuse(motion: Motion) -> None:
+    """Motions whose derivative along their steps is not the derivative of the motion."""
+    if motion.statistics.get("method", "dop853") != "dop853":
+        raise ModelError(
+            "Only motions by dop853 are differentiated", seen=motion.statistics["method"], remedy='use method="dop853"'
+        )
+    if not motion.success:
+        raise ModelError("The motion did not reach its end", seen=motion.message, remedy="shorten the span")
+    if motion.outcome is Outcome.STOPPED:
+        raise ModelError(
+            "The end of the motion is an event, whose time has a derivative of its own",
+            seen=motion.message,
+            remedy="simulate to a fixed time",
+        )
+    if motion.impacts or len({segment.mode for segment in motion.segments}) > 1:
+        raise ModelError(
+            "A motion through impacts is not differentiated",
+            seen=f"{len(motion.impacts)} impacts",
+            remedy="end the span before the first impact",
+        )
+    if motion.segments[0].book.kernel.free_inputs:
+        raise ModelError(
+            "An input given as a Python function has no derivative here",
+            seen=", ".join(s.name for s in motion.segments[0].book.kernel.free_inputs),
+            remedy="give it as an expression, with parameters or with `da.gridded_input`",
+        )

@@ -1,0 +1,58 @@
+"""Values of parameters in the order in which compiled code wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ..errors import ModelError, nearest
+
+__all__ = ["parameter_values"]
+
+
+def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
+    """Values in the order of the symbols, from a mapping by name or symbol, or from a sequence."""
+    names = [symbol.name for symbol in symbols]
+    if not isinstance(given, Mapping):
+        listed = list(np.ravel(given))
+        if len(listed) != len(symbols):
+            raise ModelError(
+                f"The system has {len(symbols)} parameters",
+                seen=f"{len(listed)} values",
+                remedy=f"give {', '.join(names) or 'none'} in this order, or by name",
+            )
+        return _finite(names, listed)
+    table = {getattr(key, "name", str(key)): value for key, value in given.items()}
+    missing = [name for name in names if name not in table]
+    if missing:
+        raise ModelError(
+            f"The parameters {', '.join(missing)} have no value"
+            if len(missing) > 1
+            else f"The parameter {missing[0]} has no value",
+            seen=", ".join(table) or "no parameters",
+            remedy=f"pass parameters={{{missing[0]!r}: ...}}",
+        )
+    unknown = [name for name in table if name not in names]
+    if unknown:
+        near = nearest(unknown[0], names)
+        raise ModelError(
+            f"The system has no parameter `{unknown[0]}`",
+            seen=", ".join(names) or "no parameters",
+            remedy=f"did you mean {near}" if near else "remove it",
+        )
+    return _finite(names, [table[name] for name in names])
+
+
+def _finite(names: Sequence[str], given: Sequence[Any]) -> Any:
+    values = np.zeros(len(names))
+    for k, (name, value) in enumerate(zip(names, given, strict=True)):
+        try:
+            values[k] = float(value)
+        except (TypeError, ValueError):
+            values[k] = np.nan
+        if not np.isfinite(values[k]):
+            raise ModelError(f"The parameter {name} must be a finite number", seen=str(value)[:60])
+    return values

@@ -1,0 +1,224 @@
+"""Runs one after another through the native loop: light where nothing has to be decided on the way, else by the driver.
+
+A light run is what `Driver` does with an ordinary run, step for step and bit for bit, without what it prepares for decisions:
+its arrays are made once for a chunk, and nothing but the states at the times asked for is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...compiled import native
+from ...compiled.trouble import explain
+from ...compiled.verdicts import CONTRADICTORY, SINGULAR
+from ...errors import ContradictionError, RunError
+from .. import advance as loop
+from ..chart import THRESHOLDS
+from ..driver import CRAWL, EXACT_TIMES, Driver
+from ..endings import classify, crawling, unsolved
+from ..fixed_steps import DEGENERATE, UNSOLVED
+from ..motion import Motion
+from ..outcome import Outcome
+from ..run import Run, first_step
+from ..run_kinds import run_kind
+from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
+
+__all__ = ["driven", "one_by_one"]
+
+#: Steps between two looks at a run. Not fitted to the clock, so that a run that crawls ends at the same state whatever else the
+#: machine does.
+BUDGET = 1024
+#: Arrays that a new run finds anyway: its parameters, the times, the states at them, the steps; and large scratch arrays.
+NOT_RESET = (native.PARAMETERS, loop.AT, loop.AT_STATES, loop.STEP_TIMES, loop.STEP_STATES)
+LARGEST_RESET = 2000
+
+
+def followed(driver: Any) -> tuple[Outcome, str] | None:
+    """Run until the end or trouble; None where a decision is needed that a light run cannot take."""
+    task, slow_steps = driver.task, 0
+    length = abs(task.span[1] - task.span[0])
+    while True:
+        reached, left = driver.run.t, driver._steps_left()
+        code = driver.run.call("advance", max(1, min(BUDGET, left)))
+        if code in (loop.BUDGET, loop.FULL) and task.stepping is None:
+            tried = left - driver._steps_left()
+            slow = abs(driver.run.t - reached) < tried * CRAWL * length
+            slow_steps = slow_steps + tried if slow else 0
+            stuck = crawling(driver, slow_steps) if slow else None
+            if stuck is not None:
+                return stuck
+        ending: tuple[Outcome, str] | None = driver._decide(code)
+        if ending is not None or driver.is_left:
+            return ending
+        if driver.stop():
+            return Outcome.INTERRUPTED, f"Interrupted at t = {driver.run.t:.9g}; what was computed is kept."
+
+
+class SteadyDriver(Driver):
+    """The driver with a loop that does not look at the clock."""
+
+    is_left = False
+
+    def __init__(self, task: Any, stop: Callable[[], bool]) -> None:
+        super().__init__(task)
+        self.stop = stop
+
+    def _loop(self) -> tuple[Outcome, str]:
+        ending = followed(self)
+        assert ending is not None
+        return ending
+
+
+def driven(task: Any, stop: Callable[[], bool]) -> Motion:
+    """One run by the driver."""
+    return SteadyDriver(task, stop).execute()
+
+
+class LightRun:
+    """The arrays of one run, used again for the next; answers what `endings` asks of a driver.
+
+    Attributes
+    ----------
+    is_left : bool
+        Whether the run needs a decision that is not taken here.
+    """
+
+    def __init__(self, plan: Plan, stop: Callable[[], bool]) -> None:
+        self.plan, self.kernel, self.task, self.stop = plan, plan.kernel, plan.task, stop
+        self.forward = self.task.span[1] >= self.task.span[0]
+        self.at = np.ascontiguousarray(plan.times[plan.order])
+        self.states = np.full((len(self.at), self.kernel.n_state), np.nan)
+        self.first = int(np.sum(self.at <= self.task.span[0] if self.forward else self.at >= self.task.span[0]))
+        self.events = 1 if plan.is_steady else 0
+        self._kept: Run | None = None
+
+    def begin(self, parameters: Any, y: Any, quality: float) -> bool:
+        """Enter a start; whether the run can go on from here."""
+        self.is_left, t = False, self.task.span[0]
+        self.start_state, self.states[:] = y, np.nan
+        self.states[: self.first] = y
+        run: Any = self._fresh(parameters, y) if self.task.stepping is not None else self._reset(parameters, y)
+        self.run = run
+        run.counts[loop.NEXT_AT] = self.first
+        if self.events and not self._watch(quality):
+            return False
+        self.rejected = run.book.evaluate(t, run.y, run.stages[0])
+        if self.rejected in (SINGULAR, CONTRADICTORY):
+            return True
+        if self.task.stepping is None:
+            run.clock[loop.H] = first_step(run, self.task, t)
+        if self.events:
+            run.events_old[:] = run.book.events(t, run.y, self.events)
+        return True
+
+    def _reset(self, parameters: Any, y: Any) -> Run:
+        """The same arrays for another run, as if they were new."""
+        if self._kept is None:
+            self._kept = made = self._made(run_kind(self.task), parameters, y)
+            held = made.book.arrays
+            own = [place for place in held if place not in NOT_RESET and held[place].size <= LARGEST_RESET]
+            self._fresh_arrays = [(held[place], held[place].copy()) for place in own]
+            return made  # type: ignore[no-any-return]
+        for array, fresh in self._fresh_arrays:
+            array[...] = fresh
+        run = self._kept
+        run.book.parameters[:] = parameters
+        run.y[:] = run.y_old[:] = y
+        return run
+
+    def _fresh(self, parameters: Any, y: Any) -> Any:
+        return self._made(run_kind(self.task), parameters, y)
+
+    def _made(self, make: Any, parameters: Any, y: Any) -> Any:
+        task = replace(self.task, parameters=parameters)
+        run = make(self.kernel, task, task.span[0], y, self.at, self.states, self.events)
+        if task.project and self.kernel.is_constrained and task.stepping is None:
+            with self.plan._lock:
+                run.book.prepare_projection()
+            run.book.entries[loop.PROJECT] = 1
+        run.book.entries[loop.N_SEARCHED] = 0
+        run.book.entries[loop.EXACT_AT] = len(self.at) <= EXACT_TIMES
+        return run
+
+    def _watch(self, quality: float) -> bool:
+        """Watch the quality of the independent velocities as a driver does; False where it would choose others."""
+        threshold = next((value for value in THRESHOLDS if value < quality / 2), None)
+        if threshold is None or not self.plan.is_good_choice(quality):
+            return False
+        self.run.book.entries[native.EVENTS] = self.plan.event_address(threshold)
+        return True
+
+    def ending(self) -> tuple[Outcome, str] | None:
+        """Follow the run that was begun; None where it is left to the driver."""
+        if self.rejected in (SINGULAR, CONTRADICTORY):
+            run = self.run
+            error = explain(self.kernel, self.rejected, run.t, run.y, run.book.parameters, run.book.info)
+            outcome = Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
+            return outcome, str(error)
+        try:
+            return followed(self)
+        except RunError:  # an ending that only the driver can tell
+            self.is_left = True
+            return None
+
+    def _steps_left(self) -> int:
+        return int(self.task.max_steps - self.run.counts[loop.ACCEPTED] - self.run.counts[loop.REJECTED])
+
+    def _decide(self, code: int) -> tuple[Outcome, str] | None:
+        run = self.run
+        match code:
+            case loop.END:
+                return Outcome.FINISHED, ""
+            case loop.BUDGET:
+                if self._steps_left() <= 0:
+                    return (
+                        Outcome.TOO_MANY_STEPS,
+                        f"More than {self.task.max_steps} steps were needed; t = {run.t:.9g} was reached. "
+                        f"Raise max_steps or {'rtol' if self.task.stepping is None else 'step'}.",
+                    )
+            case loop.FULL:
+                run.counts[loop.RECORDED] = 0
+            case loop.NOT_COMPILED:
+                self.plan.complete(run.book)
+            case loop.COMMIT_NOT_COMPILED:
+                self.plan.complete(run.book)
+                run.call("commit")
+            case _ if code == UNSOLVED:
+                if not run.prepare_newton():  # only fixed steps end so
+                    return unsolved(self)
+            case _ if code in (loop.EVENT, DEGENERATE):
+                self.is_left = True
+            case _:
+                return classify(self, code)
+        return None
+
+    def check_inputs(self) -> None:
+        """There are no functions of Python that could have failed."""
+
+
+def one_by_one(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
+    """The engine of every method that has no other: see `chunks.register_engine`."""
+    count, task = len(parameters), plan.task
+    states = np.full((count, len(plan.times), plan.kernel.n_state), np.nan)
+    codes, messages = np.full(count, NOT_RUN, np.int8), [""] * count
+    steps = np.zeros(count, np.int64)
+    qualities = np.full(count, np.nan)
+    if plan.is_steady:
+        qualities = plan.values("quality", np.full(count, task.span[0]), starts, parameters)[:, 0]
+    light = LightRun(plan, stop)
+    places = np.argsort(plan.order, kind="stable")
+    for k in range(count):
+        if stop():
+            break
+        ending = light.ending() if light.begin(parameters[k], starts[k], float(qualities[k])) else None
+        if ending is None:
+            codes[k] = LEFT
+            continue
+        codes[k], messages[k] = CODE[ending[0]], ending[1]
+        states[k] = light.states[places]
+        steps[k] = light.run.counts[loop.ACCEPTED]
+    return Reached(states, codes, messages, {"steps": steps})

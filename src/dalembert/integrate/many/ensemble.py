@@ -1,0 +1,387 @@
+"""Many runs of one system: arrays of parameters and starts in, one table of states out."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time as clock
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import FileError, ModelError, StartError, nearest
+from ...model.names import shortened
+from ..motion import Motion
+from ..simulate import read_task, run_task
+from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan, Results, run_chunk
+from .table import Axis, Table, laid_out
+
+__all__ = ["Ensemble", "simulate_many"]
+
+#: The most runs that one thread takes at a time.
+LARGEST_CHUNK, LARGEST_OF_LANES = 64, 2048
+
+
+@dataclass(frozen=True, repr=False)
+class Ensemble:
+    """Many runs of one system.
+
+    Attributes
+    ----------
+    table : Table
+        The axes of the runs, with the names and values along them.
+    t : array (nt,)
+        The times that were asked for.
+    states : array (\\*shape, nt, n)
+        NaN where a run did not come.
+    codes : array (\\*shape) of int
+        Places in `dalembert.integrate.many.chunks.OUTCOMES`, or -1 for a run that was not made.
+    messages : array (\\*shape) of str
+        How a run ended that did not finish; empty for the others.
+    steps : array (\\*shape) of int
+    energy_drift : array (\\*shape)
+        The largest distance of the energy, at the times asked for, from that of the start.
+    statistics : dict
+
+    Examples
+    --------
+    >>> import dalembert as da, numpy as np
+    >>> x = da.coordinates("x")
+    >>> k = da.parameters("k", positive=True)
+    >>> oscillator = da.System(coordinates=[x], kinetic=x.dot**2/2, potential=k/2*x**2)
+    >>> runs = da.simulate(oscillator, {x: 1.0}, (0, np.pi), parameters={k: np.array([1.0, 4.0, 9.0])})
+    >>> runs.final["x"].round(9).tolist()
+    [-1.0, 1.0, -1.0]
+    """
+
+    table: Table
+    states: Any = field(repr=False)
+    codes: Any
+    messages: Any = field(repr=False)
+    steps: Any = field(repr=False)
+    energy_drift: Any = field(repr=False)
+    statistics: dict[str, Any]
+    _rerun: Callable[[int], Motion] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def t(self) -> Any:
+        """The times that were asked for, (nt,)."""
+        return self.table.times
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many runs there are along each axis."""
+        return self.table.shape
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def __getitem__(self, name: Any) -> Any:
+        """A letter of the state, (\\*shape, nt), or a value that differs from run to run, (\\*shape)."""
+        key = getattr(name, "name", name)
+        if key in self.table.letters:
+            return self.states[..., self.table.letters.index(key)]
+        if key == "t":
+            return self.t
+        if key in self.table.coordinates:
+            dims, values = self.table.coordinates[key]
+            places = [slice(None) if d in dims else None for d in self.table.dims]
+            return np.broadcast_to(np.asarray(values)[tuple(places)], self.shape)
+        known = [*self.table.letters, *self.table.coordinates, "t"]
+        near = nearest(str(key), known)
+        raise ModelError(
+            f"The ensemble has no `{key}`", seen=", ".join(known), remedy=f"did you mean {near}" if near else "use one of these"
+        )
+
+    @property
+    def final(self) -> dict[str, Any]:
+        """The last state of every run by letter, (\\*shape) each."""
+        first, last = self.statistics["span"]
+        place = int(np.argmax(self.t) if last >= first else np.argmin(self.t))
+        return {name: self.states[..., place, k] for k, name in enumerate(self.table.letters)}
+
+    @cached_property
+    def outcomes(self) -> Any:
+        """How each run ended, (\\*shape) of str."""
+        return np.array([*OUTCOMES, "not run"], dtype=object)[self.codes]
+
+    @property
+    def failed(self) -> Any:
+        """Which runs were made and did not reach their end, (\\*shape) of bool."""
+        return (self.codes != NOT_RUN) & ~np.isin(self.codes, SUCCESS)
+
+    @property
+    def success(self) -> bool:
+        """Whether every run reached its end."""
+        return bool(np.isin(self.codes, SUCCESS).all())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many runs had each outcome."""
+        names, counts = np.unique(self.outcomes.astype(str), return_counts=True)
+        return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.shape))
+        counted = ", ".join(f"{count} {name}" for name, count in self.counts.items())
+        return f"<Ensemble of {len(self)} runs ({shape}) of {self.statistics.get('system', 'a system')}: {counted}>"
+
+    def motion(self, index: Any) -> Motion:
+        """One of the runs again, as a motion with all its steps."""
+        try:
+            place = int(np.ravel_multi_index(index if isinstance(index, tuple) else (index,), self.shape))
+        except (ValueError, TypeError):
+            raise ModelError(
+                "The ensemble has no run at this place", seen=index, remedy=f"give one index for each of {self.shape}"
+            ) from None
+        if self._rerun is None:
+            raise ModelError("The ensemble does not know its model", remedy="open it with da.sweep(..., resume=True)")
+        return self._rerun(place)
+
+    def to_xarray(self) -> Any:
+        """The runs as an `xarray.Dataset`: states over the runs and time, outcomes, messages, steps, drift of the energy."""
+        import xarray as xr
+
+        table, own = self.table, self.table.own_names
+        found: dict[str, Any] = {name: self.states[..., k] for k, name in enumerate(table.letters)}
+        found |= {own["steps"]: self.steps, own["energy_drift"]: self.energy_drift}
+        found |= {own["message"]: self.messages, own["outcome"]: self.codes}
+        variables = {name: (v.dims, found[name], v.attributes) for name, v in table.variables.items()}
+        return xr.Dataset(variables, coords={own["time"]: self.t, **table.coordinates}, attrs=dict(table.attributes))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the runs as netCDF (.nc) or Zarr (.zarr); an existing Zarr store is not replaced."""
+        target = Path(path)
+        try:
+            if target.suffix == ".zarr":
+                with warnings.catch_warnings():  # that other programs may not read the copy of the metadata; they need not
+                    warnings.simplefilter("ignore")
+                    self.to_xarray().to_zarr(target, mode="w-", consolidated=True)
+            elif target.suffix in (".nc", ".nc4"):
+                self.to_xarray().to_netcdf(target, engine="h5netcdf")
+            else:
+                raise FileError(
+                    f"The runs cannot be saved as {shortened(str(target))}", remedy="name a file that ends in .nc or .zarr"
+                )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise FileError(
+                f"The runs cannot be saved as {shortened(str(target))}",
+                seen=reason,
+                remedy="name a new file in a folder that exists",
+            ) from error
+
+
+def simulate_many(
+    model: Any,
+    start: Mapping[Any, Any] | None = None,
+    span: Sequence[float] | None = None,
+    *,
+    parameters: Any = None,
+    at: Any = None,
+    workers: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    **options: Any,
+) -> Ensemble:
+    """Simulate one system for many parameters and starts.
+
+    Parameters
+    ----------
+    model : System, Flow, Equations or Scenario
+    start, parameters : mapping of symbol or name to value or array
+        Arrays of one length are paired; shapes such as (50, 1) and (20,) broadcast to 50 x 20 runs.
+    at : sequence of times
+        The times that are kept, by default the last one.
+    workers : int
+        Threads, by default one for each processor. The numbers do not depend on it.
+    progress : callable
+        Called now and then with the fraction of the runs done.
+    options
+        Further options of `simulate`.
+
+    Returns
+    -------
+    Ensemble
+        With every run, also those that could not be made; after Ctrl-C with what was done.
+    """
+    plan, axes = read_plan(model, start, span, parameters, at, options)
+    shape, dims, coordinates = laid_out(axes)
+    p, v = flat_values(plan, axes, shape)
+    began = clock.perf_counter()
+    results = run_all(plan, p, v, workers, progress)
+    statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began}
+    table = Table(dims, shape, coordinates, plan.times, plan.letters, described(plan))
+    columns = table.columns(results, shape)
+    own = table.own_names
+    return Ensemble(
+        table,
+        results.states.reshape(*shape, len(plan.times), -1),
+        columns[own["outcome"]],
+        columns[own["message"]],
+        columns[own["steps"]],
+        columns[own["energy_drift"]],
+        statistics,
+        lambda place: run_task(replace(plan.task_of(p[place], v[place]), at=None)),
+    )
+
+
+def described(plan: Plan) -> dict[str, Any]:
+    """What was simulated and how, in plain values."""
+    task = plan.task
+    found: dict[str, Any] = {"system": task.equations.system.name, "form": task.equations.form, "method": task.method}
+    if task.stepping is None:
+        found |= {"rtol": task.rtol, "atol": float(np.min(task.atol))}
+    else:
+        found["step"] = abs(task.stepping.step)
+    return found | {"span": [float(task.span[0]), float(task.span[1])]}
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read_plan(model: Any, start: Any, span: Any, parameters: Any, at: Any, options: dict[str, Any]) -> tuple[Plan, list[Axis]]:
+    """The plan of all runs, and the arrays that differ from run to run."""
+    if options.pop("every", None) is not None:
+        raise ModelError("Many runs keep no steps between the times asked for", seen="every", remedy="leave every out")
+    fixed_p, varied_p = _parted(parameters)
+    fixed_s, varied_s = _parted(start)
+    axes = [Axis(name, False, values) for name, values in varied_p.items()]
+    axes += [Axis(name, True, values) for name, values in varied_s.items()]
+    task = read_task(
+        model,
+        start if start is not None and not isinstance(start, Mapping) else fixed_s | _examples(varied_s),
+        span,
+        parameters=parameters if varied_p == {} else fixed_p | _examples(varied_p),
+        at=at,
+        **options,
+    )
+    kept = [event.name for event in task.events if not event.terminal]
+    if kept:
+        raise ModelError(
+            f"Many runs keep no passages of an event such as `{kept[0]}`",
+            remedy="make it terminal, or look at single runs with motion(index)",
+        )
+    if task.at is None or not len(task.at):
+        task = replace(task, at=np.array([task.span[1]]))
+    plan = Plan(task, tuple(task.start))
+    _check_names(plan)
+    return plan, axes
+
+
+def _parted(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values by name: those that are one for all runs, and the arrays."""
+    fixed: dict[str, Any] = {}
+    varied: dict[str, Any] = {}
+    for key, value in given.items() if isinstance(given, Mapping) else ():
+        name = getattr(key, "name", str(key))
+        if not (isinstance(value, (list, tuple)) or getattr(value, "ndim", False)):
+            fixed[name] = value
+            continue
+        try:
+            varied[name] = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            raise ModelError(f"The values of `{name}` must be numbers", seen=str(value)[:60]) from None
+    return fixed, varied
+
+
+def _examples(varied: Mapping[str, Any]) -> dict[str, float]:
+    """One finite value of each array."""
+    return {name: float(next(iter(values[np.isfinite(values)]), 1.0)) for name, values in varied.items()}
+
+
+def _check_names(plan: Plan) -> None:
+    """Refuse starts of letters that the state does not have, once and not for every run."""
+    system, state = plan.start_kernel.equations.system, plan.start_kernel.equations.state
+    known = list(dict.fromkeys(s.name for s in (*state, *system.velocities, *system.momenta)))
+    for name in plan.given:
+        if name not in known:
+            near = nearest(name, known)
+            raise StartError(
+                f"The start names `{name}`, which is no part of the state",
+                seen=", ".join(known),
+                remedy=f"did you mean {near}" if near else "use one of these names",
+            )
+
+
+def flat_values(plan: Plan, axes: Sequence[Axis], shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Parameters (k, n_par) and start values (k, n_given) of all runs, in the order of their axes."""
+    count = math.prod(shape)
+    names = [symbol.name for symbol in plan.task.equations.system.parameters]
+    p = np.tile(np.asarray(plan.task.parameters, dtype=float), (count, 1))
+    v = np.tile(np.array([float(value) for value in plan.task.start.values()], dtype=float), (count, 1))
+    for axis in axes:
+        target, places = (v, plan.given) if axis.is_start else (p, names)
+        target[:, list(places).index(axis.name)] = np.broadcast_to(axis.values, shape).ravel()
+    return p, v
+
+
+# -- threads -----------------------------------------------------------------------------------------------------------
+
+
+def thread_count(workers: int | None) -> int:
+    """How many threads to use."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not (isinstance(workers, int) and workers >= 1):
+        raise ModelError("workers must be a whole number, at least 1", seen=workers, remedy="leave it out, or pass workers=4")
+    return workers
+
+
+def run_all(plan: Plan, parameters: Any, values: Any, workers: int | None, progress: Any) -> Results:
+    """All runs in threads, chunk by chunk. Ctrl-C ends the runs under way and leaves the others."""
+    count, threads = len(parameters), thread_count(workers)
+    largest = LARGEST_OF_LANES if plan.task.method == "taylor" else LARGEST_CHUNK
+    size = max(1, min(largest, math.ceil(count / (8 * threads))))
+    stopped = threading.Event()
+    plan.prepare()
+    whole = empty_results(plan, count)
+    with ThreadPoolExecutor(threads, thread_name_prefix="dalembert") as pool:
+        pending = {}
+        for first in range(0, count, size):
+            here = slice(first, min(first + size, count))
+            pending[pool.submit(run_chunk, plan, parameters[here], values[here], stopped.is_set)] = here
+        done = 0
+        while pending:
+            try:
+                finished, _ = wait(pending, timeout=0.5, return_when="FIRST_COMPLETED")
+                for future in finished:
+                    here = pending.pop(future)
+                    put(whole, here, future.result())
+                    done += here.stop - here.start
+                    if progress is not None:
+                        progress(done / count, done)
+            except KeyboardInterrupt:
+                stopped.set()
+            except BaseException:
+                stopped.set()
+                raise
+    return whole
+
+
+def empty_results(plan: Plan, count: int) -> Results:
+    """Results of runs that have not been made."""
+    nt, n = len(plan.times), len(plan.letters)
+    return Results(
+        states=np.full((count, nt, n), np.nan),
+        codes=np.full(count, NOT_RUN, np.int8),
+        messages=[""] * count,
+        steps=np.zeros(count, np.int64),
+        drift=np.full(count, np.nan),
+        starts=np.full((count, n), np.nan),
+    )
+
+
+def put(whole: Results, here: Any, part: Results) -> None:
+    """Enter the results of a chunk at its places, a slice or an array of int."""
+    whole.states[here], whole.codes[here], whole.steps[here] = part.states, part.codes, part.steps
+    whole.drift[here], whole.starts[here] = part.drift, part.starts
+    places = range(here.start, here.stop) if isinstance(here, slice) else here
+    for place, message in zip(places, part.messages, strict=True):
+        whole.messages[place] = message

@@ -1,0 +1,111 @@
+"""The engine of the Taylor method for many runs: four at a time in the lanes of the processor's vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...compiled.book import Book
+from ...compiled.native_module import NativeModule
+from .. import advance as loop
+from ..expansions import kernel_expansion, taylor_order
+from ..outcome import Outcome
+from ..run import LEAST_RTOL, LOCAL_SHARE
+from . import lane_steps as lanes
+from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
+
+__all__ = ["by_lanes"]
+
+#: Steps between two looks at whether the user wants to end.
+BUDGET = 20_000
+#: Entered where a run has not been looked at.
+UNTOUCHED = -9
+
+
+@lru_cache(maxsize=1)
+def lane_functions() -> dict[str, Any]:
+    """The native functions of the lanes, compiled once."""
+    entries: list[Callable[..., Any]] = [lanes.fill_lanes, lanes.advance_lanes]
+    return NativeModule(entries).functions
+
+
+def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
+    """Runs by Taylor coefficients, see `chunks.register_engine`; those that meet trouble are left to the driver."""
+    count, nt, ns = len(parameters), len(plan.times), plan.kernel.n_state
+    good = np.ones(count, bool)
+    if plan.is_steady:
+        qualities = plan.values("quality", np.full(count, plan.task.span[0]), starts, parameters)[:, 0]
+        good = np.array([plan.is_good_choice(float(quality)) for quality in qualities])
+    chunk = _Chunk(plan, parameters[good], starts[good])
+    chunk.follow(stop)
+    codes = np.full(count, LEFT, np.int64)
+    codes[good] = chunk.codes
+    codes[codes == UNTOUCHED] = NOT_RUN
+    codes[codes == lanes.FINISHED] = CODE[Outcome.FINISHED]
+    places = np.argsort(plan.order, kind="stable")
+    states, steps = np.full((count, nt, ns), np.nan), np.zeros(count, np.int64)
+    states[good], steps[good] = chunk.states[:, places], chunk.steps
+    return Reached(states, codes.astype(np.int8), [""] * count, {"steps": steps})
+
+
+class _Chunk:
+    """The arrays of some runs."""
+
+    def __init__(self, plan: Plan, parameters: Any, starts: Any) -> None:
+        task, kernel = plan.task, plan.kernel
+        with plan._lock:
+            found = kernel_expansion(kernel, lanes.LANES)
+            self.book = Book(kernel, task.parameters, lanes.LANE_BOOK_SIZE)
+            if task.project and kernel.is_constrained:
+                self.book.prepare_projection()
+                self.book.complete()
+                self.book.entries[loop.PROJECT] = 1
+        hold, entries, ns, count = self.book.hold, self.book.entries, kernel.n_state, len(parameters)
+        clock = hold(loop.CLOCK, np.zeros(8))
+        clock[loop.T], clock[loop.T_END] = task.span
+        clock[loop.RTOL] = max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
+        clock[loop.MAX_STEP] = task.max_step
+        order = taylor_order(clock[loop.RTOL])
+        at = hold(loop.AT, np.ascontiguousarray(plan.times[plan.order]))
+        hold(loop.ATOL, LOCAL_SHARE * task.atol)
+        hold(loop.STAGE, np.zeros(ns))
+        hold(lanes.LANE_WORK, np.zeros(found.work_size))[0] = order
+        hold(lanes.LANE_FOUND, np.zeros(found.out_size))
+        for place, size in (
+            (lanes.LANE_TIMES, 1),
+            (lanes.LANE_STATES, ns),
+            (lanes.LANE_PARAMETERS, max(1, parameters.shape[1])),
+            (lanes.LANE_NEW, ns),
+            (lanes.LANE_SIZES, 3),
+        ):
+            hold(place, np.zeros(size * lanes.LANES))
+        for place in (lanes.LANE_RUN, lanes.LANE_NEXT, lanes.LANE_STEPS):
+            hold(place, np.zeros(lanes.LANES, np.int64))
+        hold(lanes.RUN_PARAMETERS, np.ascontiguousarray(parameters, dtype=float))
+        hold(lanes.RUN_STARTS, np.ascontiguousarray(starts, dtype=float))
+        self.states = hold(lanes.RUN_STATES, np.full((count, len(at), ns), np.nan))
+        self.codes = hold(lanes.RUN_CODES, np.full(count, UNTOUCHED, np.int64))
+        self.steps = hold(lanes.RUN_STEPS, np.zeros(count, np.int64))
+        hold(lanes.PROGRESS, np.zeros(1, np.int64))
+        for place, value in (
+            (lanes.LANE_EXPANSION, found.address),
+            (lanes.LANE_ORDER, order),
+            (lanes.LANE_SIZE, found.work_size),
+            (lanes.N_PARAMETERS, parameters.shape[1]),
+            (lanes.N_RUNS, count),
+            (lanes.MOST_STEPS, task.max_steps),
+            (loop.N_AT, len(at)),
+        ):
+            entries[place] = value
+
+    def follow(self, stop: Callable[[], bool]) -> None:
+        """Run all of them, or until it is enough."""
+        if not len(self.codes):
+            return
+        functions = lane_functions()
+        functions["fill_lanes"](self.book.entries)
+        while functions["advance_lanes"](self.book.entries, BUDGET) and not stop():
+            pass

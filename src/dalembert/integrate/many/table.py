@@ -1,0 +1,148 @@
+"""How many runs are laid out as a table: which axes the runs have, and the variables over them, in memory and on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ModelError
+from .chunks import NOT_RUN, OUTCOMES
+
+__all__ = ["Axis", "Table", "Variable", "laid_out"]
+
+
+class Axis(NamedTuple):
+    """Values that differ from run to run.
+
+    Attributes
+    ----------
+    name : str
+        A parameter, or a letter whose start it is.
+    is_start : bool
+    values : array
+        Broadcasts against those of the others to the shape of the runs.
+    is_derived : bool
+        Whether it follows from others, and gives no axis its name.
+    """
+
+    name: str
+    is_start: bool
+    values: Any
+    is_derived: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name of the coordinate: a letter of the state is a variable already, its start is another one."""
+        return f"{self.name}_start" if self.is_start else self.name
+
+
+class Variable(NamedTuple):
+    """A variable of the table: its axes, the kind of its numbers, and what stands where nothing was computed."""
+
+    dims: tuple[str, ...]
+    kind: Any
+    empty: Any
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The layout of an ensemble.
+
+    Attributes
+    ----------
+    dims, shape : the axes of the runs
+    coordinates : mapping of name to (dims, values)
+    times : array (nt,)
+    letters : tuple of str
+    attributes : mapping
+        What was simulated and how.
+    """
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    coordinates: Mapping[str, tuple[tuple[str, ...], Any]]
+    times: Any
+    letters: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def own_names(self) -> dict[str, str]:
+        """The names of what is not a letter of the model, made longer where a letter has one of them."""
+        taken = {*self.letters, *self.coordinates, *self.dims}
+        found = {}
+        for name in ("time", "outcome", "message", "steps", "energy_drift"):
+            chosen = name
+            while chosen in taken:
+                chosen += "_"
+            found[name] = chosen
+        return found
+
+    @cached_property
+    def variables(self) -> dict[str, Variable]:
+        """Every variable over the runs, in the order in which they are written: the outcome is the last."""
+        own = self.own_names
+        along = (*self.dims, own["time"])
+        table = {name: Variable(along, np.float64, np.nan, {}) for name in self.letters}
+        table[own["steps"]] = Variable(self.dims, np.int64, 0, {"long_name": "steps of the run"})
+        drift = {"long_name": "largest distance of the energy from that of the start"}
+        table[own["energy_drift"]] = Variable(self.dims, np.float64, np.nan, drift)
+        table[own["message"]] = Variable(self.dims, str, "", {"long_name": "how a run ended that did not finish"})
+        codes = [NOT_RUN, *range(len(OUTCOMES))]
+        meanings = " ".join(name.replace(" ", "_") for name in ("not run", *OUTCOMES))
+        outcome = {"long_name": "how the run ended", "flag_values": codes, "flag_meanings": meanings}
+        table[own["outcome"]] = Variable(self.dims, np.int8, NOT_RUN, outcome)
+        return table
+
+    def columns(self, results: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+        """The arrays of `chunks.Results` by the names of the variables, for runs that form a block of this shape."""
+        own = self.own_names
+        states = results.states.reshape(*shape, len(self.times), len(self.letters))
+        found: dict[str, Any] = {name: states[..., k] for k, name in enumerate(self.letters)}
+        found[own["steps"]] = results.steps.reshape(shape)
+        found[own["energy_drift"]] = results.drift.reshape(shape)
+        found[own["message"]] = np.array(results.messages, dtype=object).reshape(shape)
+        found[own["outcome"]] = results.codes.reshape(shape)
+        return found
+
+
+def laid_out(axes: list[Axis]) -> tuple[tuple[int, ...], tuple[str, ...], dict[str, tuple[tuple[str, ...], Any]]]:
+    """The shape of the runs, the names of its axes, and the coordinates with the axes along which they vary.
+
+    An axis along which one array varies, and no other one, has its name; others are called run, or run_0, run_1, ...
+    """
+    try:
+        shape = np.broadcast_shapes(*(axis.values.shape for axis in axes))
+    except ValueError:
+        seen = ", ".join(f"{axis.name} {axis.values.shape}" for axis in axes)
+        raise ModelError(
+            "The arrays of parameters and starts do not fit together",
+            seen=seen,
+            remedy="give them one length, or shapes that broadcast such as (50, 1) and (20,)",
+        ) from None
+    if 0 in shape:
+        raise ModelError("There is no run to make", seen=f"shape {shape}", remedy="give at least one value")
+    along = {axis.label: _varying(axis.values, shape) for axis in axes}
+    derived = {axis.label for axis in axes if axis.is_derived}
+    dims: list[str] = []
+    for k in range(len(shape)):
+        alone = [label for label, places in along.items() if k in places and label not in derived]
+        fits = len(alone) == 1 and along[alone[0]] == (k,)
+        dims.append(alone[0] if fits else "run" if len(shape) == 1 else f"run_{k}")
+    coordinates: dict[str, tuple[tuple[str, ...], Any]] = {}
+    for axis in axes:
+        places = along[axis.label]
+        wide = np.broadcast_to(axis.values, shape)
+        narrow = wide[tuple(slice(None) if k in places else 0 for k in range(len(shape)))]
+        coordinates[axis.label] = tuple(dims[k] for k in places), np.array(narrow)
+    return tuple(shape), tuple(dims), coordinates
+
+
+def _varying(values: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of the whole along which an array extends."""
+    shift = len(shape) - values.ndim
+    return tuple(k + shift for k in range(values.ndim) if values.shape[k] > 1 or shape[k + shift] == 1)

@@ -1,0 +1,74 @@
+"""The reactions of a motion. A large system has thousands of them, each on a few coordinates: those are kept, zeros are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import RunError
+
+__all__ = ["Reaction", "ReactionForce", "SparseReactions", "refuse_too_many"]
+
+#: No more numbers are written out as one table of reactions by constraint, coordinate and time.
+MOST_NUMBERS = 200_000_000
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """The reaction of one constraint.
+
+    Attributes
+    ----------
+    force : array (n, nt)
+        The generalised force, by coordinate.
+    multiplier : array (k, nt)
+        The multipliers mu of its rows; not unique where constraints depend on each other.
+    """
+
+    force: Any
+    multiplier: Any
+
+
+@dataclass(frozen=True)
+class ReactionForce:
+    """A generalised force along a motion: its entries (k, nt) and the coordinates they belong to, all where that is None."""
+
+    entries: Any
+    places: list[int] | None
+
+    def full(self, n: int) -> Any:
+        """The force by coordinate, (n, nt)."""
+        if self.places is None:
+            return self.entries
+        force = np.zeros((n, self.entries.shape[1]))
+        force[self.places] = self.entries
+        return force
+
+
+def refuse_too_many(reactions: int, coordinates: int, times: int) -> None:
+    """Raise where a table of all reactions, zeros included, would be too large."""
+    if reactions * coordinates * times > MOST_NUMBERS:
+        raise RunError(
+            "The reactions of this motion are too many for one table",
+            seen=f"{reactions} constraints x {coordinates} coordinates x {times} times",
+            remedy="follow the motion at fewer times (at=...), or read motion.reactions[name] one by one",
+        )
+
+
+class SparseReactions(Mapping[str, Reaction]):
+    """Reactions by name, each with all its zeros when it is read."""
+
+    def __init__(self, n: int, forces: Mapping[str, ReactionForce], multipliers: Mapping[str, Any]) -> None:
+        self._n, self._forces, self._multipliers = n, forces, multipliers
+
+    def __getitem__(self, name: str) -> Reaction:
+        return Reaction(self._forces[name].full(self._n), self._multipliers[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._forces)
+
+    def __len__(self) -> int:
+        return len(self._forces)

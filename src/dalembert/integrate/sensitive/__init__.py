@@ -1,0 +1,1 @@
+"""Derivatives along the steps of a run, forwards and backwards."""

@@ -1,0 +1,68 @@
+"""Steps by Taylor coefficients, as native code: the expansion at the beginning of a step, its size, and states within it.
+
+The size of a step is that at which the last two terms reach the tolerance, letter by letter (A. Jorba, M. Zou: A software
+package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005),
+section 3.2). There are no rejected steps, and the expansion is the dense output.
+"""
+
+from __future__ import annotations
+
+from ...compiled.language import Integers, Reals, call_program, native, reals_at
+from ...compiled.native import INPUT_VALUES, PARAMETERS, STATE, TIME, is_finite
+from ...compiled.unrolled import HEALTHY
+from ...compiled.verdicts import SINGULAR
+from .taylor_places import COEFFICIENTS, EXPANSION, EXPANSION_ORDER, EXPANSION_SIZE, EXPANSION_WORK
+
+__all__ = ["expand", "largest_step", "taylor_state"]
+
+INFINITY = float("inf")
+
+
+@native
+def expand(book: Integers, t: float, y: Reals) -> int:
+    """The coefficients of the motion through (t, y). Returns 0 or SINGULAR."""
+    clock, work, found = reals_at(book[TIME]), reals_at(book[EXPANSION_WORK]), reals_at(book[COEFFICIENTS])
+    clock[0] = t
+    parameters, inputs = reals_at(book[PARAMETERS]), reals_at(book[INPUT_VALUES])
+    call_program(book[EXPANSION], clock, y, parameters, inputs, work, found)
+    count = (book[EXPANSION_ORDER] + 1) * book[STATE]
+    if found[0] > HEALTHY and is_finite(count, found + 1):
+        return 0
+    for k in range(1, book[EXPANSION_SIZE]):
+        work[k] = 0.0
+    return SINGULAR
+
+
+@native
+def largest_step(book: Integers, y: Reals, rtol: float, atol: Reals) -> float:
+    """The step at which the last two terms of the expansion are as large as the tolerance."""
+    ns, order = book[STATE], book[EXPANSION_ORDER]
+    found = reals_at(book[COEFFICIENTS]) + 1
+    last, before = found + order * ns, found + (order - 1) * ns
+    most, most_before = 0.0, 0.0
+    for i in range(ns):
+        scale = atol[i] + rtol * abs(y[i])
+        most = max(most, abs(last[i]) / scale)
+        most_before = max(most_before, abs(before[i]) / scale)
+    size = INFINITY
+    if most > 0.0:
+        size = most ** (-1.0 / float(order))
+    if most_before > 0.0:
+        size = min(size, most_before ** (-1.0 / float(order - 1)))
+    return size
+
+
+@native
+def taylor_state(book: Integers, elapsed: float, y: Reals, result: Reals) -> None:
+    """result <- the state a time after the point of the expansion, which is y."""
+    ns, order = book[STATE], book[EXPANSION_ORDER]
+    found = reals_at(book[COEFFICIENTS]) + 1
+    row = found + order * ns
+    for i in range(ns):
+        result[i] = row[i]
+    for k in range(order - 1, 0, -1):
+        row = found + k * ns
+        for i in range(ns):
+            result[i] = result[i] * elapsed + row[i]
+    for i in range(ns):
+        result[i] = y[i] + result[i] * elapsed

@@ -1,0 +1,34 @@
+"""What an expression is made of at its ends: symbols, numbers and undefined functions, each part looked at once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sympy
+from sympy.core.function import AppliedUndef
+
+__all__ = ["leaves"]
+
+
+@lru_cache(maxsize=64)
+def leaves(expression: sympy.Basic) -> frozenset[sympy.Basic]:
+    """The atoms of an expression, and its applied undefined functions.
+
+    Sums that share terms, as those of a chain of bodies do, are walked once; SymPy's `atoms` would walk each again.
+
+    >>> x = sympy.Symbol("x")
+    >>> sorted(leaves(2 * x + sympy.sin(x) + sympy.Function("f")(x)), key=str)
+    [2, f(x), x]
+    """
+    seen: set[sympy.Basic] = {expression}
+    pending = [expression]
+    found: set[sympy.Basic] = set()
+    while pending:
+        node = pending.pop()
+        if not node.args or isinstance(node, AppliedUndef):
+            found.add(node)
+        for argument in node.args:
+            if argument not in seen:
+                seen.add(argument)
+                pending.append(argument)
+    return frozenset(found)
