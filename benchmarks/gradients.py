@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,14 +27,14 @@ RTOL = 1e-10
 
 
 def cost(run: Callable[[], Any], repeats: int) -> float:
-    """The least processor time of some runs, the first not counted."""
+    """The median processor time of some runs, the first not counted."""
     run()
     spent = []
     for _ in range(repeats):
         began = time.process_time()
         run()
         spent.append(time.process_time() - began)
-    return min(spent)
+    return statistics.median(spent)
 
 
 class Case:

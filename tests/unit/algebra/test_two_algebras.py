@@ -24,7 +24,7 @@ SWOLLEN = {
     ("unicycle-rider", "hamilton"),
 }
 #: With these every form is compared in a quick run; the other systems only in the basic forms.
-QUICK = ("nonholonomic-particle", "spherical-pendulum", "elastic-pendulum-steered", "chaplygin-sleigh", "snakeboard")
+QUICK = ("nonholonomic-particle", "spherical-pendulum", "snakeboard")
 #: Forms that invert a matrix of the model: their trees swell on all but the smallest systems.
 INVERTING = (
     "hamel-orthonormal",

@@ -21,18 +21,16 @@ def compared(name: str) -> Comparison:
     return compare(da.gallery.load(name), n=6)
 
 
-CONTROLLED = [
-    pytest.param(name, marks=[pytest.mark.long] if name == "unicycle-balanced" else [])
-    for name in da.gallery.names("controlled")
+#: Systems that are compared in every run of the tests; the others in the long ones.
+USUAL = ("spherical-pendulum", "elastic-pendulum-arc", "appell", "nonholonomic-particle", "rolling-disk", "bicycle",
+         "constrained-particle", "ball-on-rotating-plate", "linked-particles", "cart-pendulum")  # fmt: skip
+GALLERY = [
+    pytest.param(name, marks=[] if name in USUAL else [pytest.mark.long])
+    for name in (*da.gallery.names("mechanical"), *da.gallery.names("controlled"))
 ]
 
 
-MECHANICAL = [
-    pytest.param(name, marks=[pytest.mark.long] if name == "lc-circuit" else []) for name in da.gallery.names("mechanical")
-]
-
-
-@pytest.mark.parametrize("name", [*MECHANICAL, *CONTROLLED])
+@pytest.mark.parametrize("name", GALLERY)
 def test_all_forms_agree(name: str) -> None:
     found = compared(name)
     assert found.worst < 1e-9, found.text()
@@ -57,7 +55,7 @@ VAKONOMIC = {
 }
 
 
-@pytest.mark.parametrize("name", VAKONOMIC)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in USUAL else [pytest.mark.long]) for name in VAKONOMIC])
 def test_vakonomic_motion_coincides_where_theory_says_so(name: str) -> None:
     apart = compared(name).differing["vakonomic"]
     assert apart.coincides is VAKONOMIC[name]

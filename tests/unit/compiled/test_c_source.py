@@ -43,8 +43,15 @@ def sample(motion: da.Motion, count: int = 5) -> list[int]:
     return sorted({int(k) for k in np.linspace(0, 0.9 * (len(motion.t) - 1), count)})
 
 
+#: Systems whose C code is compiled in every run of the tests; the others in the long ones.
+USUAL = ("rolling-disk", "spherical-pendulum", "linked-particles-zero-distance", "two-particles-incline", "snakeboard",
+         "bicycle", "appell-vakonomic", "toda-lattice", "rigid-body", "planar-chain", "elastic-pendulum-wall")  # fmt: skip
+
+
 @needs_compiler
-@pytest.mark.parametrize("name", da.gallery.names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in USUAL else [pytest.mark.long]) for name in da.gallery.names()]
+)
 def test_rates_agree_along_the_motion(name: str, tmp_path: Path) -> None:
     motion = da.simulate(da.gallery.load(name))
     kernel, values = motion.equations.compile(), list(motion.parameters.values())

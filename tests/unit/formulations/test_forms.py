@@ -19,6 +19,8 @@ from dalembert.formulations.registry import applicability, default_form
 from dalembert.model.legendre import conjugate
 
 KINDS = ["", "h", "v", "hv", "rv", "a", "n", "ra", "hn"]
+#: Every other kind waits for the long tests.
+USUAL_KINDS = [pytest.param(kinds, marks=[pytest.mark.long] if number % 2 else []) for number, kinds in enumerate(KINDS)]
 
 
 def accelerations_and_reactions(system: da.System, form: str, seed: int) -> tuple[np.ndarray, da.Motion]:
@@ -47,7 +49,7 @@ def euler_residual(system: da.System, motion: da.Motion) -> np.ndarray:
 
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
-@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize("kinds", USUAL_KINDS)
 def test_the_reaction_is_what_lagranges_equations_lack(kinds: str, form: str) -> None:
     """d/dt L_v - L_q - Q = +R: one sign of the reaction, in every form."""
     system = random_system(20 + len(kinds), n=3, kinds=kinds)
@@ -55,7 +57,7 @@ def test_the_reaction_is_what_lagranges_equations_lack(kinds: str, form: str) ->
     assert np.allclose(motion.total_reaction[:, 0], euler_residual(system, motion), atol=1e-9)
 
 
-@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize("kinds", USUAL_KINDS)
 def test_hamilton_moves_as_lagrange(kinds: str, seed: int = 1) -> None:
     system = random_system(100 * seed + len(kinds), n=3, kinds=kinds)
     one, first = accelerations_and_reactions(system, "lagrange", seed)
@@ -82,6 +84,7 @@ def test_every_form_moves_alike(kinds: str) -> None:
     assert worst_gap(system, [da.derive(system, form) for form in forms], seed=4) < 1e-9
 
 
+@pytest.mark.long
 def test_every_form_moves_alike_in_a_run() -> None:
     """The same through the whole road, with native code: starts made consistent, letters of each form, reactions read back."""
     system = random_system(301, n=3, kinds="v")
@@ -140,7 +143,7 @@ def momentum_system(seed: int) -> da.System:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
 def test_systems_stated_by_their_hamiltonian(seed: int) -> None:
     """Both forms of a Hamiltonian with momentum constraints: the Legendre transformation goes both ways."""
     system = momentum_system(seed)

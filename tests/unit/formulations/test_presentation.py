@@ -20,11 +20,9 @@ QUICK = (
     "snakeboard",
     "nonholonomic-particle",
     "spherical-pendulum",
-    "chaplygin-sleigh",
-    "knife-edge",
     "appell",
 )
-QUICK_FORMS = (*BASIC_FORMS, "voronets")
+QUICK_FORMS = BASIC_FORMS
 #: Systems whose equations take seconds to write out.
 LARGE = ("planar-chain", "three-planar-bodies", "unicycle-rider", "rolling-disk", "rolling-disk-vakonomic")
 PAIRS = [
