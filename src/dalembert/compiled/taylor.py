@@ -9,23 +9,24 @@ arguments (R. E. Moore; A. Jorba and M. Zou, Experimental Mathematics 14 (2005) 
     y' = f         y_(k+1) = f_k / (k + 1)
 
 A sum runs over j = 1 .. k - 1 of coefficients that are known before order k begins, and two terms more. All sums of an order
-are made first, ten at a time in registers; then the instructions follow one after another. One trajectory takes four values of
-j at a time; with four lanes, four trajectories go together, and none of them knows of the others.
+are made first, a dozen at a time in registers; then the instructions follow one after another. One trajectory takes four
+values of j at a time; with four lanes, four trajectories go together, and none of them knows of the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .llvm import NativeLibrary, object_code
 from .program import INPUTS, Program
 from .taylor_rules import Rules, expanded, moving, reached
-from .taylor_text import HIGHEST_ORDER, Text
+from .taylor_text import HIGHEST_ORDER, Sum, Text
 
 __all__ = ["HIGHEST_ORDER", "Expansion", "expansion"]
 
-#: How many sums are accumulated in one loop.
-GROUP = 10
+#: How many sums are accumulated in one loop: as many as there are registers for them.
+GROUP = 12
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class _Writer:
         text.line("%next.inverse = fdiv double 1.0, %next.real")
         text.prepare_order(ns)
         previous = "order.loop"
-        sums = list(rules.sums)
+        sums = _neighbours(rules.sums)
         for number in range(0, len(sums), GROUP):
             previous = text.sums_loop(number // GROUP, previous, sums[number : number + GROUP], rules.totals)
         text.line("br label %order.rules")
@@ -149,3 +150,14 @@ class _Writer:
         """y_(k+1) = f_k / (k + 1); rates that do not move have no coefficients beyond the first."""
         text = self.text
         text.store_next(place, text.constant(0.0) if value is None else text.multiplied(value, text.next_inverse))
+
+
+def _neighbours(sums: Iterable[Sum]) -> list[Sum]:
+    """The sums in an order in which those that share arrays stand together, so that these are loaded once."""
+    left = list(sums)
+    found: list[Sum] = []
+    while left:
+        near = {array for pair in found[1 - GROUP :] for array in pair}
+        best = max(range(len(left)), key=lambda k: (sum(array in near for array in left[k]), -k))
+        found.append(left.pop(best))
+    return found

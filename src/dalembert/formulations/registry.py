@@ -152,6 +152,14 @@ def fastest_form(system: System) -> str:
     constraints are affine and independent, with a choice of independent velocities that cannot degenerate. Elsewhere a motion
     would have to change that choice on its way, and the form that the system was stated in is faster (benchmarks/forms.py).
     """
+    kept: str | None = system.__dict__.get("_fastest_form")
+    if kept is None:
+        kept = _fastest_form(system)
+        object.__setattr__(system, "_fastest_form", kept)
+    return kept
+
+
+def _fastest_form(system: System) -> str:
     stated = default_form(system)
     count, n = len(system.bilateral), len(system.coordinates)
     if stated != "lagrange" or not count or system.unilateral or count > n or math.comb(n, count) > MOST_CHOICES:

@@ -12,7 +12,7 @@ import threading
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import casadi as ca
@@ -27,7 +27,7 @@ from ...model.methods import EXTERNAL
 from ..letters import reported_letters
 from ..outcome import Outcome
 from ..simulate import Task
-from .rows import Rowwise
+from .rows import kept_rowwise
 
 __all__ = ["NOT_RUN", "OUTCOMES", "Plan", "Reached", "Results", "register_engine", "run_chunk"]
 
@@ -135,13 +135,17 @@ class Plan:
     def functions(self) -> dict[str, Any]:
         """Functions of (t, y, p, u) that are evaluated for all runs of a chunk."""
         graph, inputs = self.kernel.graph, self.kernel._inputs()[:4]
-        found = {"velocities": Rowwise(ca.Function("velocities", inputs, [ca.densify(graph.velocities)]))}
+        columns = {"velocities": graph.velocities}
         system = self.task.equations.system
         if not isinstance(system, Flow) or "energy" in system.integrals:
-            found["energy"] = Rowwise(ca.Function("energy", inputs, [ca.densify(graph.energy)]))
+            columns["energy"] = graph.energy
         if self.is_steady:
-            found["quality"] = Rowwise(ca.Function("quality", inputs, [ca.densify(graph.chart_quality)]))
-        return found
+            columns["quality"] = graph.chart_quality
+
+        def written(name: str) -> Any:
+            return ca.Function(name, inputs, [ca.densify(columns[name])])
+
+        return {name: kept_rowwise(self.kernel, name, partial(written, name)) for name in columns}
 
     def values(self, name: str, times: Any, states: Any, parameters: Any) -> Any:
         """One of `functions` at times (c,), states (c, n) and parameters (c, n_par), as an array (c, size)."""

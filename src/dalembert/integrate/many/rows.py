@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
@@ -11,7 +12,15 @@ from ...compiled.llvm import NativeLibrary, module_text, object_code
 from ...compiled.loops import functions
 from ...compiled.program import INPUTS, straight_line
 
-__all__ = ["Rowwise"]
+__all__ = ["Rowwise", "kept_rowwise"]
+
+
+def kept_rowwise(kernel: Any, key: Any, write: Callable[[], Any], fused: bool = True) -> Rowwise:
+    """A function of a kernel by its key, written and compiled once."""
+    kept: dict[Any, Rowwise] = kernel.__dict__.setdefault("_rowwise", {})
+    if key not in kept:
+        kept[key] = Rowwise(write(), fused)
+    return kept[key]
 
 
 class Rowwise:

@@ -19,7 +19,7 @@ from ...compiled.native import MISSING
 from ...compiled.verdicts import CONTRADICTORY, REGULAR, SINGULAR
 from ..start import GUESSES, LIMIT
 from .chunks import Plan
-from .rows import Rowwise
+from .rows import Rowwise, kept_rowwise
 
 __all__ = ["consistent_states"]
 
@@ -69,27 +69,35 @@ class _Starter:
 
     def _make_functions(self) -> None:
         graph, state, vector = self.kernel.graph, self.state, self.kernel.algebra.vector
-        self.position = Rowwise(ca.Function("position", self.inputs, [ca.densify(graph.position.residual)]), fused=False)
+        self.position = self._kept("position", [graph.position.residual])
         if self.kernel.n_positions and self.free_positions:
             jacobian = ca.jacobian(graph.position.residual, vector(self.system.coordinates))[:, self.free_positions]
-            outputs = [ca.densify(graph.position.residual), ca.densify(jacobian)]
-            self.position_newton = Rowwise(ca.Function("position_newton", [*self.inputs, ca.SX(0, 1)], outputs), fused=False)
+            key = ("positions", *self.free_positions)
+            self.position_newton = self._kept(key, [graph.position.residual, jacobian], ca.SX(0, 1))
         n_q = len(self.system.coordinates)
         self.level = [k for k in range(n_q, len(state)) if not state[k].name.startswith("chi_")]
         wanted = [s for s in (*self.system.velocities, *self.system.momenta) if s.name in self.places]
         known = set(wanted)
         wanted += [state[k] for k in self.level if state[k].name in self.places and state[k] not in known]
         residual = graph.velocity.residual
-        self.velocity = Rowwise(ca.Function("velocity", self.inputs, [ca.densify(residual)]), fused=False)
+        self.velocity = self._kept("velocity", [residual])
         in_state = set(state)
         self.is_indirect = any(symbol not in in_state for symbol in wanted)
         self.is_open = bool(self.kernel.m) and any(state[k].name not in self.places for k in self.level)
         self.wanted = [self.places[s.name] for s in wanted]
         asked = ca.SX.sym("asked", len(wanted))
         conditions = self.kernel.lower(wanted) - asked if wanted else ca.SX(0, 1)
-        both = ca.densify(ca.vertcat(conditions, residual))
-        jacobian = ca.densify(ca.jacobian(both, vector([state[k] for k in self.level])))
-        self.velocity_newton = Rowwise(ca.Function("velocity_newton", [*self.inputs, asked], [both, jacobian]), fused=False)
+        both = ca.vertcat(conditions, residual)
+        jacobian = ca.jacobian(both, vector([state[k] for k in self.level]))
+        self.velocity_newton = self._kept(("velocities", *(s.name for s in wanted)), [both, jacobian], asked)
+
+    def _kept(self, key: Any, blocks: list[Any], *further: Any) -> Rowwise:
+        """Blocks as functions of (t, y, p, u) and further letters, with the bits of a single call."""
+
+        def written() -> Any:
+            return ca.Function("start", [*self.inputs, *further], [ca.densify(block) for block in blocks])
+
+        return kept_rowwise(self.kernel, ("start", key), written, fused=False)
 
     def _places_in_form(self) -> list[int] | None:
         """Where the letters of the form stand among those of the start; None where they have to be solved for."""
