@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError, nearest
+from ..model.symbols import name_of
 
 __all__ = ["parameter_values"]
 
@@ -25,7 +26,7 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
                 remedy=f"give {', '.join(names) or 'none'} in this order, or by name",
             )
         return _finite(names, listed)
-    table = {getattr(key, "name", str(key)): value for key, value in given.items()}
+    table = {name_of(key): value for key, value in given.items()}
     missing = [name for name in names if name not in table]
     if missing:
         raise ModelError(

@@ -17,6 +17,7 @@ from ..formulations.registry import default_form, derive, fastest_form
 from ..model.flow import Flow
 from ..model.methods import AUTO, EXTERNAL, FIXED_STEP
 from ..model.scenario import Scenario
+from ..model.symbols import name_of
 from ..model.system import System
 from .driver import Driver
 from .events import Event, read_events
@@ -221,12 +222,12 @@ def read_task(
     if parameters is not None and not isinstance(parameters, Mapping):
         numbers = parameter_values(equations.system.parameters, parameters)
     else:
-        values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+        values |= {name_of(key): value for key, value in (parameters or {}).items()}
         numbers = parameter_values(equations.system.parameters, values)
     if start is not None and not isinstance(start, Mapping):
         raise StartError("The start must name its values", seen=type(start).__name__, remedy="pass start={x: 1.0, ...}")
     beginning = dict(scenario.start) if scenario else {}
-    beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
+    beginning |= {name_of(key): value for key, value in (start or {}).items()}
     name, stepping = _read_stepping(
         (method, step, every, adapt, equations.system),
         stated,
@@ -279,7 +280,7 @@ def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, f
         )
     system = model.system if isinstance(model, Equations) else model
     symbolic = {key: value for key, value in (inputs or {}).items() if not callable(value)}
-    named = {getattr(key, "name", str(key)) for key, value in (inputs or {}).items() if callable(value)}
+    named = {name_of(key) for key, value in (inputs or {}).items() if callable(value)}
     symbolic |= {symbol: None for symbol, value in system.inputs.items() if value is not None and symbol.name in named}
     if isinstance(model, Equations) and not symbolic and form in (None, model.form):
         return model
@@ -304,7 +305,7 @@ def _check_contacts(equations: Equations) -> None:
 
 def _callables(system: System, inputs: Mapping[Any, Any] | None) -> dict[str, Callable[..., Any]]:
     """Inputs given as Python functions; every input of the system must be imposed by now."""
-    functions = {getattr(k, "name", str(k)): v for k, v in (inputs or {}).items() if callable(v)}
+    functions = {name_of(k): v for k, v in (inputs or {}).items() if callable(v)}
     free = [symbol.name for symbol, value in system.inputs.items() if value is None]
     unknown = [name for name in functions if name not in {symbol.name for symbol in system.inputs}]
     if unknown:

@@ -20,6 +20,7 @@ from ..compiled.trouble import explain
 from ..compiled.verdicts import REGULAR, SINGULAR
 from ..errors import ContradictionError, DalembertError, RunError, StartError, nearest, raise_collected
 from ..model.constraints import HolonomicConstraint
+from ..model.symbols import name_of
 
 __all__ = ["Start", "consistent_start"]
 
@@ -87,7 +88,7 @@ class _Starter:
         recognised = set(known)
         values: dict[str, float] = {}
         for key, value in given.items():
-            name = getattr(key, "name", str(key))
+            name = name_of(key)
             if name not in recognised:
                 near = nearest(name, known)
                 faults.append(
@@ -240,7 +241,7 @@ class _Starter:
         status = self._project(y, level)
         if status == SINGULAR and worst <= LIMIT:
             raise explain(self.kernel, SINGULAR, self.time, before, self.p, self.book.info)
-        if status != REGULAR or self._worst(level, y) > LIMIT:
+        if status != REGULAR or (worst > LIMIT and self._worst(level, y) > LIMIT):
             self._check_contradiction(before, level, names)
             name = names[int(np.argmax(np.abs(value)))]
             raise StartError(

@@ -27,6 +27,7 @@ __all__ = [
     "as_matrix",
     "coordinates",
     "inputs",
+    "name_of",
     "parameters",
     "speeds",
     "t",
@@ -180,6 +181,16 @@ def as_matrix(values: Any) -> Any:
         for row in values
     ]
     return sympy.Matrix(rows)
+
+
+def name_of(letter: Any) -> str:
+    """The name of a letter that is given as a symbol or by its name.
+
+    >>> name_of(coordinates("x").dot), name_of("x_dot")
+    ('x_dot', 'x_dot')
+    """
+    name: str | None = getattr(letter, "name", None)  # writing a symbol out is slow, and its name is there
+    return str(letter) if name is None else name
 
 
 def _named(kind: type[Any], names: str, assumptions: dict[str, Any]) -> Any:

@@ -153,8 +153,8 @@ class Plan:
         with self._lock:
             return self.functions[name](times[:, None], states, parameters, u)[0][:, :, 0]
 
-    def is_good_choice(self, quality: float) -> bool:
-        """Whether the general choice of independent velocities is taken at a state where it has this quality."""
+    def is_good_choice(self, quality: Any) -> Any:
+        """Whether the general choice of independent velocities is taken at states where it has this quality."""
         return quality > 2 * STEADY_QUALITY
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...errors import FileError, ModelError, StartError, nearest
 from ...model.names import shortened
+from ...model.symbols import name_of
 from ..motion import Motion
 from ..simulate import read_task, run_task
 from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan, Results, run_chunk
@@ -280,7 +281,7 @@ def _parted(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     fixed: dict[str, Any] = {}
     varied: dict[str, Any] = {}
     for key, value in given.items() if isinstance(given, Mapping) else ():
-        name = getattr(key, "name", str(key))
+        name = name_of(key)
         if not (isinstance(value, (list, tuple)) or getattr(value, "ndim", False)):
             fixed[name] = value
             continue

@@ -53,6 +53,8 @@ def load_lane(book: Integers, lane: int) -> None:
         states[i * LANES + lane] = start[i]
     times[lane] = clock[T]
     steps[lane] = 0
+    sizes = reals_at(book[LANE_SIZES])
+    sizes[lane] = 0.0
     at, found = reals_at(book[AT]), reals_at(book[RUN_STATES]) + run * nt * ns
     forward = clock[T_END] >= clock[T]
     k = 0
@@ -106,11 +108,14 @@ def lane_sizes(book: Integers) -> None:
             most[lane] = max(most[lane], abs(last[i * LANES + lane]) * scale)
             before[lane] = max(before[lane], abs(other[i * LANES + lane]) * scale)
     for lane in range(LANES):
+        # The larger of two terms, most h^K and before h^(K-1), with the step before for one h: one power instead of two.
+        guess = abs(sizes[lane])
+        if guess == 0.0 and most[lane] > 0.0:
+            guess = most[lane] ** (-1.0 / float(order))
+        larger = max(most[lane] * guess, before[lane])
         size = clock[MAX_STEP]
-        if most[lane] > 0.0:
-            size = min(size, most[lane] ** (-1.0 / float(order)))
-        if before[lane] > 0.0:
-            size = min(size, before[lane] ** (-1.0 / float(order - 1)))
+        if larger > 0.0:
+            size = min(size, larger ** (-1.0 / float(order - 1)))
         left = clock[T_END] - times[lane]
         sizes[lane] = left if abs(left) < 1.1 * size else (size if left > 0.0 else -size)
     for place in range(ns * LANES):

@@ -38,7 +38,7 @@ def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool])
     good = np.ones(count, bool)
     if plan.is_steady:
         qualities = plan.values("quality", np.full(count, plan.task.span[0]), starts, parameters)[:, 0]
-        good = np.array([plan.is_good_choice(float(quality)) for quality in qualities])
+        good = plan.is_good_choice(qualities)
     chunk = _Chunk(plan, parameters[good], starts[good])
     chunk.follow(stop)
     codes = np.full(count, LEFT, np.int64)

@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import ModelError, nearest
 from ...model.names import shortened
 from ...model.scenario import Scenario
+from ...model.symbols import name_of
 from ..simulate import run_task
 from .chunks import Plan, Results, run_chunk
 from .ensemble import Ensemble, described, empty_results, flat_values, put, thread_count
@@ -105,7 +106,7 @@ def sweep(
     path = None if store is None else Path(store)
     if path is not None:
         check_path(path, resume)
-    named = {getattr(key, "name", str(key)): values for key, values in over.items()}
+    named = {name_of(key): values for key, values in over.items()}
     axes = [*_axes(model, named, paired, sample, seed), *derived]
     shape, dims, coordinates = laid_out(axes)
     order = _ordered(model, axes, start, parameters, span, at, options)
@@ -191,8 +192,8 @@ def _is_start(model: Any, name: str) -> bool:
 
 def _ordered(model: Any, axes: Sequence[Axis], start: Any, parameters: Any, span: Any, at: Any, options: Any) -> Order:
     """The order of a sweep, in which every value that is swept has one of its values."""
-    given = {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
-    fixed = {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+    given = {name_of(key): value for key, value in (start or {}).items()}
+    fixed = {name_of(key): value for key, value in (parameters or {}).items()}
     for axis in axes:
         values = axis.values[np.isfinite(axis.values)]
         (given if axis.is_start else fixed)[axis.name] = float(values[0]) if values.size else 1.0
