@@ -46,8 +46,8 @@ EVALUATIONS, ACCEPTED, REJECTED, PROJECTED, RECORDED, NEXT_AT, LAST_STATUS, HAS_
 #: The status of an attempt whose error is too large, beside those of `native` and `verdicts`.
 INACCURATE = 10
 
-#: Into how many parts a step is cut when the sign of an event is looked for.
-PARTS = 4
+#: Into how many parts a step is cut when the sign of an event is looked for; the steps of the Taylor method are longer.
+PARTS, TAYLOR_PARTS = 4, 32
 
 INFINITY = float("inf")
 
@@ -172,8 +172,9 @@ def crossed(book: Integers) -> bool:
             return True
     if book[N_SEARCHED] == 0 or make_dense(book) != 0:
         return False
-    for k in range(1, PARTS):
-        x = float(k) / PARTS
+    parts = PARTS if book[EXPANSION] == 0 else TAYLOR_PARTS
+    for k in range(1, parts):
+        x = float(k) / float(parts)
         state_within(book, x, stage)
         call_events(book, clock[T_OLD] + x * clock[H_OLD], stage, tried)
         for e in range(book[N_SEARCHED]):

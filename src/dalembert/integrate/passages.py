@@ -11,6 +11,7 @@ import numpy as np
 from . import advance as loop
 from .events import Event, find_root
 from .run import Run
+from .steppers.taylor_places import EXPANSION
 
 __all__ = ["cut", "passages", "state_after"]
 
@@ -28,13 +29,14 @@ def state_after(run: Run, elapsed: float) -> Any:
 
 def passages(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
     """Every passage of an event through zero inside the last step, as (time after its beginning, event), in order."""
-    points = np.linspace(0.0, 1.0, loop.PARTS + 1) * float(run.clock[loop.H_OLD])
+    parts = loop.TAYLOR_PARTS if run.book.entries[EXPANSION] else loop.PARTS
+    points = np.linspace(0.0, 1.0, parts + 1) * float(run.clock[loop.H_OLD])
     count = len(events)
     inside = [_values(run, count, x) for x in points[1:-1]]
     table = np.array([run.events_old[:count], *inside, run.events_new[:count]])
     found: list[tuple[float, int]] = []
     for number, event in enumerate(events):
-        for k in range(loop.PARTS):
+        for k in range(parts):
             low, high = table[k, number], table[k + 1, number]
             passed = low * high < 0 or (high == 0 and low != 0)
             if not passed or (event.direction and event.direction * (high - low) < 0):

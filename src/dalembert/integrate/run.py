@@ -22,6 +22,8 @@ __all__ = ["COUNTED", "Run", "first_step", "native_functions"]
 LOCAL_SHARE = 0.02
 #: No step is asked for more than rounding allows.
 LEAST_RTOL = 2e-15
+#: The least steps that the Taylor method takes where it looks for events.
+LEAST_STEPS = 64
 #: How many steps are stored before Python collects them.
 CAPACITY = 4096
 #: What is counted in a run, and where native code counts it.
@@ -77,6 +79,9 @@ class Run:
         self.clock[loop.CAP] = task.first_step or math.inf
         if task.method == "taylor":
             hold_expansion(self.book, taylor_order(self.clock[loop.RTOL]))
+            if events:  # a motion that is a polynomial takes one step, in which an event may pass twice
+                longest = abs(task.span[1] - task.span[0]) / LEAST_STEPS
+                self.clock[loop.MAX_STEP] = min(task.max_step, longest) if longest else task.max_step
 
     @property
     def t(self) -> float:

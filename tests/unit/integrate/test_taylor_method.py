@@ -145,3 +145,20 @@ def test_lanes_with_constraints_of_positions() -> None:
     assert np.max(np.abs(x**2 + y**2 - 1)) < 1e-14
     alone = da.simulate(rod(), {"x": 0.9}, (0, 4), at=[2.0, 4.0], rtol=1e-10, method="taylor")
     np.testing.assert_allclose(x[-1], alone["x"], atol=1e-11)
+
+
+def test_an_event_that_passes_twice_in_a_polynomial_motion_is_found() -> None:
+    y = da.coordinates("y")
+    thrown = da.System([y], kinetic=y.dot**2 / 2, potential=10 * y)
+    motion = da.simulate(thrown, {y.dot: 10.0}, (0, 20), method="taylor", events=[da.event(y - 4.99, name="high")])
+    expected = 1 + np.array([-1, 1]) * np.sqrt(0.002)
+    np.testing.assert_allclose(motion.t_events[0], expected, atol=1e-9)
+
+
+def test_a_first_step_is_honoured_in_many_runs() -> None:
+    options = {"span": (0, 3), "at": [3.0], "method": "taylor", "rtol": 1e-10}
+    free = da.simulate_many(pendulum(), start={"angle": [1.0, 2.0]}, **options)
+    short = da.simulate_many(pendulum(), start={"angle": [1.0, 2.0]}, first_step=1e-3, **options)
+    alone = da.simulate(pendulum(), {"angle": 2.0}, (0, 3), at=[3.0], method="taylor", rtol=1e-10, first_step=1e-3)
+    assert np.asarray(short["angle"])[1, -1] == alone["angle"][-1]
+    np.testing.assert_allclose(np.asarray(short["angle"]), np.asarray(free["angle"]), atol=1e-9)

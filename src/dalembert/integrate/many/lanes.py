@@ -16,6 +16,7 @@ from ..outcome import Outcome
 from ..run import LEAST_RTOL, LOCAL_SHARE
 from . import lane_steps as lanes
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
+from .engine import one_by_one
 
 __all__ = ["by_lanes"]
 
@@ -34,6 +35,8 @@ def lane_functions() -> dict[str, Any]:
 
 def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
     """Runs by Taylor coefficients, see `chunks.register_engine`; those that meet trouble are left to the driver."""
+    if plan.task.first_step is not None:
+        return one_by_one(plan, parameters, starts, stop)
     count, nt, ns = len(parameters), len(plan.times), plan.kernel.n_state
     good = np.ones(count, bool)
     if plan.is_steady:
