@@ -18,8 +18,8 @@ from ..errors import FormError
 from ..formulations.equations import Equations
 from ..formulations.hamilton import hamiltonian_and_velocities
 from ..formulations.lagrange import applied_force, lagrangian_and_momenta
-from ..model.constraints import HolonomicConstraint
 from .lobatto_steps import STAGES, lobatto_equations
+from .refusals import refuse_other_constraints
 from .root_equations import StepEquations, StepLetters
 from .variational_steps import RULES, variational_equations
 
@@ -84,13 +84,7 @@ def check_canonical_steps(equations: Equations, method: str) -> None:
             seen=f'the form "{equations.form}"',
             remedy='use form="hamilton", for a system stated by its Lagrangian or Hamiltonian',
         )
-    other = [c.name for c in system.bilateral if not isinstance(c, HolonomicConstraint) or c.work]
-    if other:
-        raise FormError(
-            f"The method {method} needs constraints of positions that do no work",
-            seen=f"`{other[0]}`",
-            remedy="use method dop853, which ends every step on all constraints",
-        )
+    refuse_other_constraints(equations, method)
     if kernel_of(equations, system.parameters).free_inputs:
         raise FormError(
             f"The method {method} needs forces that are expressions",

@@ -12,8 +12,8 @@ from ..compiled.program import Program, straight_line
 from ..compiled.unrolled import unrolled_elimination, unrolled_solve
 from ..errors import FormError
 from ..formulations.equations import Equations
-from ..model.constraints import HolonomicConstraint
 from ..model.symbols import t
+from .refusals import refuse_other_constraints
 
 __all__ = ["PositionSteps", "check_position_steps", "position_steps"]
 
@@ -49,13 +49,7 @@ def check_position_steps(equations: Equations, method: str) -> None:
             seen=f'the form "{equations.form}"',
             remedy='use form="lagrange", for a system stated by its Lagrangian',
         )
-    other = [c.name for c in system.bilateral if not isinstance(c, HolonomicConstraint) or c.work]
-    if other:
-        raise FormError(
-            f"The method {method} needs constraints of positions that do no work",
-            seen=f"`{other[0]}`",
-            remedy="use method dop853, which ends every step on all constraints",
-        )
+    refuse_other_constraints(equations, method)
     kernel = kernel_of(equations, system.parameters)
     algebra, graph = kernel.algebra, kernel.graph
     q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)

@@ -15,6 +15,7 @@ from ..model.flow import Flow
 from ..model.methods import FIXED_STEP, METHODS, unknown_method
 from .fixed_run import FIXED_METHODS, Stepping
 from .position_steps import check_position_steps
+from .refusals import refuse_decisions
 from .root_steps import check_root_steps, root_form
 from .step_density import ReversibleSteps, check_reversible
 from .steppers import places
@@ -133,18 +134,7 @@ def check_equations(equations: Equations, method: str, events: Any, stepping: St
 
 def _check_method(equations: Equations, method: str, events: Any) -> None:
     system = equations.system
-    if events:
-        raise ModelError(
-            f"The method {method} does not look for events",
-            seen=", ".join(event.name for event in events),
-            remedy="use method dop853, or look at motion.sol",
-        )
-    if system.unilateral:
-        raise FormError(
-            f"The method {method} cannot follow the one-sided constraint `{system.unilateral[0].name}`",
-            seen="contacts open and close between steps",
-            remedy="use method dop853",
-        )
+    refuse_decisions(equations, method, events)
     if FIXED_METHODS[method][0] == places.RATTLE:
         check_position_steps(equations, method)
         return

@@ -9,6 +9,7 @@ from ...compiled.heyoka_source import heyoka_module, heyoka_system
 from ...compiled.kernel import kernel_of
 from ...errors import FormError, ModelError
 from ...formulations.equations import Equations
+from ..refusals import refuse_decisions
 from .sundials import sundials_module
 
 __all__ = ["FINEST", "check_external"]
@@ -19,19 +20,7 @@ FINEST = 1e-16
 
 def check_external(equations: Equations, method: str, events: Any, inputs: Mapping[Any, Any] | None, atol: Any = None) -> None:
     """Refuse what a method of another package cannot follow, and say where the package is missing."""
-    system = equations.system
-    if events:
-        raise ModelError(
-            f"The method {method} does not look for events",
-            seen=", ".join(event.name for event in events),
-            remedy="use method dop853 or taylor, or look at motion.sol",
-        )
-    if system.unilateral:
-        raise FormError(
-            f"The method {method} cannot follow the one-sided constraint `{system.unilateral[0].name}`",
-            seen="contacts open and close between steps",
-            remedy="use method dop853",
-        )
+    refuse_decisions(equations, method, events)
     called = [getattr(key, "name", str(key)) for key, value in (inputs or {}).items() if callable(value)]
     if called:
         raise FormError(
