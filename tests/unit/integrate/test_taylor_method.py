@@ -162,3 +162,15 @@ def test_a_first_step_is_honoured_in_many_runs() -> None:
     alone = da.simulate(pendulum(), {"angle": 2.0}, (0, 3), at=[3.0], method="taylor", rtol=1e-10, first_step=1e-3)
     assert np.asarray(short["angle"])[1, -1] == alone["angle"][-1]
     np.testing.assert_allclose(np.asarray(short["angle"]), np.asarray(free["angle"]), atol=1e-9)
+
+
+def test_a_neighbour_that_fails_changes_no_bit() -> None:
+    x = da.coordinates("x")
+    falling = da.System([x], kinetic=x.dot**2 / 2, potential=-1 / x)
+    options = {"span": (0, 3), "at": [3.0], "method": "taylor", "rtol": 1e-8, "max_steps": 3000}
+    speeds = np.array([2.0, 0.0, 2.1, 2.2, 0.0, 2.3, 2.4])  # those at rest fall into the singularity
+    mixed = da.simulate_many(falling, start={"x": np.ones(7), "x_dot": speeds}, **options)
+    fine = speeds > 0
+    assert np.array_equal(np.asarray(mixed.outcomes) == "finished", fine)
+    apart = da.simulate_many(falling, start={"x": np.ones(5), "x_dot": speeds[fine]}, **options)
+    np.testing.assert_array_equal(np.asarray(mixed["x"])[fine], np.asarray(apart["x"]))
