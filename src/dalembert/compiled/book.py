@@ -12,6 +12,7 @@ from . import native
 from .gauss_problem import order_size, work_size
 from .large import MOST_DENSE
 from .loops import functions
+from .native_module import address_of
 from .verdicts import CONTRADICTORY, SINGULAR
 
 __all__ = ["Book"]
@@ -78,7 +79,7 @@ class Book:
     def hold(self, place: int, array: Any) -> Any:
         """Enter an array, and keep it alive."""
         self.arrays[place] = array
-        self.entries[place] = array.ctypes.data
+        self.entries[place] = address_of(array)
         return array
 
     def call_for_inputs(self, callback: Any) -> None:
@@ -136,7 +137,7 @@ class Book:
             status = evaluate(self.entries, time, y, out)
         return int(status)
 
-    def project(self, time: float, y: Any, first: int = 0, last: int = 1, most: int = 60) -> int:
+    def project(self, time: float, y: Any, first: int = 0, last: int = 1, most: int = native.MOST_PROJECTIONS) -> int:
         """Bring y to its constraints in place; returns the status."""
         self.prepare_projection()
         project = functions()["project"]

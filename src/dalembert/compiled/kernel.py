@@ -37,6 +37,7 @@ from .large import LargeSystem
 from .lifted_solve import lifted_solution
 from .llvm import NativeLibrary, native_library
 from .loops import functions
+from .native import INPUT_VALUES
 from .parameter_values import parameter_values
 from .program import Program, straight_line
 from .short_graph import shortened
@@ -419,14 +420,15 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         u = np.ascontiguousarray(inputs, dtype=float).reshape(len(self.free_inputs))
         if self.backend == "numpy":
             return self._interpreted_rates(time, y, p, u)
-        return self._plain_book(p).rates(time, y, u)
+        return self.plain_book(p).rates(time, y, u)
 
-    def _plain_book(self, p: Any) -> Book:
+    def plain_book(self, p: Any) -> Book:
         """A book for single evaluations, one for each thread."""
         book: Book | None = getattr(self._local, "book", None)
         if book is None:
             book = self._local.book = Book(self, p)
         book.parameters[:] = p
+        book.arrays[INPUT_VALUES][:] = 0.0
         return book
 
     def _interpreted_rates(self, time: float, y: Any, p: Any, u: Any) -> Any:

@@ -23,6 +23,7 @@ def functions() -> dict[str, Any]:
         factorisations.reflect,
         native.evaluate,
         native.project,
+        native.project_rows,
         native.observe_points,
         native.repeat_rates,
         native.map_rows,

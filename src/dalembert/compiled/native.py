@@ -11,7 +11,18 @@ from .language import Integers, Reals, call_program, integers_at, native, reals_
 from .unrolled import HEALTHY
 from .verdicts import REGULAR, SINGULAR
 
-__all__ = ["MISSING", "STUCK", "correction", "evaluate", "is_finite", "map_rows", "observe_points", "project", "repeat_rates"]
+__all__ = [
+    "MISSING",
+    "STUCK",
+    "correction",
+    "evaluate",
+    "is_finite",
+    "map_rows",
+    "observe_points",
+    "project",
+    "project_rows",
+    "repeat_rates",
+]
 
 # Places in a book: addresses of programs,
 FAST, BLOCKS, RATES, POSITION_STEP, VELOCITY_STEP, POSITION_PARTS, VELOCITY_PARTS, OBSERVE, INPUTS, EVENTS = range(10)
@@ -40,6 +51,8 @@ FIRST_FREE = 30
 MISSING, STUCK = 8, 9
 
 INFINITY = float("inf")
+#: Newton steps of a projection from a start, which may be far away.
+MOST_PROJECTIONS = 60
 
 
 @native
@@ -228,6 +241,18 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
                 break
             before = worst
     return REGULAR
+
+
+@native
+def project_rows(
+    book: Integers, time: float, count: int, rows: Integers, y: Reals, width: int, p: Reals, level: int, statuses: Integers
+) -> None:
+    """Project some rows of a table of states, each with its own row of `width` parameters; a status for each."""
+    ns, own = book[STATE], reals_at(book[PARAMETERS])
+    for k in range(count):
+        for i in range(width):
+            own[i] = p[rows[k] * width + i]
+        statuses[k] = project(book, time, y + rows[k] * ns, level, level, MOST_PROJECTIONS)
 
 
 @native

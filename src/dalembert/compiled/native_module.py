@@ -19,10 +19,18 @@ from .language import signature_of
 from .llvm import NativeLibrary, optimised_object_code
 from .llvm_language import module_text
 
-__all__ = ["NativeModule"]
+__all__ = ["NativeModule", "address_of"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _CTYPES: dict[str, Any] = {"i64": ctypes.c_int64, "double": ctypes.c_double, "void": None, "i1": ctypes.c_bool}
+
+
+def address_of(array: Any) -> int:
+    """Where the entries of an array lie; several times as fast as `array.ctypes.data` for those one writes to."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError, BufferError):  # read-only, empty, or with gaps
+        return int(array.ctypes.data)
 
 
 class NativeModule:
@@ -41,7 +49,7 @@ class NativeModule:
         function = plain(self._library.addresses[entry.__name__])
 
         def call(*arguments: Any) -> Any:
-            return function(*(a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments))
+            return function(*[address_of(a) if isinstance(a, np.ndarray) else a for a in arguments])
 
         call.__doc__, call.__name__ = entry.__doc__, entry.__name__
         call.library = self._library  # type: ignore[attr-defined]  # the code lives as long as someone can call it

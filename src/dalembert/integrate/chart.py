@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 import sympy
 
+from ..compiled.dense_function import DenseFunction
 from ..errors import FormError
 from . import advance as loop
 from .events import Event
@@ -87,8 +87,8 @@ class Chart:
         kernel = driver.kernel
         function = kernel.__dict__.get("_quality")
         if function is None:
-            function = kernel.__dict__["_quality"] = ca.Function("quality", kernel._inputs(), [kernel.graph.chart_quality])
-        return float(function(t, y, driver.task.parameters, np.zeros(len(kernel.free_inputs)), np.zeros(0)))
+            function = kernel.__dict__["_quality"] = DenseFunction(kernel._inputs(), [kernel.graph.chart_quality])
+        return float(function(t, y, driver.task.parameters, np.zeros(len(kernel.free_inputs)), ())[0].item())
 
     def state(self, driver: Driver, t: float, full: Any) -> Any:
         """The state of the current mode at (q, q_dot)."""

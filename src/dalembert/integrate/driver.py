@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..compiled import native
-from ..compiled.book import Book
 from ..compiled.kernel import Kernel, kernel_of
 from ..compiled.program import Program, straight_line
 from ..compiled.trouble import explain
@@ -87,10 +86,10 @@ class Driver:
         task, equations = self.task, self.task.equations
         t, p = task.span[0], task.parameters
         if equations.start_form is None:
-            return consistent_start(Book(self.kernel, p), t, task.start, p, task.project_start)
+            return consistent_start(self.kernel.plain_book(p), t, task.start, p, task.project_start)
         system = equations.system.touching(()) if self.contacts else equations.system
         other = kernel_of(derive(system, equations.start_form), equations.system.parameters)
-        found = consistent_start(Book(other, p), t, task.start, p, task.project_start)
+        found = consistent_start(other.plain_book(p), t, task.start, p, task.project_start)
         n = len(equations.system.coordinates)
         full = found.state[: 2 * n]
         if equations.rechoose is not None:
@@ -233,7 +232,7 @@ class Driver:
         if status in (SINGULAR, CONTRADICTORY):
             self.check_inputs()
             raise explain(kernel, status, t, run.y, task.parameters, run.book.info)
-        if task.stepping is None:
+        if task.stepping is None and task.method != "taylor":  # which finds its steps in their coefficients
             run.clock[loop.H] = step or first_step(run, task, t)
         if self.mode_events:
             run.events_old[:] = run.book.events(t, run.y, len(self.mode_events))

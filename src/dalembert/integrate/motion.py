@@ -47,6 +47,11 @@ class Segment:
         """The same states as the motion shows them, (steps + 1, n_state)."""
         return shown_states(self.book, self.step_t, self.step_y)
 
+    @property
+    def first_state(self) -> Any:
+        """The first of them, (n_state,)."""
+        return shown_states(self.book, self.step_t[:1], self.step_y[:1])[0]
+
 
 @dataclass(frozen=True)
 class Residuals:

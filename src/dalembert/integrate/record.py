@@ -87,7 +87,8 @@ class Record:
         here = slice(self._first, self.reached)
         self.at_segment[here] = len(self.segments)
         fresh = run.book.arrays[loop.AT_STATES][here]
-        written = ~np.isnan(fresh).any(axis=1)
+        missing = np.isnan(fresh)
+        written = ~missing.any(axis=1) if missing.any() else slice(None)
         self.at_states[here][written] = shown_states(run.book, self.at[here][written], fresh[written])
         self.segments.append(Segment(run.book, mode, np.concatenate(self._times), np.concatenate(self._states)))
         for key, place in run.counted.items():
@@ -144,7 +145,7 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
         impacts=tuple(driver.contacts.impacts),
         switches=tuple(driver.chart.switches),
         state=state,
-        start=dict(zip(names, (float(v) for v in record.segments[0].full_y[0]), strict=True)),
+        start=dict(zip(names, record.segments[0].first_state.tolist(), strict=True)),
         start_report=tuple(driver.report),
         statistics=statistics,
         scenario=task.scenario,

@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 
 from ..compiled.constrained_solve import solve
+from ..compiled.dense_function import DenseFunction
 from ..compiled.trouble import explain
 from ..compiled.verdicts import REGULAR, SINGULAR
 from ..errors import ContradictionError, DalembertError, RunError, StartError, nearest, raise_collected
@@ -176,12 +177,11 @@ class _Starter:
         kept = self.kernel.__dict__.setdefault("_start_functions", {})
         if key not in kept:
             found = blocks()
-            kept[key] = ca.Function("start", self.kernel._inputs(letters), found)
+            kept[key] = DenseFunction(self.kernel._inputs(letters), found)
         function, u = kept[key], np.zeros(len(self.kernel.free_inputs))
 
         def evaluate(y: Any, values: Any = ()) -> list[Any]:
-            found = function.call([self.time, y, self.p, u, np.asarray(values, dtype=float)])
-            return [np.asarray(block, dtype=float) for block in found]
+            return function(self.time, y, self.p, u, values)  # type: ignore[no-any-return]
 
         return evaluate
 

@@ -118,16 +118,19 @@ def lane_sizes(book: Integers) -> None:
             size = min(size, larger ** (-1.0 / float(order - 1)))
         left = clock[T_END] - times[lane]
         sizes[lane] = left if abs(left) < 1.1 * size else (size if left > 0.0 else -size)
-    for place in range(ns * LANES):
-        new[place] = last[place]
-    for k in range(order - 1, 0, -1):
-        row = found + k * ns * LANES
-        for i in range(ns):
-            for lane in range(LANES):
-                new[i * LANES + lane] = new[i * LANES + lane] * sizes[lane] + row[i * LANES + lane]
+    h0, h1, h2, h3 = sizes[0], sizes[1], sizes[2], sizes[3]  # Horner's rule in registers, one for each lane
     for i in range(ns):
-        for lane in range(LANES):
-            new[i * LANES + lane] = states[i * LANES + lane] + new[i * LANES + lane] * sizes[lane]
+        row, start, result = last + i * LANES, states + i * LANES, new + i * LANES
+        s0, s1, s2, s3 = row[0], row[1], row[2], row[3]
+        for k in range(order - 1, 0, -1):
+            row = found + (k * ns + i) * LANES
+            s0, s1, s2, s3 = s0 * h0 + row[0], s1 * h1 + row[1], s2 * h2 + row[2], s3 * h3 + row[3]
+        result[0], result[1], result[2], result[3] = (
+            start[0] + s0 * h0,
+            start[1] + s1 * h1,
+            start[2] + s2 * h2,
+            start[3] + s3 * h3,
+        )
 
 
 @native
@@ -211,7 +214,10 @@ def advance_lanes(book: Integers, budget: int) -> int:
     times, states = reals_at(book[LANE_TIMES]), reals_at(book[LANE_STATES])
     parameters, inputs, found = reals_at(book[LANE_PARAMETERS]), reals_at(book[INPUT_VALUES]), reals_at(book[LANE_FOUND])
     for _ in range(budget):
-        if runs[0] < 0 and runs[1] < 0 and runs[2] < 0 and runs[3] < 0:
+        going = False
+        for lane in range(LANES):
+            going = going or runs[lane] >= 0
+        if not going:
             return 0
         call_program(book[LANE_EXPANSION], times, states, parameters, inputs, work, found)
         lane_sizes(book)

@@ -198,11 +198,9 @@ class _Starter:
     def _projected(self, some: Any, level: int, y: Any, p: Any) -> Any:
         """Project some rows of y (k, n_state) by the very function that a single run calls; the statuses."""
         self.book.prepare_projection()
-        project, statuses = functions()["project"], np.zeros(len(some), np.int64)
-        entries, first, stride = self.book.entries.ctypes.data, y.ctypes.data, y.strides[0]
-        for number, k in enumerate(some):
-            self.book.parameters[:] = p[k]
-            statuses[number] = project(entries, self.time, int(first + k * stride), level, level, MOST_STEPS)
+        statuses = np.zeros(len(some), np.int64)
+        width = p.shape[1]
+        functions()["project_rows"](self.book.entries, self.time, len(some), some, y, width, p, level, statuses)
         return statuses
 
 

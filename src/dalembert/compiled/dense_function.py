@@ -1,0 +1,44 @@
+"""Functions of the graph called with plain arrays, without the conversions that take most of a small call's time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+__all__ = ["DenseFunction"]
+
+
+class DenseFunction:
+    """Expressions of the graph as functions of arrays; several threads may call it.
+
+    >>> x = ca.SX.sym("x", 2)
+    >>> DenseFunction([x], [ca.diag(x)])(np.array([1.0, 2.0]))[0]
+    array([[1., 0.],
+           [0., 2.]])
+    """
+
+    def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        function = ca.Function("numbers", list(inputs), [ca.densify(ca.SX(block)) for block in outputs])
+        self._inputs: list[Any] = [np.zeros(function.numel_in(k)) for k in range(function.n_in())]
+        self._shapes = [function.size_out(k)[::-1] for k in range(function.n_out())]
+        self._buffer, self._evaluate = function.buffer()
+        self._lock = Lock()
+        for k, array in enumerate(self._inputs):
+            if array.size:
+                self._buffer.set_arg(k, memoryview(array))  # type: ignore[call-arg]
+
+    def __call__(self, *values: Any) -> list[Any]:
+        """The blocks as arrays (rows, columns)."""
+        blocks: list[Any] = [np.empty(shape) for shape in self._shapes]  # by columns, as the graph has them
+        with self._lock:
+            for array, value in zip(self._inputs, values, strict=True):
+                array[...] = value
+            for k, block in enumerate(blocks):
+                if block.size:
+                    self._buffer.set_res(k, memoryview(block.reshape(-1)))  # type: ignore[call-arg]
+            self._evaluate()
+        return [block.T for block in blocks]
