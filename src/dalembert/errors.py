@@ -84,8 +84,8 @@ class StartError(ModelError):
 class MissingExtraError(ModelError):
     """An optional package that is not installed.
 
-    >>> print(MissingExtraError("heyoka", "taylor"))
-    The package `heyoka` is not installed: run pip install "dalembert[taylor]".
+    >>> print(MissingExtraError("heyoka", "heyoka"))
+    The package `heyoka` is not installed: run pip install "dalembert[heyoka]".
     """
 
     def __init__(self, package: str, extra: str) -> None:

@@ -82,6 +82,11 @@ class Book:
         self.entries[place] = address_of(array)
         return array
 
+    def release(self, place: int) -> None:
+        """Give up an array that no native code will touch any more."""
+        self.arrays.pop(place, None)
+        self.entries[place] = 0
+
     def call_for_inputs(self, callback: Any) -> None:
         """Ask a callback for the free inputs at every evaluation, and keep it alive."""
         self.callback = callback

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..compiled import native
 from . import advance as loop
 from .events import Event
 from .letters import reported_letters, shown_states
@@ -57,6 +58,7 @@ class Record:
         self.found = [Found(event) for event in task.events]
         self.segments: list[Segment] = []
         self.totals = dict.fromkeys(COUNTED, 0)
+        self._books: dict[Any, Any] = {}
 
     def begin(self, run: Run, t: float, y: Any) -> None:
         """Begin a segment at (t, y), with what was asked for at this very time."""
@@ -90,9 +92,18 @@ class Record:
         missing = np.isnan(fresh)
         written = ~missing.any(axis=1) if missing.any() else slice(None)
         self.at_states[here][written] = shown_states(run.book, self.at[here][written], fresh[written])
-        self.segments.append(Segment(run.book, mode, np.concatenate(self._times), np.concatenate(self._states)))
+        self.segments.append(Segment(self._book_of(run), mode, np.concatenate(self._times), np.concatenate(self._states)))
         for key, place in run.counted.items():
             self.totals[key] = self.totals.get(key, 0) + int(run.counts[place])
+
+    def _book_of(self, run: Run) -> Any:
+        """The book for a segment, without the room for steps: one for all segments of a kernel, which may be thousands."""
+        book = self._books.setdefault(run.book.kernel, run.book)
+        if book is not run.book and run.book.entries[native.BLOCKS]:
+            book.complete()
+        for place in (loop.STEP_TIMES, loop.STEP_STATES):
+            run.book.release(place)
+        return book
 
     def points(self, asked: bool) -> tuple[Any, Any, Any]:
         """Times, states and the segments they lie in: those that were asked for, or every step."""
