@@ -22,7 +22,7 @@ ERRATA = {"B-4.7.2-lagrangian", "B-4.7-regularity"}
 (RECORD,) = json.loads((Path(__file__).parent / "data" / "ports.json").read_text())["systems"]
 
 
-@pytest.mark.parametrize("identifier", CLAIMS)
+@pytest.mark.parametrize("identifier", [name for name in CLAIMS if name.startswith("B")])  # the others: test_verify_rows
 def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifier: str) -> None:
     assert_verdict(CLAIMS[identifier], identifier, ERRATA)
 

@@ -129,21 +129,24 @@ def _echelon(directions: Any) -> Any:
 
 def _recognised(value: float, anatomy: Anatomy) -> sympy.Expr | None:
     """A small rational number, or a product of at most two powers of parameters, with this value."""
-    for number, expression in _simple_numbers(anatomy):
+    for number, above, below in _simple_numbers(anatomy):
         if number != 0 and abs(abs(value / number) - 1.0) < 1e-9:
+            expression = sympy.Mul(*above) / sympy.Mul(*below)
             return expression if value / number > 0 else -expression
     return sympy.S.Zero if value == 0.0 else None
 
 
-def _simple_numbers(anatomy: Anatomy) -> Iterator[tuple[float, sympy.Expr]]:
+def _simple_numbers(anatomy: Anatomy) -> Iterator[tuple[float, tuple[Any, ...], tuple[Any, ...]]]:
+    """Values with the factors above and below their fraction bars; most are looked at and never written."""
     for bottom in range(1, 7):
         for top in range(1, 7):
-            yield top / bottom, sympy.Rational(top, bottom)
+            yield top / bottom, (sympy.Integer(top),), (sympy.Integer(bottom),)
     known = list(zip(anatomy.samples.parameters, anatomy.kernel.parameters, strict=True))
-    for value, symbol in known:
-        yield value, symbol
-        yield 1 / value if value else 0.0, 1 / symbol
-    for first, above in known:
-        for second, below in known:
-            yield first / second if second else 0.0, above / below
-            yield first * second, above * below
+    inverse = [1 / value if value else 0.0 for value, _ in known]
+    for (value, symbol), below in zip(known, inverse, strict=True):
+        yield value, (symbol,), ()
+        yield below, (), (symbol,)
+    for first, one in known:
+        for (second, other), below in zip(known, inverse, strict=True):
+            yield first * below, (one,), (other,)
+            yield first * second, (one, other), ()

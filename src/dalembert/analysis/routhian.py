@@ -204,6 +204,13 @@ def nonholonomic_routhian(
     m*y_dot**2/2 - p_1**2/(2*m*(y**2 + 1))
     """
     stated, values, _ = read_model(system, None, None)
+    free = [symbol.name for symbol, value in stated.inputs.items() if value is None]
+    if free:
+        raise FormError(
+            "A Routhian needs inputs that are imposed",
+            seen=f"`{free[0]}` is free",
+            remedy=f"state the system with inputs={{{free[0]}: 0}}, or another expression",
+        )
     bundle = bundle_of(stated, group, section=section, identity=identity)
     if not bundle.momenta or not bundle.shape:
         raise FormError(

@@ -14,6 +14,8 @@ __all__ = ["ObjectCache", "cache_folder"]
 #: Names the folder of the cache; "off" switches it off.
 VARIABLE = "DALEMBERT_CACHE"
 _LIMIT_BYTES = 512 * 1024 * 1024
+#: In how many of 256 cases the folder is looked at after a file was added: with thousands of files that takes a while.
+_TRIMMED = 8
 
 
 def cache_folder() -> Path | None:
@@ -73,12 +75,15 @@ class ObjectCache:
             except OSError:
                 Path(name).unlink(missing_ok=True)
                 raise
-            self._trim()
+            if digest[0] < _TRIMMED:
+                self._trim()
 
     def _trim(self) -> None:
         """Drop the files that were unused for longest, once the folder holds more than its limit."""
         assert self.folder is not None
-        files = [(path.stat().st_mtime, path.stat().st_size, path) for path in self.folder.glob("*.o")]
+        with os.scandir(self.folder) as entries:
+            found = [(entry.stat(), Path(entry.path)) for entry in entries if entry.name.endswith(".o")]
+        files = [(status.st_mtime, status.st_size, path) for status, path in found]
         total = sum(size for _, size, _ in files)
         for _, size, path in sorted(files):
             if total <= _LIMIT_BYTES:

@@ -6,7 +6,7 @@ each other on the constraints alone, so that rank is asked for there too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ __all__ = ["ConstraintRows", "constraint_rows", "independent_rows"]
 
 #: How many generic states are looked at.
 STATES = 24
+#: A row that follows from others leaves no more than this where they hold.
+AGREEMENT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class ConstraintRows:
         The letters to what must vanish, (k x 1), and its slopes by coordinates and velocities, (k x 2n).
     movable : list of int
         The places of the coordinates and velocities among the letters.
+    positions : int
+        How many of what must vanish speak of positions; the constraints at velocity level follow.
     """
 
     algebra: GraphAlgebra
@@ -46,6 +50,7 @@ class ConstraintRows:
     function: Any
     landing: Any
     movable: list[int]
+    positions: int
 
     def near(self, values: Mapping[str, float]) -> list[Any]:
         """The rows at one state, (m x n), each of length one; empty where they are not defined."""
@@ -70,6 +75,22 @@ class ConstraintRows:
         regular = [sample for sample, found in zip(landed, ranks, strict=True) if found == lower]
         return _best_half(regular, lower), lower
 
+    def contradicted(self, chosen: Sequence[int]) -> tuple[int, float] | None:
+        """A row that does not hold where all positions and the chosen rows do, with its residual there; None if all hold."""
+        count = self.matrix.shape[0]
+        dropped = [k for k in range(count) if k not in chosen]
+        kept = [*range(self.positions), *(self.positions + k for k in chosen)]
+        random = np.random.default_rng(5)
+        for _ in range(4 if dropped else 0):
+            place = self._landed(random.uniform(0.2, 1.4, len(self.algebra.letters)), kept)
+            if place is None:
+                continue
+            value = np.abs(np.asarray(self.landing(*place)[0], dtype=float).ravel()[self.positions :])
+            worst = max(dropped, key=lambda k: value[k])
+            if value[worst] > AGREEMENT:
+                return worst, float(value[worst])
+        return None
+
     def _on_constraints(self, points: list[Any]) -> list[Any]:
         return self._scaled([place for point in points if (place := self._landed(point)) is not None])
 
@@ -82,11 +103,11 @@ class ConstraintRows:
                 samples.append(value / lengths)
         return samples
 
-    def _landed(self, point: Any) -> Any | None:
-        """A point moved to the constraints by Newton's method; None where it does not get there."""
+    def _landed(self, point: Any, kept: Any = slice(None)) -> Any | None:
+        """A point moved to the constraints, or to some of them, by Newton's method; None where it does not get there."""
         place = point.copy()
         for _ in range(20):
-            value, slope = (np.asarray(block, dtype=float) for block in self.landing(*place))
+            value, slope = (np.asarray(block, dtype=float)[kept] for block in self.landing(*place))
             worst = np.max(np.abs(value))
             if worst < 1e-13:
                 return place
@@ -117,6 +138,7 @@ def constraint_rows(system: System) -> ConstraintRows:
         ca.Function("rows", letters, [rows]),
         ca.Function("landing", letters, [ca.densify(holding), ca.densify(slopes)]),
         [symbols.index(symbol) for symbol in state],
+        int(level.holonomic.numel()),
     )
     object.__setattr__(system, "_constraint_rows", made)
     return made

@@ -108,6 +108,8 @@ def _splits(system: System, near: Mapping[str, float] | None, general: Split | N
     chosen = independent_rows(samples[0], rank)
     if len(chosen) < rank:  # the constraints degenerate at this state
         return
+    if near is None:
+        _check_agreement(system, rows.contradicted(chosen))
     candidates = itertools.islice(itertools.combinations(reversed(range(n)), rank), 5000)
     solved = np.array(samples)[:, chosen]
     sizes = {tuple(sorted(places)): np.abs(np.linalg.det(solved[:, :, places])) for places in candidates}
@@ -123,6 +125,17 @@ def _splits(system: System, near: Mapping[str, float] | None, general: Split | N
         if not algebra.depends(algebra.part(rows.matrix, chosen, places), algebra.part(v, places, [0])):
             independent = tuple(k for k in range(n) if k not in places)
             yield Split(independent, places, tuple(chosen), quality, steady.issuperset(places))
+
+
+def _check_agreement(system: System, found: tuple[int, float] | None) -> None:
+    """Refuse rows that depend on others in the velocities and say something else: dropping them would go unnoticed."""
+    if found is not None:
+        place, residual = found
+        raise FormError(
+            f"The constraint `{system.bilateral[place].name}` depends on the others and does not follow from them",
+            seen=f"residual {residual:.3g} where the others hold",
+            remedy='correct or remove it, or use the form "lagrange", which says where the constraints contradict',
+        )
 
 
 def steady_columns(system: System) -> set[int]:

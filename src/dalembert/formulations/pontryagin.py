@@ -219,7 +219,7 @@ def _without_costate(system: System) -> Equations:
     implicit_lagrangian.hypotheses(system)
     if not is_involutive(system):
         raise FormError(
-            "The costate cannot be eliminated: the directions that the constraints allow are not in involution (M 11)",
+            "The costate cannot be eliminated: the directions that the constraints allow are not in involution",
             seen="a bracket, or a change in time, that leaves their span",
             remedy="the extremals are vakonomic, another motion than d'Alembert's: keep the costate, or use the form "
             "\"implicit-lagrangian\" for d'Alembert's motion",

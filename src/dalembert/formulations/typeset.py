@@ -189,11 +189,17 @@ def letter_latex(symbol: sympy.Symbol) -> str:
     for prefix, letter in (("mu_", r"\mu"), ("chi_", r"\chi")):
         if name.startswith(prefix):
             inner, dot = (name.removesuffix("_dot"), r"\dot") if name.endswith("_dot") else (name, "")
-            upright = inner.removeprefix(prefix).replace("_", r"\_")
+            upright = _upright(inner.removeprefix(prefix))
             return rf"{dot}{{{letter}}}_{{\mathrm{{{upright}}}}}" if dot else rf"{letter}_{{\mathrm{{{upright}}}}}"
     if name.endswith("_ddot"):
         return _dotted(r"\ddot", name.removesuffix("_ddot"))
     return _dotted(r"\dot", name.removesuffix("_dot")) if name.endswith("_dot") else _plain(name)
+
+
+def _upright(words: str) -> str:
+    """Any words inside a formula: what has a meaning in LaTeX is shown and does nothing."""
+    special = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
+    return "".join(special.get(c, rf"\{c}" if c in "_%&#${}" else c) for c in words)
 
 
 def _dotted(dot: str, name: str) -> str:

@@ -143,6 +143,7 @@ def test_many_writers_leave_one_whole_file(folder: Path) -> None:
 def test_the_folder_stays_within_its_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was used least recently goes first."""
     monkeypatch.setattr(module, "_LIMIT_BYTES", 3500)
+    monkeypatch.setattr(module, "_TRIMMED", 256)
     cache = ObjectCache()
     names = [hashlib.sha256(bytes([k])).hexdigest() for k in range(4)]
     for k, name in enumerate(names[:3]):

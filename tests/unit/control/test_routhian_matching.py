@@ -76,3 +76,24 @@ def test_a_report() -> None:
 def test_without_damping_nothing_is_claimed(damping: float) -> None:
     with pytest.raises(da.errors.FormError, match="stabilise"):
         da.match_routhian(routhian(), {"p_2": 0.5}, damping=damping)
+
+
+def cart_with_a_free_rotor(inputs: object) -> da.System:
+    x, theta, turn = da.coordinates("x theta turn")
+    u = da.inputs("u")
+    kinetic = x.dot**2 + theta.dot**2 / 2 + x.dot * theta.dot * sympy.cos(theta) + turn.dot**2 / 2
+    given = {u: 0} if inputs == "imposed" else [u]
+    return da.System([x, theta, turn], kinetic=kinetic, potential=sympy.cos(theta), forces={x: u}, inputs=given)
+
+
+def test_what_belongs_to_no_class_is_refused_with_the_reason():
+    cart = cart_with_a_free_rotor("imposed")
+    routhian = da.nonholonomic_routhian(cart, {"spin": {cart.coordinates[2]: 1}})
+    with pytest.raises(FormError, match="depends on unactuated theta"):
+        da.match_routhian(routhian, {"p_1": 0.5})
+
+
+def test_a_routhian_of_a_system_with_a_free_input_is_refused():
+    cart = cart_with_a_free_rotor("free")
+    with pytest.raises(FormError, match="`u` is free"):
+        da.nonholonomic_routhian(cart, {"spin": {cart.coordinates[2]: 1}})

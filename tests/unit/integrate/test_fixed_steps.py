@@ -9,6 +9,7 @@ import pytest
 import sympy
 
 import dalembert as da
+from dalembert.errors import ModelError
 from dalembert.integrate.stepping import SLACK
 from dalembert.model.bracket_flows import toda
 from dalembert.model.files import dumps, loads
@@ -391,3 +392,10 @@ def test_a_tolerance_of_a_scenario_does_not_speak_of_fixed_steps() -> None:
 def test_model_files_that_are_wrong(lines: str, words: str) -> None:
     with pytest.raises(da.errors.DalembertError, match=words):
         loads(MODEL + lines)
+
+
+def test_steps_that_cannot_be_counted_are_refused():
+    x = da.coordinates("x")
+    system = da.System([x], kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    with pytest.raises(ModelError, match="too small for the span"):
+        da.simulate(system, {x: 1.0}, (0, 1), method="gauss4", step=1e-300)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from nonholonomic_problems import transmission
 
 import dalembert as da
 from dalembert.integrate import advance as loop
+from nonholonomic_problems import transmission
 
 
 def test_segments_of_one_kernel_share_a_book_that_has_no_room_for_steps():

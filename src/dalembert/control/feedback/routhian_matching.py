@@ -34,7 +34,7 @@ from ...formulations.reduction import bundle_of, equations_on
 from ...model.symbols import inputs as input_letters
 from ...model.system import System
 from .matching_ansatz import ansatz
-from .matching_classes import actuated_shape, slowest
+from .matching_classes import UnsuitedError, actuated_shape, slowest
 from .mechanics import Mechanics, read_mechanics
 from .shaped import Certificate, Shaped, bend, inverse
 
@@ -132,6 +132,21 @@ def match_routhian(
     ------
     FormError
         Where nabla R differs from dR at p^0 (9.4.26), or matching fails; the residual is named.
+
+    Examples
+    --------
+    A rod that balances by a limb, with a rotor that turns freely.
+
+    >>> import dalembert as da
+    >>> theta, kappa, turn = da.coordinates("theta kappa turn")
+    >>> u, cos = da.inputs("u"), sympy.cos
+    >>> limb = theta.dot - kappa.dot
+    >>> kinetic = theta.dot**2 + limb**2/8 - theta.dot*limb*cos(kappa)/2 + turn.dot**2/2
+    >>> weight = 10*cos(theta) - 3*cos(kappa - theta)
+    >>> rod = da.System([theta, kappa, turn], kinetic=kinetic, potential=weight, forces={kappa: u}, inputs={u: 0})
+    >>> found = match_routhian(da.nonholonomic_routhian(rod, {"spin": {turn: 1}}), {"p_1": 0.5}, damping=1.0)
+    >>> found.certificate.residual < 1e-10, found.stability.verdict
+    (True, 'stable')
     """
     values = named(routhian._values, parameters)
     given = named(at)
@@ -143,7 +158,14 @@ def match_routhian(
     shape = {q.name: given.get(q.name, 0.0) for q in routhian.shape}
     here = read_mechanics(auxiliary, None, shape, values)
     bare = read_mechanics(_auxiliary(routhian, dict.fromkeys(letters, sympy.Integer(0)), turning), None, shape, values)
-    chosen = _searched(routhian, here, bare, turning, letters, values, damping)
+    try:
+        chosen = _searched(routhian, here, bare, turning, letters, values, damping)
+    except UnsuitedError as error:
+        raise FormError(
+            "The Routhian belongs to no class of matching",
+            seen=str(error).rstrip("."),
+            remedy="use da.place_poles near the steady motion",
+        ) from error
     certificate = chosen.shaped.certificate()
     residual = _momentum_residual(chosen, routhian, turning, values)
     if not max(certificate.residual, residual) <= LIMIT:

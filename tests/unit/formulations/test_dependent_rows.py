@@ -1,0 +1,41 @@
+"""Forms on independent velocities leave out rows that depend on others: only those that follow from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sympy import cos
+
+import dalembert as da
+from dalembert.errors import FormError
+
+FORMS = ("maggi", "voronets", "hamel", "kane", "gibbs-appell", "constrained-lagrangian", "canonical-voronets")
+x, y, z = da.coordinates("x y z")
+
+
+def particle(*rows: object) -> da.System:
+    kinetic = (x.dot**2 + y.dot**2 + 2 * z.dot**2) / 2
+    return da.System([x, y, z], kinetic=kinetic, potential=x * y, constraints=[da.velocity(row) for row in rows])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("second", [x.dot - cos(da.t), 2 * x.dot - 3, x.dot - y], ids=["time", "constant", "position"])
+def test_a_row_that_says_something_else_is_refused_by_name(form, second):
+    with pytest.raises(FormError, match="does not follow from them") as caught:
+        da.derive(particle(x.dot - 1, second), form)
+    assert "constraint" in str(caught.value) and "lagrange" in str(caught.value)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "constrained-lagrangian"])  # which needs homogeneous rows
+def test_a_row_that_follows_is_left_out(form):
+    once, twice = particle(x.dot - y), particle(x.dot - y, 2 * x.dot - 2 * y)
+    start = {y: 0.4, x.dot: 0.4, z.dot: 0.2}
+    motions = [da.simulate(system, start, (0, 1), form=form) for system in (once, twice)]
+    assert np.allclose(motions[0].y[:, -1], motions[1].y[:, -1], atol=1e-12)
+
+
+def test_a_row_that_follows_only_where_the_others_hold_is_left_out():
+    crank = [da.holonomic(x**2 + y**2 - 1, name="one"), da.holonomic((x**2 + y**2) ** 2 - 1, name="again")]
+    system = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, potential=y, constraints=crank)
+    motion = da.simulate(system, {x: 1.0, y: 0.0, y.dot: 0.3}, (0, 2), form="maggi")
+    assert motion.success and np.max(np.abs(motion["x"] ** 2 + motion["y"] ** 2 - 1)) < 1e-9
