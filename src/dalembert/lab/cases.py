@@ -1,0 +1,158 @@
+"""What a request may say: read from JSON, every value of the right kind and size, before any worker sees it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .limits import Limits
+from .refusals import RefusedError
+
+__all__ = ["read_body", "read_case", "read_frames", "read_label", "read_modified", "read_points", "read_text"]
+
+#: Names of systems, forms and methods; names of letters may be any short text.
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+LONGEST_NAME = 120
+
+
+def read_body(body: bytes) -> dict[str, Any]:
+    """The JSON object of a request."""
+    try:
+        found = json.loads(body.decode("utf-8"), parse_constant=_not_finite)
+    except (ValueError, RecursionError, UnicodeDecodeError) as error:
+        raise RefusedError(400, "The request is not JSON", remedy="send one JSON object as UTF-8 text") from error
+    if not isinstance(found, dict):
+        raise RefusedError(400, "The request must be a JSON object", seen=type(found).__name__)
+    return found
+
+
+def _not_finite(text: str) -> float:
+    raise ValueError(text)
+
+
+def read_case(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """The part that says what is simulated and how, with nothing in it that was not asked for.
+
+    >>> read_case({"system": "rolling-disk", "parameters": {"m": 2}, "colour": 1}, Limits())["parameters"]
+    {'m': 2.0}
+    """
+    case: dict[str, Any] = {}
+    if isinstance(body.get("text"), str):
+        case["text"] = read_text(body["text"], limits)
+    if body.get("system") is not None:
+        case["system"] = _word(body["system"], "system")
+    if not case:
+        raise RefusedError(400, "The request names no model", remedy='send "text" or "system"')
+    case["parameters"] = _numbers(body.get("parameters"), "parameters", limits)
+    case["start"] = _numbers(body.get("start"), "start", limits, or_none=True)
+    readers: tuple[tuple[str, Callable[[Any, str], Any]], ...]
+    readers = (("span", _span), ("form", _word), ("method", _word), ("rtol", _positive), ("step", _positive))
+    return case | {key: None if body.get(key) is None else read(body[key], key) for key, read in readers}
+
+
+def read_text(text: Any, limits: Limits) -> str:
+    """The text of a model file."""
+    if not isinstance(text, str):
+        raise RefusedError(400, "The text of the model must be text", seen=type(text).__name__)
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise RefusedError(400, "The text of the model is not Unicode", remedy="remove unpaired surrogates") from error
+    if size > limits.text_bytes:
+        raise RefusedError(413, f"A model file has at most {limits.text_bytes} bytes", seen=size, remedy="shorten it")
+    return text
+
+
+def read_points(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """The two axes of a portrait and the starts in it."""
+    points = body.get("points")
+    if not isinstance(points, list) or not 1 <= len(points) <= limits.portrait_points:
+        raise RefusedError(400, f"A portrait has 1 to {limits.portrait_points} points", remedy='send "points": [[x, y], ...]')
+    if not all(isinstance(point, list) and len(point) == 2 for point in points):
+        raise RefusedError(400, "A point of a portrait is a pair of numbers", remedy='send "points": [[x, y], ...]')
+    return {
+        "x": _name(body.get("x"), "x"),
+        "y": _name(body.get("y"), "y"),
+        "points": [[_number(value, "points") for value in point] for point in points],
+    }
+
+
+def read_label(body: Mapping[str, Any]) -> str:
+    """The name that the page gives to a run."""
+    label = body.get("label")
+    return "".join(c for c in label[:LONGEST_NAME] if c.isprintable()) if isinstance(label, str) else ""
+
+
+def read_frames(body: Mapping[str, Any], limits: Limits) -> int:
+    """At how many times a result is sent."""
+    frames = body.get("frames")
+    if frames is None:
+        return min(600, limits.frames)
+    number = _number(frames, "frames")
+    if not 2 <= number <= limits.frames:
+        raise RefusedError(400, f"A result has 2 to {limits.frames} frames", seen=frames, remedy="ask for fewer")
+    return int(number)
+
+
+def read_modified(body: Mapping[str, Any]) -> float | None:
+    """When the file that is written was last read, for whoever does not want to overwrite what another program wrote."""
+    return None if body.get("modified") is None else _number(body["modified"], "modified")
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def _word(value: Any, key: str) -> str:
+    if isinstance(value, str) and _WORD.fullmatch(value):
+        return value
+    raise RefusedError(400, f"`{key}` must be a name", seen=_short(value))
+
+
+def _name(value: Any, key: str) -> str:
+    if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
+        return value
+    raise RefusedError(400, f"`{key}` must be the name of a quantity", seen=_short(value))
+
+
+def _number(value: Any, key: str) -> float:
+    try:
+        number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise RefusedError(400, f"`{key}` must be a finite number", seen=_short(value))
+    return number
+
+
+def _positive(value: Any, key: str) -> float:
+    number = _number(value, key)
+    if number <= 0:
+        raise RefusedError(400, f"`{key}` must be positive", seen=_short(value))
+    return number
+
+
+def _span(value: Any, key: str) -> list[float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise RefusedError(400, "`span` must be two times", seen=_short(value), remedy='send "span": [0, 10]')
+    first, last = (_number(time, key) for time in value)
+    if first == last:
+        raise RefusedError(400, "The span must have two different times", seen=_short(value), remedy='send "span": [0, 10]')
+    return [first, last]
+
+
+def _numbers(value: Any, key: str, limits: Limits, or_none: bool = False) -> dict[str, float | None]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or len(value) > limits.names:
+        raise RefusedError(400, f"`{key}` must be at most {limits.names} numbers by name", seen=_short(value))
+    return {
+        _name(name, key): None if number is None and or_none else _number(number, f"{key}.{name[:40]}")
+        for name, number in value.items()
+    }
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:60]

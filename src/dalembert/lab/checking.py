@@ -1,0 +1,121 @@
+"""What a model is, for the page: its letters, constraints, freedom, and the forms and methods that it can be run in."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import sympy
+
+from ..errors import DalembertError
+from ..model.constraints import HolonomicConstraint, MomentumConstraint, UnilateralConstraint
+from ..model.expressions import format as expression_text
+from ..model.flow import Flow
+from ..model.methods import AUTO, EXTERNAL, FIXED_STEP, STEP_CONTROLLED
+from ..model.scenario import Scenario
+from .character import character_of
+from .fault_lines import with_line
+from .mathml import expression_mathml, letter_mathml
+from .refusals import refusal
+from .scenarios import DEFAULT_SPAN, dimension_of, scenario_of, start_names
+
+__all__ = ["check", "described", "read"]
+
+#: A constraint or an input with more operations than this is not set as a formula.
+LONGEST_FORMULA = 400
+
+
+def read(request: dict[str, Any], _: Any) -> dict[str, Any]:
+    """Whether a model can be read."""
+    return {"name": scenario_of(request).system.name}
+
+
+def check(request: dict[str, Any], _: Any) -> dict[str, Any]:
+    """A model as the page shows it, or its fault."""
+    try:
+        return {"ok": True, "model": described(scenario_of(request), request.get("form"))}
+    except DalembertError as error:
+        return {"ok": False, "error": with_line(refusal(error), request.get("text"))}
+
+
+def described(scenario: Scenario, form: str | None = None) -> dict[str, Any]:
+    """MODEL of the interface."""
+    system, options = scenario.system, scenario.simulate
+    moving = "momenta" if system.is_hamiltonian else "velocities"
+    letters = [] if isinstance(system, Flow) else [s.name for s in getattr(system, moving)]
+    chosen, methods = form or options.get("form"), methods_for(system)
+    return {
+        "name": system.name,
+        "source": scenario.source,
+        "summary": scenario.summary,
+        "kind": kind_of(system),
+        "coordinates": [{"name": q.name, "mathml": letter_mathml(q)} for q in system.coordinates],
+        moving: letters,
+        "state": start_names(scenario.replacing(simulate={**options, "form": chosen})),
+        "start": dict(scenario.start),
+        "parameters": [
+            {"name": name, "value": float(value), "mathml": letter_mathml(sympy.Symbol(name))}
+            for name, value in scenario.parameters.items()
+        ],
+        "inputs": [
+            {"name": symbol.name, "expression": None if value is None else _text(value)}
+            for symbol, value in system.inputs.items()
+        ],
+        "outputs": list(system.outputs),
+        "constraints": [_constraint(constraint) for constraint in system.constraints],
+        **character_of(scenario),
+        "methods": methods,
+        "stepped": [name for name in methods if name in FIXED_STEP],
+        "method": options.get("method"),
+        "form": options.get("form"),
+        "span": list(options.get("span", DEFAULT_SPAN)),
+        "rtol": options.get("rtol", 1e-10),
+        "step": options.get("step"),
+        "drawing": dimension_of(scenario),
+    }
+
+
+def kind_of(system: Any) -> str:
+    """What states the system."""
+    if isinstance(system, Flow):
+        return "flow"
+    return "hamiltonian" if system.is_hamiltonian else "lagrangian"
+
+
+def methods_for(system: Any) -> list[str]:
+    """Methods that are worth offering: those of extras only where the package is there, those of flows to flows."""
+    of_flows = ("isospectral2", "isospectral4", "isospectral6", "lie-verlet", "rkmk4")
+    moves_by_group = isinstance(system, Flow) and bool(system.actions)
+    fixed = [name for name in FIXED_STEP if (name not in of_flows or moves_by_group)]
+    if isinstance(system, Flow):
+        fixed = [name for name in fixed if name in of_flows or name.startswith("gauss")]
+    return [*STEP_CONTROLLED, AUTO, *fixed, *_external()]
+
+
+@cache
+def _external() -> tuple[str, ...]:
+    """The methods of other packages that are installed."""
+    packages = {"heyoka": "heyoka", "cvode-bdf": "sksundae", "cvode-adams": "sksundae", "ida-ggl": "sksundae"}
+    return tuple(name for name in EXTERNAL if find_spec(packages[name]) is not None)
+
+
+def _constraint(constraint: Any) -> dict[str, Any]:
+    one_sided = isinstance(constraint, UnilateralConstraint)
+    kinds = ((HolonomicConstraint, "holonomic"), (MomentumConstraint, "momentum"), (UnilateralConstraint, "unilateral"))
+    kind = next((name for type_, name in kinds if isinstance(constraint, type_)), "velocity")
+    velocities = getattr(constraint, "velocities", None)
+    if velocities:  # an image: q_dot = E(q) u
+        text = ", ".join(f"{q.dot.name} = {_text(value)}" for q, value in velocities.items())
+        return {"name": constraint.name, "kind": "image", "text": text, "mathml": None}
+    shown = constraint.expression.count_ops() <= LONGEST_FORMULA
+    return {
+        "name": constraint.name,
+        "kind": kind,
+        "text": f"{_text(constraint.expression)} {'<=' if one_sided else '='} 0",
+        "mathml": expression_mathml(constraint.expression, r"\leq" if one_sided else "=") if shown else None,
+    }
+
+
+def _text(expression: Any) -> str:
+    return expression_text(expression)[:4000]

@@ -1,0 +1,162 @@
+"""Who may ask: requests to the loopback address itself, from its own page, of bounded size.
+
+A page of another site can send requests to 127.0.0.1 from the browser of whoever looks at it, and can make a name of its own
+point there. The name in `Host`, the page in `Origin`, and JSON as the only kind of body keep both out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from .messages import encoded
+from .refusals import RefusedError
+
+__all__ = ["Guard"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+CHANGING = ("POST", "PUT", "DELETE")
+#: A body must go on coming within this time.
+BODY_SECONDS = 15.0
+KNOWN = ("GET", "HEAD", *CHANGING)
+#: On every answer. Neither scripts nor styles stand in the text of the page: its script sets styles through the object model.
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+_HEADERS = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+
+
+class Guard:
+    """An application behind the checks; it also bounds bodies and adds the headers of every answer."""
+
+    def __init__(self, app: Application, body_bytes: int) -> None:
+        self.app, self.body_bytes = app, body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # no WebSockets
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        begun = False
+
+        async def with_headers(message: MutableMapping[str, Any]) -> None:
+            nonlocal begun
+            begun = True
+            if message["type"] == "http.response.start":
+                own = {key.lower() for key, _ in message.get("headers", [])}
+                message["headers"] = [*message.get("headers", []), *(pair for pair in _HEADERS if pair[0] not in own)]
+            await send(message)
+
+        try:
+            self._check(scope)
+            received = await self._bounded(scope, receive)
+        except RefusedError as refused:
+            await _refuse(refused, with_headers)
+            return
+        try:
+            await self.app(scope, received, with_headers)
+        except Exception:
+            logging.getLogger(__name__).exception("A request failed")
+            if not begun:
+                what = "This is a fault of dalembert itself"
+                await _refuse(RefusedError(500, what, remedy="please report it"), with_headers)
+
+    def _check(self, scope: Scope) -> None:
+        """Refuse what another page could have sent."""
+        headers = _single(scope)
+        server = scope.get("server") or ("127.0.0.1", None)
+        hosts = own_hosts(server[1])
+        host = headers.get("host", "")
+        if host.lower() not in hosts:
+            raise RefusedError(403, "The lab answers to its own address only", seen=host[:80], remedy="open 127.0.0.1")
+        if scope["method"] not in KNOWN:
+            raise RefusedError(405, f"The lab has no method {scope['method'][:20]}")
+        from_elsewhere = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        changing = scope["method"] in CHANGING
+        if from_elsewhere and (changing or not _is_visit(scope, headers)):
+            raise RefusedError(403, "The lab answers to its own page only", seen=headers["sec-fetch-site"][:20])
+        if not changing:
+            return
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in {f"http://{own}" for own in hosts}:
+            raise RefusedError(403, "The lab answers to its own page only", seen=origin[:80])
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            seen = headers.get("content-type", "nothing")[:60]
+            raise RefusedError(400, "The Content-Type must be application/json", seen=seen)
+
+    async def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        """The whole body, read before anything is done with it; then whatever comes, which is the end of the connection."""
+        body, more = b"", scope["method"] in CHANGING
+        while more:
+            try:
+                async with asyncio.timeout(BODY_SECONDS):
+                    message = await receive()
+            except TimeoutError as error:
+                raise RefusedError(408, "The request did not come to its end") from error
+            if message["type"] != "http.request":
+                raise RefusedError(400, "The request ended early")
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self.body_bytes:
+                raise RefusedError(413, f"A request has at most {self.body_bytes} bytes", remedy="shorten the model")
+        given = False
+
+        async def received() -> MutableMapping[str, Any]:
+            nonlocal given
+            if given or scope["method"] not in CHANGING:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return received
+
+
+def own_hosts(port: int | None) -> set[str]:
+    """What `Host` may say.
+
+    >>> sorted(own_hosts(8350))
+    ['127.0.0.1:8350', '[::1]:8350', 'localhost:8350']
+    """
+    names = ("127.0.0.1", "localhost", "[::1]")
+    return {*(f"{name}:{port}" for name in names), *(names if port == 80 else ())}
+
+
+def _single(scope: Scope) -> dict[str, str]:
+    """Headers by name; one that decides and comes twice is refused."""
+    found: dict[str, str] = {}
+    for key, value in scope["headers"]:
+        name = key.decode("latin-1").lower()
+        if name in found and name in ("host", "origin", "content-type", "sec-fetch-site"):
+            raise RefusedError(400, f"The header {name} comes twice")
+        found[name] = value.decode("latin-1")
+    return found
+
+
+def _is_visit(scope: Scope, headers: dict[str, str]) -> bool:
+    """Whether someone followed a link from elsewhere to the page itself."""
+    return scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
+
+
+async def _refuse(refused: RefusedError, send: Send) -> None:
+    body = encoded(refused.body)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

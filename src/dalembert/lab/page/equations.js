@@ -1,0 +1,126 @@
+// The equations of motion in every form that applies, typeset; a form that does not apply says why.
+
+import * as api from "./api.js";
+import { byId, copyText, errorNodes, h, rich } from "./dom.js";
+import { typeset } from "./mathml.js";
+import { caseChanged } from "./models.js";
+import { refreshSetup } from "./setup.js";
+import { on, presentCase, state } from "./state.js";
+
+const shown = { form: null, answer: null, key: null };
+const ask = api.latest((signal, body) => api.post("/api/equations", body, signal));
+
+export const chosenForm = () => shown.form;
+export function chooseForm(name) {
+  shown.form = name;
+}
+
+function present() {
+  const forms = state.model?.forms ?? [];
+  const applies = (name) => forms.some((form) => form.name === name && form.applies);
+  const wanted = [shown.form, state.form, state.model?.default_form, ...forms.map((form) => form.name)];
+  shown.form = wanted.find((name) => name && applies(name)) ?? null;
+}
+
+function showForms() {
+  present();
+  byId("forms").replaceChildren(
+    ...(state.model?.forms ?? []).map((form) =>
+      h("button", {
+        type: "button",
+        role: "radio",
+        class: "form-choice",
+        "data-form": form.name,
+        "aria-checked": form.name === shown.form,
+        "aria-disabled": !form.applies,
+        tabindex: form.name === shown.form ? 0 : -1,
+        onclick: () => form.applies && pick(form.name),
+      },
+      h("span", { class: "form-name" }, form.name),
+      form.applies ? null : h("span", { class: "why" }, ...rich(form.why ?? "does not apply"))),
+    ),
+  );
+}
+
+function pick(name) {
+  shown.form = name;
+  showForms();
+  byId("forms").querySelector("[aria-checked=true]")?.focus();
+  load();
+}
+
+function moveByKey(event) {
+  const choices = [...byId("forms").querySelectorAll("[role=radio]:not([aria-disabled=true])")];
+  const at = choices.indexOf(document.activeElement);
+  const move = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+  if (!move || at < 0) return;
+  event.preventDefault();
+  pick(choices[(at + move + choices.length) % choices.length].dataset.form);
+}
+
+async function load() {
+  if (byId("equations").hidden || !state.model || state.error) return;
+  present();
+  const { system, text } = presentCase();
+  const request = { system, text, form: shown.form };
+  const key = JSON.stringify(request);
+  showHead();
+  if (key === shown.key) return;
+  const lines = byId("equation-lines");
+  lines.setAttribute("aria-busy", "true");
+  for (const id of ["copy-latex", "copy-text"]) byId(id).disabled = true;
+  try {
+    const answer = await ask(request);
+    if (answer === undefined) return;
+    shown.answer = answer;
+    shown.key = key;
+    lines.replaceChildren(...answer.mathml.map((line) => h("div", { class: "equation" }, typeset(line))));
+    if (answer.citation) lines.append(h("p", { class: "source" }, answer.citation));
+    if (answer.shortened) {
+      const told = `Of ${answer.count} equations the longest are shortened here; the copies and the library have all of them.`;
+      lines.append(h("p", { class: "note" }, told));
+    }
+    for (const id of ["copy-latex", "copy-text"]) byId(id).disabled = false;
+  } catch (failure) {
+    shown.key = null;
+    lines.replaceChildren(h("p", { class: "wrong" }, ...errorNodes(failure.error ?? { what: String(failure.message) })));
+  }
+  lines.setAttribute("aria-busy", "false");
+}
+
+function showHead() {
+  byId("equations-title").textContent = shown.form ?? "Equations";
+  byId("use-form").disabled = !shown.form || state.form === shown.form;
+  byId("use-form").textContent = state.form === shown.form ? "Runs use this form" : "Run with this form";
+  const constraints = state.model?.constraints ?? [];
+  byId("constraint-lines").hidden = !constraints.length;
+  byId("constraint-lines").replaceChildren(
+    ...constraints.map((one) =>
+      h("div", { class: "constraint" },
+        h("span", { class: "constraint-name" }, one.name.replaceAll("_", " "), h("small", {}, ` ${one.kind}`)),
+        one.mathml ? typeset(one.mathml, false) : h("code", {}, one.text ?? "")),
+    ),
+  );
+}
+
+export function showEquations() {
+  showForms();
+  load();
+}
+
+export function wireEquations() {
+  byId("forms").addEventListener("keydown", moveByKey);
+  byId("copy-latex").addEventListener("click", () => copyText(shown.answer.latex, "LaTeX"));
+  byId("copy-text").addEventListener("click", () => copyText(shown.answer.text, "Text"));
+  byId("use-form").addEventListener("click", () => {
+    state.form = shown.form;
+    refreshSetup();
+    caseChanged();
+    showHead();
+  });
+  on("model", () => {
+    shown.key = null;
+    showEquations();
+  });
+  on("case", () => !byId("equations").hidden && showHead());
+}

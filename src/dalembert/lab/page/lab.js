@@ -1,0 +1,77 @@
+// The whole page: its parts are wired, then the state of the link, or the snakeboard, is opened.
+
+import { byId, setIcon } from "./dom.js";
+import { wireEditor } from "./editor.js";
+import { showEquations, wireEquations } from "./equations.js";
+import { openSystem, orNotice } from "./models.js";
+import { wireMotion } from "./motion.js";
+import { wirePanels } from "./panels.js";
+import { wirePicker } from "./picker.js";
+import { showPortrait, wirePortrait } from "./portrait.js";
+import { run, wireRunning } from "./running.js";
+import { wireSetup } from "./setup.js";
+import { restore, wireSharing } from "./sharing.js";
+import { isEdited, state } from "./state.js";
+import { isDark, onTheme, toggleTheme } from "./theme.js";
+
+const VIEWS = ["setup", "motion", "equations", "portrait", "model"];
+const narrow = matchMedia("(max-width: 960px)");
+
+function show(view) {
+  const wanted = VIEWS.includes(view) && (view !== "setup" || narrow.matches) ? view : "motion";
+  document.querySelector(".lab").dataset.view = wanted;
+  for (const name of VIEWS) {
+    const tab = byId(`tab-${name}`);
+    tab.setAttribute("aria-selected", String(name === wanted));
+    tab.tabIndex = name === wanted ? 0 : -1;
+    if (name !== "setup") byId(name).hidden = name !== wanted;
+  }
+  if (wanted === "equations") showEquations();
+  if (wanted === "portrait") showPortrait();
+}
+
+function wireTabs() {
+  const tabs = VIEWS.map((name) => byId(`tab-${name}`));
+  for (const tab of tabs) {
+    tab.addEventListener("click", () => show(tab.dataset.view));
+    tab.addEventListener("keydown", (event) => {
+      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!move) return;
+      event.preventDefault();
+      const visible = tabs.filter((one) => one.offsetParent !== null);
+      const next = visible[(visible.indexOf(tab) + move + visible.length) % visible.length];
+      show(next.dataset.view);
+      next.focus();
+    });
+  }
+  narrow.addEventListener("change", () => show(document.querySelector(".lab").dataset.view));
+}
+
+function wireTheme() {
+  const wear = () => setIcon(byId("theme"), isDark() ? "sun" : "moon");
+  byId("theme").addEventListener("click", toggleTheme);
+  onTheme(wear);
+  wear();
+}
+
+export async function open() {
+  wireTabs();
+  wireTheme();
+  wireSetup();
+  wireEditor();
+  wireEquations();
+  wireMotion();
+  wirePanels();
+  wirePortrait();
+  wireRunning(() => show("motion"));
+  wireSharing();
+  wirePicker(() => show("model"));
+  show("motion");
+  addEventListener("hashchange", () => restore(show));
+  addEventListener("beforeunload", (event) => {
+    if (isEdited() && state.text.trim()) event.preventDefault();
+  });
+  if (await restore(show)) return;
+  const opened = await orNotice(() => openSystem("snakeboard"));
+  if (opened) await run();
+}

@@ -1,0 +1,63 @@
+"""What is refused, in the three parts of an error, as the page receives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import DalembertError
+
+__all__ = ["RefusedError", "refusal"]
+
+#: No part of a refusal is longer than this.
+LONGEST = 1500
+MOST_FAULTS = 12
+
+
+class RefusedError(Exception):
+    """A request that is answered with an error and a status of HTTP."""
+
+    def __init__(self, status: int, what: str, seen: object | None = None, remedy: str | None = None) -> None:
+        super().__init__(what)
+        self.status = status
+        self.body = {"error": parts(what, seen, remedy)}
+
+    @classmethod
+    def of(cls, error: dict[str, Any], status: int = 400) -> RefusedError:
+        """The refusal that a worker sent."""
+        made = cls(status, str(error.get("what", "")))
+        made.body = {"error": error}
+        return made
+
+
+def parts(what: str, seen: object | None = None, remedy: str | None = None, line: int | None = None) -> dict[str, Any]:
+    """The parts of an error, each one line of bounded length.
+
+    >>> parts("The text\\nis wrong", seen=3)
+    {'what': 'The text is wrong', 'seen': '3', 'remedy': None, 'line': None}
+    """
+    return {
+        "what": _flat(what),
+        "seen": None if seen is None else _flat(str(seen)),
+        "remedy": None if remedy is None else _flat(remedy),
+        "line": line,
+    }
+
+
+def refusal(error: DalembertError) -> dict[str, Any]:
+    """An error of the library in its parts; of several faults the first, and all of them in a list.
+
+    >>> from dalembert.errors import ModelError
+    >>> refusal(ModelError("`m` has no value", remedy="give it one"))["remedy"]
+    'give it one'
+    """
+    found = parts(error.what, error.seen, error.remedy)
+    _, *faults = str(error).split("\n  - ")
+    if faults:
+        found["faults"] = [_flat(fault) for fault in faults[:MOST_FAULTS]]
+    return found
+
+
+def _flat(text: str) -> str:
+    """One line, of characters that can be shown."""
+    line = "".join(c if c.isprintable() else " " for c in " ".join(text[: 2 * LONGEST].split()))
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."

@@ -1,0 +1,176 @@
+"""A run: simulated, sampled at the frames of the page, and kept for downloads."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DalembertError
+from ..integrate.simulate import simulate
+from ..model.drawing import drawing_of
+from ..model.scenario import Scenario
+from ..pictures.sampling import Array, evaluate, event_marks, finite_span
+from .character import conserved_of
+from .scenarios import Kept, options_of, scenario_of, span_of
+from .scenes import scene_of
+
+if TYPE_CHECKING:
+    from ..integrate.motion import Motion
+
+__all__ = ["column", "motion_of", "run", "sampled_at"]
+
+#: Numbers of a result, about: beyond it there are fewer frames; and those that a shape may take at one of them.
+MOST_NUMBERS, NUMBERS_OF_SHAPE = 4_000_000, 230
+#: Constraints of which the page is sent the reaction.
+MOST_REACTIONS = 64
+#: Steps at which residuals are looked at.
+MOST_STEPS = 4000
+MOST_EVENTS = 1000
+#: Numbers that the states at all steps may be.
+MOST_STORED = 50_000_000
+
+_motions = Kept(3)
+
+
+def run(request: dict[str, Any], desk: Any) -> dict[str, Any]:
+    """RESULT of the interface."""
+    began = clock.perf_counter()
+    scenario = scenario_of(request)
+    motion = _simulated(scenario, request, desk)
+    _motions.put(request["id"], motion)
+    answer = _result(motion, scenario, int(request["frames"]), desk)
+    return {"id": request["id"], "label": request.get("label", ""), "seconds": clock.perf_counter() - began} | answer
+
+
+def motion_of(request: dict[str, Any], desk: Any) -> Motion:
+    """The motion of a run: the one that is kept, or made again, number for number."""
+    kept: Motion | None = _motions.get(request["id"])
+    return kept if kept is not None else _simulated(scenario_of(request), request, desk)
+
+
+def _simulated(scenario: Scenario, request: dict[str, Any], desk: Any) -> Motion:
+    """The motion; where its time is up, as far as it came."""
+
+    def progress(fraction: float, time: float) -> None:
+        desk.progress(fraction, time)
+        if desk.is_late:
+            raise KeyboardInterrupt  # by which a run ends with what it has
+
+    options = options_of(request) | {"span": span_of(scenario, request)}
+    kept = {key: value for key, value in scenario.simulate.items() if key != "at"}
+    most = min(int(request["steps"]), MOST_STORED // (2 * len(scenario.system.coordinates)))
+    return simulate(scenario.replacing(simulate=kept), max_steps=most, progress=progress, **options)
+
+
+# -- the answer --------------------------------------------------------------------------------------------------------
+
+
+def _result(motion: Motion, scenario: Scenario, frames: int, desk: Any) -> dict[str, Any]:
+    drawing = drawing_of(scenario, motion.system)
+    curves = 4 * len(motion.system.coordinates) + len(motion.system.constraints) + len(motion.system.outputs) + 10
+    numbers = curves + NUMBERS_OF_SHAPE * (len(drawing.shapes) if drawing is not None else 0)
+    times = _frame_times(motion, max(2, min(frames, MOST_NUMBERS // numbers)))
+    sampled = sampled_at(motion, times)
+    desk.check()
+    notes = list(motion.start_report)
+    if desk.is_late:
+        notes.append("The run was stopped because it took as long as a run may take here.")
+    scene = None
+    if drawing is not None and drawing.shapes:
+        try:
+            scene = scene_of(sampled, drawing, times)
+        except DalembertError as error:
+            notes.append(f"There is no picture: {error}")
+    desk.check()
+    outputs = [*motion.system.outputs, *(symbol.name for symbol in motion.system.inputs)]
+    shown = [name for name in sampled.names if name not in ("t", "energy", *outputs)]
+    return {
+        "model": motion.system.name,
+        "form": motion.equations.form,
+        "method": motion.statistics["method"],
+        "outcome": motion.outcome.value,
+        "success": motion.success,
+        "message": motion.message,
+        "notes": notes,
+        "parameters": dict(motion.parameters),
+        "start": dict(motion.start),
+        "t": times,
+        "state": {name: column(sampled[name]) for name in shown},
+        "outputs": {name: column(sampled[name]) for name in outputs},
+        "letters": [symbol.name for symbol in motion.state],
+        "energy": column(sampled["energy"]) if "energy" in sampled.names else None,
+        "conserved": _conserved(sampled, scenario, times),
+        "residual": _residuals(motion, times),
+        "reactions": _reactions(sampled),
+        "events": _events(motion),
+        "statistics": motion.statistics | {"nfev": motion.nfev, "switches": len(motion.switches)},
+        "scene": scene,
+    }
+
+
+def _frame_times(motion: Motion, frames: int) -> Array:
+    """Equally spaced times of the finite part of the motion."""
+    try:
+        first, last = finite_span(motion)
+    except DalembertError:
+        return np.asarray(motion.t[:1], dtype=float)
+    return np.linspace(first, last, frames) if last != first else np.array([first])
+
+
+def sampled_at(motion: Motion, times: Array) -> Motion:
+    """The same motion stored at other times: its dense states there, everything else computed from these."""
+    backward = motion.segments[-1].step_t[-1] < motion.segments[0].step_t[0]
+    sign = -1.0 if backward else 1.0
+    begins = np.array([sign * segment.step_t[0] for segment in motion.segments])
+    owner = np.clip(np.searchsorted(begins, sign * times, side="right") - 1, 0, None)
+    return replace(motion, t=times, y=np.ascontiguousarray(motion.sol(times)), owner=owner)
+
+
+def column(values: Any) -> list[float]:
+    """Numbers with all their digits, so that runs can be compared to the last one."""
+    return list(np.asarray(values, dtype=float).tolist())
+
+
+def _conserved(sampled: Motion, scenario: Scenario, times: Array) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for name, expression in conserved_of(scenario):
+        try:
+            if expression is None:
+                found[name] = column(sampled["energy"])
+            elif name in sampled.names:
+                found[name] = column(sampled[name])
+            else:
+                found[name] = column(evaluate(sampled, [expression], times)[0])
+        except DalembertError:
+            continue
+    return found
+
+
+def _residuals(motion: Motion, times: Array) -> dict[str, list[float]]:
+    """What is left of the constraints at the step before each frame, the largest of all constraints."""
+    stride = -(-len(motion.t) // MOST_STEPS)
+    if stride > 1:
+        motion = replace(
+            motion, t=motion.t[::stride], y=np.ascontiguousarray(motion.y[:, ::stride]), owner=motion.owner[::stride]
+        )
+    sign = -1.0 if motion.t[-1] < motion.t[0] else 1.0
+    place = np.clip(np.searchsorted(sign * motion.t, sign * times, side="right") - 1, 0, len(motion.t) - 1)
+    found = {}
+    for level in ("position", "velocity"):
+        rows = [np.abs(np.asarray(row, dtype=float)) for row in getattr(motion.residuals, level).values()]
+        found[level] = np.max(rows, axis=0)[place].tolist() if rows else []
+    return found
+
+
+def _reactions(sampled: Motion) -> dict[str, list[float]]:
+    """The size of the generalised force of each constraint."""
+    names = list(sampled.reactions)[:MOST_REACTIONS]
+    return {name: column(np.linalg.norm(np.asarray(sampled.reactions[name].force, dtype=float), axis=0)) for name in names}
+
+
+def _events(motion: Motion) -> list[dict[str, Any]]:
+    found = sorted((float(time), mark.name) for mark in event_marks(motion) for time in mark.times)
+    return [{"t": time, "name": name} for time, name in found[:MOST_EVENTS]]

@@ -1,0 +1,88 @@
+"""The lab on a port of this machine."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import MissingExtraError, ModelError, RunError
+from .limits import Limits
+
+__all__ = ["DEFAULT_PORT", "serve"]
+
+DEFAULT_PORT = 8350
+HOST = "127.0.0.1"
+#: Ports that are tried where none was asked for.
+TRIED = 20
+#: Connections at a time; more are answered with 503.
+MOST_CONNECTIONS = 256
+
+
+def serve(
+    folder: Path | str = ".",
+    port: int | None = None,
+    *,
+    workers: int = 2,
+    limits: Limits | None = None,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve the lab on 127.0.0.1 until Ctrl-C.
+
+    Parameters
+    ----------
+    folder : path
+        Where model files are listed, opened and saved.
+    port : int, optional
+        8350, or the first free one after it, unless given.
+    workers : int
+        Processes that make runs.
+    limits : Limits, optional
+    ready : callable
+        Called with the address, when requests are accepted.
+
+    Raises
+    ------
+    MissingExtraError
+        Where the extra `lab` is not installed.
+    RunError
+        Where the port is taken.
+    """
+    try:
+        import uvicorn
+    except ImportError as missing:
+        raise MissingExtraError("uvicorn", "lab") from missing
+    from .app import create_app
+
+    app = create_app(folder, workers, limits)
+    listener = _listener(port)
+    address = f"http://{HOST}:{listener.getsockname()[1]}/"
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, lifespan="on", server_header=False, date_header=True,
+        limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=20, timeout_graceful_shutdown=1, ws="none",
+    )  # fmt: skip
+    with listener:
+        if ready is not None:
+            ready(address)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listener(port: int | None) -> socket.socket:
+    """A socket that listens on the loopback address."""
+    if port is not None and not 0 <= port <= 65535:
+        raise ModelError("A port is a number up to 65535", seen=port, remedy=f"choose {DEFAULT_PORT}")
+    for candidate in range(DEFAULT_PORT, DEFAULT_PORT + TRIED) if port is None else [port]:
+        # With the protocol named, connections are sent to without delay.
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, candidate))
+            listener.listen(128)
+            return listener
+        except OSError as error:
+            listener.close()
+            if port is not None:
+                reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
+                raise RunError(f"The port {port} cannot be used", seen=reason, remedy="choose another with --port") from error
+    raise RunError(f"No port from {DEFAULT_PORT} to {DEFAULT_PORT + TRIED - 1} is free", remedy="choose one with --port")

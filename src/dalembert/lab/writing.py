@@ -1,0 +1,39 @@
+"""The equations of motion in one form, as formulas and as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ModelError
+from ..formulations.registry import derive
+from ..formulations.typeset import lines_latex
+from .mathml import mathml
+from .scenarios import scenario_of
+
+__all__ = ["equations"]
+
+#: Equations longer than this, in characters of LaTeX, are given as text alone.
+LONGEST_LATEX = 60_000
+
+
+def equations(request: dict[str, Any], desk: Any) -> dict[str, Any]:
+    """Each line as MathML, all lines as LaTeX and as text."""
+    scenario = scenario_of(request)
+    found = derive(scenario.system, request.get("form") or scenario.simulate.get("form"))
+    desk.check()
+    written = found.written()
+    desk.check()
+    lines = lines_latex(written)
+    latex = found.latex()
+    if sum(len(left) + len(right) for left, right in lines) > 20 * LONGEST_LATEX:
+        raise ModelError("The equations are too long to be written out", remedy="choose another form")
+    shown = len(latex) <= LONGEST_LATEX
+    return {
+        "form": found.form,
+        "citation": found.citation,
+        "mathml": [mathml(f"{left} = {right}", display=True) for left, right in lines] if shown else [],
+        "latex": latex,
+        "text": found.text(),
+        "count": len(written.lines),
+        "shortened": bool(written.names),
+    }
