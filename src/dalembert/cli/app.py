@@ -74,6 +74,10 @@ def run(
     animate: Annotated[
         Path | None, typer.Option("--animate", metavar="FILE", help="Animate it as .mp4, .webm or .gif.")
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE.html", help="Write one page about the run: model, plots, animation, data."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a start value, such as m=2 or x_dot=pi/4."),
@@ -102,7 +106,7 @@ def run(
 
     options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method, "step": step, "every": every}
     options["project_start"] = project_start
-    request = Request(system, tuple(settings or ()), at, span, options, output, plot, animate, as_json)
+    request = Request(system, tuple(settings or ()), at, span, options, output, plot, animate, as_json, report)
     return run_command(request)
 
 
@@ -164,13 +168,44 @@ def derive(
     system: System,
     form: Form = None,
     format: Annotated[
-        Literal["text", "latex", "c", "jax"], typer.Option("--format", help="How the equations are written.")
+        Literal["text", "latex", "document", "c", "jax"],
+        typer.Option("--format", help="How the equations are written; `document` is a whole derivation in LaTeX."),
     ] = "text",
 ) -> int:
     """Print the equations of motion."""
     from .listing import derive_command
 
     return derive_command(system, form, format)
+
+
+@app.command()
+def export(
+    system: System,
+    to: Annotated[
+        Literal["c", "fmu2", "fmu3", "latex", "jax"],
+        typer.Option("--to", help="C99, a unit of FMI 2.0 or 3.0, a LaTeX document, or JAX source."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="PATH", help="The file to write; called after the system by default."),
+    ] = None,
+    form: Form = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a start value.")
+    ] = None,
+    span: Annotated[str | None, typer.Option("--t", metavar="T0,T1", help="From when to when.")] = None,
+    rtol: Annotated[float | None, typer.Option("--rtol", help="Relative tolerance.")] = None,
+    step: Annotated[float | None, typer.Option("--step", metavar="H", help="The time between rows or exchanges.")] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", metavar="NAME", help="An input to be driven from outside. Repeatable.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="What names in the files begin with.")] = None,
+) -> int:
+    """Write the equations of motion as files for other programs."""
+    from .export import ExportRequest, export_command
+
+    given = tuple(settings or ()), span, rtol, step, form, tuple(inputs or ())
+    return export_command(ExportRequest(system, to, output, name, *given))
 
 
 @app.command()
@@ -192,3 +227,17 @@ def verify(
     from .verifying import verify_command
 
     return verify_command(identifiers or [], as_json)
+
+
+@app.command()
+def lab(
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where model files are opened and saved.")] = Path("."),
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="N", help="The port on 127.0.0.1; 8350 or the next free one by default.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the page in a browser.")] = False,
+) -> int:
+    """Open the lab: a web page on this machine in which models are written, run and watched."""
+    from .lab import lab_command
+
+    return lab_command(folder, port, not no_browser)

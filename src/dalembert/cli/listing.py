@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .entry import FINE
+from .export import export_values
 from .systems import named_system
 from .terminal import Progress, print_json, show, waiting
 
@@ -39,7 +40,7 @@ def gallery_command(as_json: bool) -> int:
 
 
 def derive_command(name: str, form: str | None, format: str) -> int:
-    """The equations of motion of a system as text, LaTeX, C or JAX."""
+    """The equations of motion of a system as text, LaTeX (lines or a document), C or JAX."""
     from ..formulations.registry import derive
 
     scenario = named_system(name)
@@ -49,10 +50,10 @@ def derive_command(name: str, form: str | None, format: str) -> int:
         match format:
             case "latex":
                 text = equations.latex()
+            case "document":
+                text = equations.to_latex(scenario=scenario)
             case "c":
-                from ..compiled.c_source import c_source
-
-                text = c_source(equations.compile())
+                text = str(equations.to_c(**export_values(scenario, equations)))
             case "jax":
                 from ..compiled.jax_source import jax_source
 

@@ -35,6 +35,7 @@ class Request:
     plot: str | None
     animate: Path | None
     as_json: bool
+    report: Path | None = None
 
     @property
     def picture(self) -> Path | None:
@@ -102,6 +103,10 @@ def _check_targets(request: Request) -> None:
         checked_path(request.animate, (".gif", *VIDEO_SUFFIXES, *STILL_SUFFIXES))
         if request.animate.suffix.lower() in VIDEO_SUFFIXES:
             require_ffmpeg(request.animate)
+    if request.report is not None:
+        from ..pictures.style import checked_path
+
+        checked_path(request.report, (".html", ".htm"), "report")
 
 
 def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | None, list[Path]]:
@@ -112,6 +117,7 @@ def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | N
         (request.output, lambda path: motion.save(path)),
         (request.picture, lambda path: motion.plot(path=path)),
         (request.animate, lambda path: _animated(motion, path)),
+        (request.report, lambda path: motion.report(path)),
     ):
         if path is None:
             continue

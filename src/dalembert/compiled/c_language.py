@@ -1,7 +1,10 @@
 """Native functions (see `language`) as C: the solvers that run inside our native code, for programs of other people.
 
-The translation is literal, so that both have one source. It takes what `language` takes, less the calls of addresses,
-tables, and the division of integers; bounds of a loop must not change inside it.
+The translation is literal, so that both have one source. It takes what `language` takes; bounds of a loop must not change
+inside it, and integers that are divided must not be negative.
+
+What native functions find in a book through addresses, C text finds in a structure (`BookInC`). Entries that are numbers known
+beforehand decide tests while the text is written, and what is then never reached is left out.
 
 >>> from dalembert.compiled.language import Reals, native
 >>> @native
@@ -22,18 +25,45 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from .language import ELEMENT, parsed, resolved, signature_of
 
-__all__ = ["c_functions", "c_number"]
+__all__ = ["BookInC", "c_functions", "c_number"]
 
 _C = {"i64": "long", "double": "double", "i1": "int", "reals": "double *", "integers": "long *", "void": "void"}
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+    ast.Mod: "%", ast.FloorDiv: "/",
 }  # fmt: skip
+_RELATIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}  # fmt: skip
+#: The parameter of native functions that is a book, and what reads arrays from it.
+_BOOK, _ARRAYS = "book", {"reals_at": "reals", "integers_at": "integers"}
+
+
+@dataclass(frozen=True)
+class BookInC:
+    """How C text finds what native functions find in a book.
+
+    Attributes
+    ----------
+    type : str
+        The C type of the structure that stands for a book.
+    entries : mapping of place to int or str
+        A number that is known beforehand, or the C text of an array or of a number that is not.
+    """
+
+    type: str
+    entries: Mapping[int, int | str]
 
 
 def c_number(value: float) -> str:
@@ -49,14 +79,19 @@ def c_number(value: float) -> str:
     return repr(float(value))
 
 
-def c_functions(entries: Sequence[Callable[..., Any]]) -> str:
-    """C text of native functions and of all that they call, declared before they are used."""
+def c_functions(entries: Sequence[Callable[..., Any]], book: BookInC | None = None) -> str:
+    """C text of native functions and of all that they call, declared before they are used.
+
+    Functions that read a book need a `BookInC`. What calls a program calls a C function ``call_program(book, which, t, y, p, u,
+    w, out)``, which must be written before this text.
+    """
     done: dict[str, str] = {}
+    tables: dict[str, Any] = {}
 
     def write(function: Callable[..., Any]) -> None:
         if function.__name__ in done:
             return
-        writer = _Writer(function)
+        writer = _Writer(function, book, tables)
         text = writer.text()
         for called in writer.called:
             write(called)
@@ -64,7 +99,20 @@ def c_functions(entries: Sequence[Callable[..., Any]]) -> str:
 
     for entry in entries:
         write(entry)
-    return "\n\n".join(done.values())
+    return "\n\n".join([*(_table_text(name, table) for name, table in tables.items()), *done.values()])
+
+
+def _table_text(name: str, table: Any) -> str:
+    """A table of numbers, row after row."""
+    numbers = [c_number(value) for value in np.ravel(table)]
+    rows = ["    " + ", ".join(numbers[k : k + 4]) for k in range(0, len(numbers), 4)]
+    return "\n".join([f"static const double {name}[{len(numbers)}] = {{", ",\n".join(rows), "};"])
+
+
+def _what(function: Callable[..., Any]) -> list[str]:
+    """The first line of a function's docstring, as a comment."""
+    line = (function.__doc__ or "").split("\n")[0].strip()
+    return [f"/* {line.replace('*/', '* /').replace('/*', '/ *')} */"] if line else []
 
 
 def _declaration(kind: str, name: str) -> str:
@@ -72,25 +120,40 @@ def _declaration(kind: str, name: str) -> str:
 
 
 class _Writer:
-    """Writes one function; variables are declared at its head."""
+    """Writes one function; variables are declared at its head, and those that nothing reads are left out."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], book: BookInC | None, tables: dict[str, Any]) -> None:
+        self.function, self.book, self.tables = function, book, tables
         self.signature = signature_of(function)
-        self.kinds: dict[str, str] = dict(self.signature.parameters)
+        self.parameters = dict(self.signature.parameters)
+        self.unread: set[str] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.kinds: dict[str, str] = dict(self.parameters)
         self.called: list[Callable[..., Any]] = []
         self.lines: list[str] = []
+        self.read: set[str] = set()
         self.depth = 1
         self.spares = 0
 
     def text(self) -> str:
-        for statement in parsed(self.function).body:
-            self._statement(statement)
-        parameters = [_declaration(kind, name) for name, kind in self.signature.parameters]
-        own = set(self.kinds) - {name for name, _ in self.signature.parameters}
+        while True:
+            self._begin()
+            self._statements(parsed(self.function).body)
+            idle = set(self.kinds) - set(self.parameters) - self.read - self.unread
+            if not idle:
+                break
+            self.unread |= idle
+        parameters = [self._parameter(name, kind) for name, kind in self.signature.parameters]
+        own = set(self.kinds) - set(self.parameters) - self.unread
         head = [f"    {_declaration(self.kinds[name], name)};" for name in sorted(own)]
+        head += [f"    (void){name};" for name in self.parameters if name not in self.read]
         title = f"static {_declaration(self.signature.result, self.signature.name)}({', '.join(parameters)})"
-        return "\n".join([title, "{", *head, *self.lines, "}"])
+        return "\n".join([*_what(self.function), title, "{", *head, *self.lines, "}"])
+
+    def _parameter(self, name: str, kind: str) -> str:
+        return f"{self.book.type} *{name}" if self.book is not None and name == _BOOK else _declaration(kind, name)
 
     def _put(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -110,10 +173,17 @@ class _Writer:
                 self._put(f"{self._expression(value)[0]};")
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 self._assign_together(targets, values)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.unread and not _has_effect(value):
+                return
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.unread:
+                self._put(f"(void){self._operand(value)[0]};")
             case ast.Assign(targets=[target], value=value):
                 self._assign(target, *self._expression(value))
             case ast.AugAssign(target=target, op=op, value=value):
-                self._put(f"{self._place(target)} {_OPERATORS[type(op)]}= {self._expression(value)[0]};")
+                if not (isinstance(target, ast.Name) and target.id in self.unread):
+                    self._put(f"{self._place(target)} {_OPERATORS[type(op)]}= {self._expression(value)[0]};")
+            case ast.If(test=test, body=body, orelse=orelse) if (known := self._known(test)) is not None:
+                self._statements(body if known else orelse)
             case ast.If(test=test, body=body, orelse=orelse):
                 self._put(f"if ({self._expression(test)[0]}) {{")
                 self._block(body)
@@ -138,10 +208,21 @@ class _Writer:
             case _:
                 raise TypeError(f"{self.signature.name}: cannot translate {ast.unparse(node)}")
 
-    def _block(self, body: Sequence[ast.stmt]) -> None:
-        self.depth += 1
+    def _statements(self, body: Sequence[ast.stmt]) -> None:
+        """Statements in order, up to one behind which nothing is reached."""
         for statement in body:
             self._statement(statement)
+            if self._ends(statement):
+                return
+
+    def _ends(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.If) and (known := self._known(statement.test)) is not None:
+            return any(self._ends(inner) for inner in (statement.body if known else statement.orelse))
+        return isinstance(statement, ast.Return)
+
+    def _block(self, body: Sequence[ast.stmt]) -> None:
+        self.depth += 1
+        self._statements(body)
         self.depth -= 1
 
     def _for(self, node: ast.For) -> None:
@@ -151,6 +232,7 @@ class _Writer:
         stride = int(bounds[2].strip("()")) if len(bounds) > 2 else 1
         name = node.target.id
         self._declare(name, "i64")
+        self.read.add(name)
         relation = "<" if stride > 0 else ">"
         self._put(f"for ({name} = {first}; {name} {relation} {last}; {name} += {stride}) {{")
         self._block(node.body)
@@ -162,10 +244,18 @@ class _Writer:
     def _assign(self, target: ast.expr, value: str, kind: str) -> None:
         if isinstance(target, ast.Name):
             self._declare(target.id, kind)
+            if target.id in self.unread:
+                return
         self._put(f"{self._place(target)} = {value};")
 
     def _assign_together(self, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> None:
         """Several assignments at once: through variables of their own where one value reads what another writes."""
+        pairs = [
+            (target, value)
+            for target, value in zip(targets, values, strict=True)
+            if not (isinstance(target, ast.Name) and target.id in self.unread)
+        ]
+        targets, values = [target for target, _ in pairs], [value for _, value in pairs]
         written = {target.id for target in targets if isinstance(target, ast.Name)}
         read = {node.id for value in values for node in ast.walk(value) if isinstance(node, ast.Name)}
         into_arrays = any(isinstance(target, ast.Subscript) for target in targets)
@@ -176,10 +266,40 @@ class _Writer:
                 self.spares += 1
                 spare = f"spare{self.spares}_"
                 self._declare(spare, kind)
+                self.read.add(spare)
                 self._put(f"{spare} = {text};")
                 found[place] = (spare, kind)
         for target, (text, kind) in zip(targets, found, strict=True):
             self._assign(target, text, kind)
+
+    # -- what is known while the text is written ---------------------------------------------------------------------
+
+    def _known(self, node: ast.expr) -> int | float | None:
+        """The value of an expression that is known beforehand; None where it is not."""
+        match node:
+            case ast.Constant(value=bool() | int() | float() as value):
+                return value
+            case ast.Name(id=name) if name not in self.kinds:
+                constant = self.function.__globals__.get(name)
+                return constant if isinstance(constant, (int, float)) else None
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if self.book is not None and name == _BOOK:
+                entry = self.book.entries[int(self._known(index) or 0)]
+                return entry if isinstance(entry, int) else None
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                first, second = self._known(left), self._known(right)
+                return None if first is None or second is None else bool(_RELATIONS[type(op)](first, second))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                inner = self._known(operand)
+                return None if inner is None else not inner
+            case ast.BoolOp(op=op, values=values):
+                absorbing = isinstance(op, ast.Or)
+                found = [self._known(value) for value in values]
+                if found[0] is not None and bool(found[0]) is absorbing:
+                    return absorbing
+                if any(value is None for value in found):
+                    return None
+                return any(found) if absorbing else all(found)
+        return None
 
     # -- expressions: text and kind --------------------------------------------------------------------------------
 
@@ -192,9 +312,17 @@ class _Writer:
             case ast.Constant(value=float() as value):
                 return c_number(value), "double"
             case ast.Name(id=name) if name in self.kinds:
+                self.read.add(name)
                 return name, self.kinds[name]
             case ast.Name() | ast.Attribute():
                 return self._constant(node)
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if self.book is not None and name == _BOOK:
+                entry = self.book.entries[int(self._known(index) or 0)]
+                if isinstance(entry, str):
+                    self.read.add(_BOOK)
+                return str(entry), "i64"
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if name not in self.kinds:
+                return self._table_entry(node.value, index), "double"
             case ast.Subscript(value=value, slice=index):
                 text, kind = self._expression(value)
                 return f"{text}[{self._expression(index)[0]}]", ELEMENT[kind]
@@ -203,16 +331,25 @@ class _Writer:
                 return f"-{text}", kind
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return f"!{self._operand(operand)[0]}", "i1"
+            case ast.BoolOp() | ast.Compare() if (known := self._known(node)) is not None:
+                return str(int(known)), "i1"
             case ast.BoolOp(op=op, values=values):
                 sign = " && " if isinstance(op, ast.And) else " || "
-                return sign.join(self._operand(value)[0] for value in values), "i1"
+                unsure = [
+                    value for value in values if self._known(value) is None or bool(self._known(value)) is (sign == " || ")
+                ]
+                return sign.join(self._operand(value)[0] for value in unsure), "i1"
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return f"{self._operand(left)[0]} {_OPERATORS[type(op)]} {self._operand(right)[0]}", "i1"
             case ast.BinOp(op=ast.Pow(), left=left, right=ast.Constant(value=2)):
                 text = self._operand(left)[0]
                 return f"{text} * {text}", "double"
+            case ast.BinOp(op=ast.Pow(), left=left, right=right):
+                return f"pow({self._expression(left)[0]}, {self._expression(right)[0]})", "double"
             case ast.BinOp(left=left, op=op, right=right):
                 return self._arithmetic(left, op, right)
+            case ast.IfExp(test=test, body=body, orelse=orelse) if (known := self._known(test)) is not None:
+                return self._expression(body if known else orelse)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 (first, kind), (second, _) = self._operand(body), self._operand(orelse)
                 return f"{self._operand(test)[0]} ? {first} : {second}", kind
@@ -232,7 +369,7 @@ class _Writer:
             if "double" not in (kind, other):
                 first = f"(double){first}"
             return f"{first} / {second}", "double"
-        if type(op) not in _OPERATORS:
+        if type(op) not in _OPERATORS or (isinstance(op, ast.Mod | ast.FloorDiv) and "double" in (kind, other)):
             raise TypeError(f"{self.signature.name}: {type(op).__name__} is not translated to C")
         result = kind if kind in ELEMENT else "double" if "double" in (kind, other) else "i64"
         return f"{first} {_OPERATORS[type(op)]} {second}", result
@@ -245,8 +382,22 @@ class _Writer:
             return c_number(value), "double"
         raise TypeError(f"{self.signature.name}: `{ast.unparse(node)}` is no number")
 
+    def _table_entry(self, table: ast.expr, index: ast.expr) -> str:
+        """An entry of a table of the module, which becomes part of the text."""
+        value = resolved(table, self.function.__globals__)
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"{self.signature.name}: `{ast.unparse(table)}` is no table")
+        names = (f"table_{ast.unparse(table)}{k or ''}" for k in range(len(self.tables) + 1))
+        name = next(name for name in names if self.tables.setdefault(name, value) is value)
+        if not isinstance(index, ast.Tuple):
+            return f"{name}[{self._expression(index)[0]}]"
+        row, column = (self._operand(part)[0] for part in index.elts)
+        return f"{name}[{row} * {value.shape[1]} + {column}]"
+
     def _call(self, node: ast.Call) -> tuple[str, str]:
         name = ast.unparse(node.func).split(".")[-1]
+        if name in _ARRAYS and self.book is not None:
+            return self._expression(node.args[0])[0], _ARRAYS[name]
         found = [self._expression(argument) for argument in node.args]
         texts = [text for text, _ in found]
         match name:
@@ -263,8 +414,17 @@ class _Writer:
                 relation = "<" if name == "min" else ">"
                 kind = "double" if any(kind == "double" for _, kind in found) else "i64"
                 return f"({second} {relation} {first} ? {second} : {first})", kind
+            case "call_program" if self.book is not None:
+                self.read.add(_BOOK)
+                return f"call_program({', '.join([_BOOK, *texts])})", "void"
         function = resolved(node.func, self.function.__globals__)
         if not getattr(function, "__native__", False):
             raise TypeError(f"{self.signature.name}: `{ast.unparse(node.func)}` is not native")
         self.called.append(function)
         return f"{name}({', '.join(texts)})", signature_of(function).result
+
+
+def _has_effect(value: ast.expr) -> bool:
+    """Whether an expression may do more than give a value."""
+    calls = [ast.unparse(node.func).split(".")[-1] for node in ast.walk(value) if isinstance(node, ast.Call)]
+    return any(name not in {*_ARRAYS, "abs", "sqrt", "sin", "cos", "pow", "nextafter", "float", "min", "max"} for name in calls)

@@ -21,7 +21,7 @@ from .llvm_steps import float_text, step_text
 from .program import INPUTS, Program
 from .reroll import CONSTANT, INPUT, LEAST_COUNT, NOTHING, OUTPUT, STORE, VALUE, Run, Stream, Table, find_runs, stream_of
 
-__all__ = ["rolled_text"]
+__all__ = ["SHORT_PROGRAM", "Plan", "plan_of", "rolled_text", "worthwhile_runs"]
 
 #: Shorter programs stay as they are, and so do those that loops would not shorten to this share.
 SHORT_PROGRAM, WORTH = 768, 0.4
@@ -32,7 +32,7 @@ STACK_DOUBLES = 8192
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """Parts of a stream in order, each a loop or a stretch of rows, and where results are kept (-1: in registers only)."""
 
     parts: tuple[Run | range, ...]
@@ -51,10 +51,10 @@ def rolled_text(program: Program, signature: str, clear: Sequence[str]) -> list[
     stream = stream_of(program)
     if len(stream) <= SHORT_PROGRAM:
         return None
-    runs = find_runs(stream)
-    if len(stream) - sum((run.count - 1) * run.period for run in runs) > WORTH * len(stream):
+    runs = worthwhile_runs(stream)
+    if runs is None:
         return None
-    plan = _plan(stream, runs)
+    plan = plan_of(stream, runs)
     table = ", ".join(f"double {float_text(value)}" for value in stream.constants)
     lines = [f"@{program.name}.constants = internal constant [{len(stream.constants)} x double] [{table}]"]
     for number, part in enumerate(plan.parts):
@@ -68,6 +68,13 @@ def rolled_text(program: Program, signature: str, clear: Sequence[str]) -> list[
     passed = ", ".join(f"ptr %{name}" for name in (*INPUTS, "out", "work"))
     calls = [f"call void @{program.name}.{number}({passed})" for number in range(len(plan.parts))]
     return [*lines, f"define void @{program.name}({signature}) #1 {{", *clear, *_with_work(plan.size, calls, program), "}"]
+
+
+def worthwhile_runs(stream: Stream) -> list[Run] | None:
+    """The runs of a program, or None where loops would not shorten it enough."""
+    runs = find_runs(stream)
+    left = len(stream) - sum((run.count - 1) * run.period for run in runs)
+    return runs if left <= WORTH * len(stream) else None
 
 
 def _with_work(size: int, calls: Sequence[str], program: Program) -> list[str]:
@@ -91,7 +98,8 @@ def _with_work(size: int, calls: Sequence[str], program: Program) -> list[str]:
 # -- where things are kept ---------------------------------------------------------------------------------------
 
 
-def _plan(stream: Stream, runs: Sequence[Run]) -> _Plan:
+def plan_of(stream: Stream, runs: Sequence[Run]) -> Plan:
+    """Loops where there are runs, straight-line pieces between them, and a place for what passes from one to another."""
     n = len(stream)
     homes = np.full(n, -1, dtype=np.int64)
     needed = _used_elsewhere(stream, _groups(n, _parts(n, runs)))
@@ -108,7 +116,7 @@ def _plan(stream: Stream, runs: Sequence[Run]) -> _Plan:
     peeled = [kept for run in runs for kept in [_steady_part(stream, homes, run)] if kept.count >= LEAST_COUNT]
     parts = _parts(n, peeled)
     size = _house(homes, _used_elsewhere(stream, _groups(n, parts)), size)
-    return _Plan(tuple(parts), homes, size)
+    return Plan(tuple(parts), homes, size)
 
 
 def _house(homes: Table, needed: np.ndarray, size: int) -> int:  # type: ignore[type-arg]
@@ -175,7 +183,7 @@ def _steady_part(stream: Stream, homes: Table, run: Run) -> Run:
 # -- text --------------------------------------------------------------------------------------------------------
 
 
-def _straight(stream: Stream, plan: _Plan, rows: range) -> list[str]:
+def _straight(stream: Stream, plan: Plan, rows: range) -> list[str]:
     lines: list[str] = []
     known: dict[tuple[int, int], str] = {}
 
@@ -210,7 +218,7 @@ def _straight(stream: Stream, plan: _Plan, rows: range) -> list[str]:
 class _LoopWriter:
     """Writes one run: a block before the loop, and the loop."""
 
-    def __init__(self, stream: Stream, plan: _Plan, run: Run) -> None:
+    def __init__(self, stream: Stream, plan: Plan, run: Run) -> None:
         self.stream, self.plan, self.run = stream, plan, run
         self.before: list[str] = []
         self.carried: dict[int, str] = {}

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .program import INPUTS, Instruction, Program
+from .program import INPUTS, Program
 
-__all__ = ["Dialect", "ProgramText", "program_text", "programs_of"]
+__all__ = ["Dialect", "ProgramText", "operation_text", "program_text", "programs_of"]
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
@@ -68,13 +68,13 @@ def program_text(program: Program, dialect: Dialect) -> ProgramText:
             values[step.target] = dialect.number(step.data)
         else:
             name = values[step.target] = f"v{step.target}"
-            steps.append((name, _operation(step, [values[a] for a in step.arguments], dialect)))
+            steps.append((name, operation_text(step.operation, [values[a] for a in step.arguments], dialect)))
     return ProgramText(tuple(steps), tuple("0.0" if source is None else values[source] for source in program.outputs))
 
 
-def _operation(step: Instruction, arguments: Sequence[str], dialect: Dialect) -> str:
+def operation_text(operation: str, arguments: Sequence[str], dialect: Dialect) -> str:
+    """One operation in a dialect."""
     first, second = (*arguments, "", "")[:2]
-    operation = step.operation
     if operation in _INFIX:
         return f"{first} {_INFIX[operation]} {second}"
     if operation in _COMPARE:

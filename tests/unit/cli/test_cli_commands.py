@@ -45,7 +45,7 @@ def test_derive_prints_every_format(sleigh: Path, capsys) -> None:
     latex = call(capsys, "derive", sleigh, "--form", "lagrange", "--format", "latex").out
     assert latex.startswith("\\begin{aligned}")
     source = call(capsys, "derive", sleigh, "--format", "c").out
-    assert "int dalembert_rates(" in source and "y[2] = theta" in source
+    assert "int sleigh_rates(sleigh_work *work" in source and "SLEIGH_theta," in source
     ast.parse(call(capsys, "derive", sleigh, "--format", "jax").out)
 
 

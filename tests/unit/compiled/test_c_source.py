@@ -1,133 +1,47 @@
-"""The C source of every built-in system gives the rates that our native code gives, by straight-line code and by solve."""
+"""The C translation: of native functions, and of every operation that a program may hold."""
 
 from __future__ import annotations
 
 import ctypes
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
-import pytest
+import sympy
 
 import dalembert as da
-from dalembert.compiled.c_language import c_functions
-from dalembert.compiled.c_source import c_source
+from c_library import CLibrary, needs_compiler, shared_library
+from dalembert.compiled.c_language import BookInC, c_functions
 from dalembert.compiled.gauss_problem import gauss_solve
-from dalembert.compiled.language import Integers, Reals, native
+from dalembert.compiled.language import Integers, Reals, native, reals_at
 from dalembert.compiled.native_module import NativeModule
 
-COMPILER = shutil.which("gcc") or shutil.which("cc")
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler on this machine")
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC")
-
-
-def compiled(text: str, folder: Path, name: str) -> ctypes.CDLL:
-    """A shared library from C text; warnings are errors."""
-    source, target = folder / f"{name}.c", folder / f"{name}.so"
-    source.write_text(text, encoding="utf-8")
-    run = subprocess.run([COMPILER, *STRICT, "-o", target, source, "-lm"], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return ctypes.CDLL(str(target))
-
-
-def rates(library: ctypes.CDLL, time: float, y, p, u=()) -> tuple[int, np.ndarray]:
-    arrays = [np.ascontiguousarray([*block, 0.0], dtype=float) for block in (y, p, u)]
-    out = np.full(len(y), np.nan)
-    pointers = [ctypes.c_void_p(block.ctypes.data) for block in (*arrays, out)]
-    return library.dalembert_rates(ctypes.c_double(time), *pointers), out
-
-
-def sample(motion: da.Motion, count: int = 5) -> list[int]:
-    return sorted({int(k) for k in np.linspace(0, 0.9 * (len(motion.t) - 1), count)})
-
-
-#: Systems whose C code is compiled in every run of the tests; the others in the long ones.
-USUAL = ("rolling-disk", "spherical-pendulum", "linked-particles-zero-distance", "two-particles-incline", "snakeboard",
-         "bicycle", "appell-vakonomic", "toda-lattice", "rigid-body", "planar-chain", "elastic-pendulum-wall")  # fmt: skip
-
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in USUAL else [pytest.mark.long]) for name in da.gallery.names()]
-)
-def test_rates_agree_along_the_motion(name: str, tmp_path: Path) -> None:
-    motion = da.simulate(da.gallery.load(name))
-    kernel, values = motion.equations.compile(), list(motion.parameters.values())
-    text = c_source(kernel)
-    by_solve = re.sub(r"(fast\[\d+\]) > 1e-07", r"\1 > 2.0", text)  # straight-line code is never healthy enough
-    assert (by_solve != text) == (kernel.solved is not None)
-    for variant, source in (("fast", text), ("solve", by_solve)):
-        library = compiled(source, tmp_path, variant)
-        for k in sample(motion):
-            state = np.array([motion[letter.name][k] for letter in motion.equations.state])
-            expected = kernel.rates(motion.t[k], state, values)
-            status, found = rates(library, motion.t[k], state, values)
-            assert status in (0, 1)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * (1 + np.max(np.abs(expected))))
-
-
-@needs_compiler
-def test_statuses_tell_dependent_contradictory_and_undetermined_apart(tmp_path: Path) -> None:
+def test_every_kind_of_function_and_condition(tmp_path: Path) -> None:
     x, y = da.coordinates("x y")
-    kinetic = (x.dot**2 + y.dot**2) / 2
-    for constraints, expected in (
-        ([da.velocity(x.dot - y.dot), da.velocity(2 * x.dot - 2 * y.dot)], 1),
-        ([da.velocity(x.dot - y.dot), da.velocity(x.dot - y.dot - da.t)], 2),
-    ):
-        system = da.System(coordinates=[x, y], kinetic=kinetic, constraints=constraints)
-        library = compiled(c_source(da.derive(system).compile()), tmp_path, f"status{expected}")
-        assert rates(library, 0.0, [0.0, 0.0, 1.0, 1.0], [])[0] == expected
-    massless = da.System(coordinates=[x, y], kinetic=x.dot**2 / 2, potential=y**2 / 2)
-    library = compiled(c_source(da.derive(massless).compile()), tmp_path, "status3")
-    status, found = rates(library, 0.0, [0.0, 1.0, 1.0, 1.0], [])
-    assert status == 3 and np.all(np.isnan(found))
-
-
-@needs_compiler
-def test_free_inputs_and_every_kind_of_function(tmp_path: Path) -> None:
-    import sympy
-
-    x, y = da.coordinates("x y")
-    u = da.inputs("u")
     k = da.parameters("k")
     force = (
         sympy.Abs(x) + sympy.Min(x, y) * sympy.Max(x, k) + sympy.atan2(y, x) + sympy.sqrt(2 + x) + sympy.sign(y)
-        + sympy.Piecewise((sympy.exp(x), x < y), (sympy.tanh(y), True)) + (2 + x) ** k + sympy.asin(x / 9) * u
+        + sympy.Piecewise((sympy.exp(x), x < y), (sympy.tanh(y), True)) + (2 + x) ** k + sympy.asin(x / 9)
     )  # fmt: skip
-    system = da.System(coordinates=[x, y], kinetic=(x.dot**2 + y.dot**2) / 2, forces={x: force, y: -u}, inputs=[u])
-    kernel = da.derive(system).compile()
-    library = compiled(c_source(kernel), tmp_path, "functions")
+    conditions = sympy.Piecewise((x**2, sympy.And(x > 0, x < 1)), (3 * x, sympy.Or(x < -1, x > 2)), (7, True))
+    system = da.System(
+        coordinates=[x, y], kinetic=(x.dot**2 + y.dot**2) / 2, forces={x: force, y: conditions}, name="functions"
+    )
+    equations = da.derive(system)
+    kernel, library = equations.compile(), CLibrary(equations.to_c(parameters={k: 1.7}), tmp_path, "-O0")
     for state in ([0.3, -0.7, 0.1, 0.2], [-0.4, 0.9, 1.0, -2.0]):
-        status, found = rates(library, 0.5, state, [1.7], [0.25])
+        status, found = library.rates(0.5, state)
         assert status == 0
-        np.testing.assert_allclose(found, kernel.rates(0.5, state, [1.7], [0.25]), rtol=1e-14)
-
-
-@needs_compiler
-def test_conditions_joined_by_and_or(tmp_path: Path) -> None:
-    import sympy
-
-    x = da.coordinates("x")
-    force = sympy.Piecewise((x**2, sympy.And(x > 0, x < 1)), (3 * x, sympy.Or(x < -1, x > 2)), (7, True))
-    kernel = da.derive(da.System(coordinates=[x], kinetic=x.dot**2 / 2, forces={x: force})).compile()
-    library = compiled(c_source(kernel), tmp_path, "conditions")
-    found = [rates(library, 0.0, [place, 0.0], [])[1][1] for place in (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0)]
-    assert found == [-6.0, 7.0, 7.0, 0.25, 7.0, 9.0]
-
-
-def test_names_and_comments_cannot_break_out() -> None:
-    x = da.coordinates("x")
-    system = da.System(coordinates=[x], kinetic=x.dot**2 / 2, name='a */ int main() {} /* "\\\n#include <b>')
-    text = c_source(da.derive(system).compile())
-    head = text[: text.index("#include <math.h>")]
-    assert head.count("*/") == 1 and head.count("/*") == 1 and "\\" not in head
-    assert all(line.startswith((" *", "/*")) for line in head.strip().splitlines())
+        np.testing.assert_allclose(found, kernel.rates(0.5, state, [1.7]), rtol=1e-14)
+    pieces = [library.rates(0.0, [place, 0.1, 0.0, 0.0])[1][3] for place in (-1.5, -1.0, 0.0, 0.5, 1.0, 3.0)]
+    assert pieces == [-4.5, 7.0, 7.0, 0.25, 7.0, 9.0]
 
 
 @native
 def every_statement(n: int, values: Reals, order: Integers, flag: bool) -> float:
+    """Something of everything."""
     total, count = 0.0, 0
     for k in range(n - 1, -1, -1):
         if values[k] < 0.0 and not flag:
@@ -139,13 +53,20 @@ def every_statement(n: int, values: Reals, order: Integers, flag: bool) -> float
     while count < min(n, 3):
         count += 1
         total, count = total / count, count + 0
+    total *= TABLE[n % 2, n // 2 - 1] * abs(total) ** -0.5
     return max(total, float(count)) if n < 0 else abs(total)
+
+
+TABLE = np.array([[1.5, 2.5], [0.5, -3.25]])
 
 
 @needs_compiler
 def test_the_translation_to_c_follows_the_native_one(tmp_path: Path) -> None:
     text = "#include <math.h>\n" + c_functions([every_statement]).replace("static double every", "double every")
-    function = compiled(text, tmp_path, "statements").every_statement
+    text = text.replace(
+        "double every_statement(", "double every_statement(long, double *, long *, int);\ndouble every_statement(", 1
+    )
+    function = shared_library(text, tmp_path, "statements").every_statement
     function.restype = ctypes.c_double
     ours = NativeModule([every_statement]).functions["every_statement"]
     for flag in (False, True):
@@ -156,9 +77,41 @@ def test_the_translation_to_c_follows_the_native_one(tmp_path: Path) -> None:
         np.testing.assert_array_equal(first, second)
 
 
+SIZE, OPTION, VALUES = 0, 1, 2
+
+
+@native
+def costly(n: int) -> float:
+    """Nothing that is called where the option is off."""
+    return float(n)
+
+
+@native
+def reads_a_book(book: Integers) -> float:
+    """The sum of some values, and more where an option is on."""
+    values, more, total = reals_at(book[VALUES]), book[SIZE], 0.0
+    for k in range(book[SIZE]):
+        total += values[k]
+    if book[OPTION] != 0 and book[SIZE] > 1:
+        return total + costly(more)
+    return total
+
+
+def test_what_is_known_beforehand_decides_what_is_written() -> None:
+    without = c_functions([reads_a_book], BookInC("box", {SIZE: 3, OPTION: 0, VALUES: "book->values"}))
+    assert "costly" not in without and "if (" not in without and "k < 3" in without and "box *book" in without
+    assert "long more" not in without
+    with_option = c_functions([reads_a_book], BookInC("box", {SIZE: 3, OPTION: 1, VALUES: "book->values"}))
+    assert "return total + costly(more);" in with_option and with_option.count("return total") == 1
+    open_option = c_functions([reads_a_book], BookInC("box", {SIZE: 3, OPTION: "book->option", VALUES: "book->values"}))
+    assert "if (book->option != 0) {" in open_option.replace("((book->option != 0))", "(book->option != 0)")
+    assert open_option.count("return total") == 2
+
+
 def test_every_function_is_written_before_it_is_called() -> None:
-    text = c_functions([gauss_solve])
+    text = re.sub(r"/\*.*?\*/", "", c_functions([gauss_solve]), flags=re.DOTALL)
     places = {m.group(1): m.start() for m in re.finditer(r"^static \w+ \*?(\w+)\(", text, re.MULTILINE)}
+    assert len(places) > 10
     for call in re.finditer(r"\b(\w+)\(", text):
         if call.group(1) in places:
             assert places[call.group(1)] <= call.start()

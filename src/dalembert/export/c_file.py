@@ -1,0 +1,151 @@
+"""The equations of motion as one C99 file and its header, which need nothing but libm.
+
+Everything numeric in them is translated: the programs of the kernel (`compiled.c_programs`), and the native loops around them
+(`compiled.c_language`): the constrained solve with its rank decision, the projection onto the constraints, Dormand and Prince's
+method with its step control. What is written here is what callers see: names, structures, and functions that pass arguments on.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..compiled.c_language import c_functions
+from ..compiled.c_programs import c_comment
+from ..compiled.native import evaluate, project
+from ..errors import FileError
+from ..formulations.equations import Equations
+from .c_functions import public_functions
+from .c_header import header_text
+from .c_main import main_text
+from .c_model import CModel, c_model
+from .layout import Layout, layout_of
+from .run_in_c import begin, follow, observe_state
+from .task import read_export
+
+__all__ = ["CSource", "c_source_of", "export_c"]
+
+
+@dataclass(frozen=True)
+class CSource:
+    """A header and a source file in C99.
+
+    Attributes
+    ----------
+    name : str
+        The word that all names in them begin with; the files are called ``name.h`` and ``name.c``.
+    header, source : str
+        The text of the two files.
+    state : tuple of str
+        The letters of the state in their order; a form that chooses independent velocities chooses them at the start.
+    """
+
+    name: str
+    header: str
+    source: str
+    state: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Both as one text that compiles by itself: the header stands where the source includes it."""
+        return self.source.replace(f'#include "{self.name}.h"\n', self.header, 1)
+
+    def write(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write both files into a folder, which is made if need be; returns their paths."""
+        place = Path(folder)
+        header, source = place / f"{self.name}.h", place / f"{self.name}.c"
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            header.write_text(self.header, encoding="utf-8")
+            source.write_text(self.source, encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"The C files cannot be written to {place}", seen=error.strerror, remedy="name a folder") from error
+        return header, source
+
+
+def export_c(
+    equations: Equations,
+    path: str | PathLike[str] | None = None,
+    *,
+    name: str | None = None,
+    parameters: Any = None,
+    start: Mapping[Any, Any] | None = None,
+    span: Any = None,
+    rtol: float = 1e-10,
+    atol: Any = None,
+    step: float | None = None,
+) -> CSource:
+    """The C files of equations of motion; see `Equations.to_c`."""
+    place = None if path is None else Path(path)
+    if place is not None and place.suffix in (".c", ".h"):
+        name, place = name or place.stem, place.parent
+    task = read_export(equations, parameters, start, span, rtol, atol, step)
+    found = c_source_of(c_model(task, name))
+    if place is not None:
+        found.write(place)
+    return found
+
+
+def c_source_of(model: CModel) -> CSource:
+    """The C files of a model."""
+    layout = layout_of(model.task.kernel, model.name, model.task.threshold)
+    head = _head(model, layout)
+    state = tuple(name for _, name in model.state)
+    return CSource(model.name, header_text(model, layout, head), _source_text(model, layout, head), state)
+
+
+def _head(model: CModel, layout: Layout) -> str:
+    """What the files are about, as a comment."""
+    equations, task = model.task.kernel.equations, model.task
+    lines = [
+        f"{equations.system.name}: equations of motion, form `{equations.form}` ({equations.citation})",
+        f"written by dalembert {__version__}",
+        "",
+        f"coordinates: {', '.join(symbol.name for symbol in equations.system.coordinates)}",
+        f"state: {', '.join(symbol.name for symbol in equations.state)}",
+    ]
+    if equations.chart:
+        lines.append(f"independent velocities: {', '.join(equations.chart)}")
+    if model.rows:
+        lines.append(f"constraints: {', '.join(model.rows)}")
+    if not layout.has_dense_solve:
+        lines += ["", "The dense solve, which decides the rank of dependent constraints, was left out because of its size."]
+    if task.threshold is not None:
+        lines += [
+            "",
+            "The independent velocities are chosen for good. A run ends with the status DEGENERATE where they cease to",
+        ]
+        lines += [f"determine the others well (quality below {task.threshold:g}); the form `lagrange` has no such place."]
+    wrapped = [part for line in lines for part in (textwrap.wrap(c_comment(line), 110, subsequent_indent="    ") or [""])]
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in wrapped), " */"])
+
+
+def _source_text(model: CModel, layout: Layout, head: str) -> str:
+    cases = [
+        f"    case {name}:\n        {function}(t, y, p, u, w, out, book->scratch);\n        break;"
+        for name, function in layout.numbers.items()
+    ]
+    names = ",\n".join(f"    {name} = {number}" for number, name in enumerate(layout.numbers, start=1))
+    kernel = model.task.kernel
+    entries: list[Any] = [evaluate, observe_state, begin, follow, *([project] if kernel.is_constrained else [])]
+    parts = [
+        f"{head}\n\n#include \"{model.name}.h\"\n\n#include <math.h>\n#include <string.h>",
+        "/* -- the model: straight-line programs, values in the order of the enumerations in the header -- */",
+        *(program.text for program in layout.programs),
+        f"enum {{\n{names}\n}};",
+        "\n".join([
+            f"static void call_program({layout.book.type} *book, long which, const double *t, const double *y,",
+            "                         const double *p, const double *u, const double *w, double *out)",
+            "{", "    switch (which) {", *cases, "    default:", "        break;", "    }", "}",
+        ]),
+        "/* -- the solve, the projection and the integrator, which are the same for all models -- */",
+        c_functions(entries, layout.book),
+        "/* -- what the header declares -- */",
+        public_functions(model, layout),
+        main_text(model),
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,216 @@
+"""The functions that the header declares: they copy arguments into the workspace and call what was translated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..compiled.c_language import c_number
+from ..compiled.native import MISSING, MOST_PROJECTIONS
+from ..compiled.verdicts import SINGULAR
+from ..integrate.advance import ATOL, CLOCK, COUNTS, MAX_STEP, NEXT_AT, RTOL, H, T, Y
+from ..integrate.driver import EXACT_TIMES
+from ..integrate.run import LEAST_RTOL, LOCAL_SHARE
+from .c_model import CModel
+from .layout import Layout
+from .run_in_c import LEFT_CONSTRAINTS, LEFT_OUT, STATUSES
+
+__all__ = ["public_functions"]
+
+#: The attempts that a call of the run may take.
+MOST_STEPS = 10_000_000
+
+
+def public_functions(model: CModel, layout: Layout) -> str:
+    """C text of everything that the header declares."""
+    named = [layout.book.entries[place] for place in (CLOCK, COUNTS, ATOL, Y)]
+    assert named == ["book->clock", "book->counts", "book->atol", "book->y"]
+    return "\n\n".join([_defaults(model), _settings(model), _evaluations(model), _run(model), _names(model)])
+
+
+def _values(numbers: Sequence[Any] | None, places: Sequence[str]) -> list[str]:
+    values = ["NAN"] * len(places) if numbers is None else [c_number(float(number)) for number in numbers]
+    return [f"    {place} = {value};" for place, value in zip(places, values, strict=True)]
+
+
+def _defaults(model: CModel) -> str:
+    name, task = model.name, model.task
+    fields = [f"parameters->{word}" for word, _ in model.parameters]
+    parameters = _values(task.parameters, fields) if fields else ["    parameters->none = 0.0;"]
+    start = _values(task.start, [f"y[{model.head}_{word}]" for word, _ in model.state])
+    lines = [f"void {name}_default_parameters({name}_parameters *parameters)", "{", *parameters, "}", ""]
+    lines += [f"void {name}_default_start(double *y)", "{", *start, "}"]
+    return "\n".join(lines)
+
+
+def _settings(model: CModel) -> str:
+    name, head, task = model.name, model.head, model.task
+    taken = [f"    work->parameters[{k}] = parameters->{word};" for k, (word, _) in enumerate(model.parameters)]
+    taken = taken or ["    (void)work;", "    (void)parameters;"]
+    inputs = [f"    work->inputs[{k}] = u[{head}_INPUT_{word}];" for k, (word, _) in enumerate(model.inputs)]
+    inputs = inputs or ["    (void)work;", "    (void)u;"]
+    return f"""\
+void {name}_set_parameters({name}_work *work, const {name}_parameters *parameters)
+{{
+{chr(10).join(taken)}
+}}
+
+void {name}_set_inputs({name}_work *work, const double *u)
+{{
+{chr(10).join(inputs)}
+}}
+
+void {name}_set_tolerances({name}_work *work, double rtol, double atol)
+{{
+    const double share = {c_number(LOCAL_SHARE)} * rtol, least = {c_number(LEAST_RTOL)};
+    long i;
+    work->clock[{RTOL}] = share > least ? share : least;
+    for (i = 0; i < {head}_N_STATE; i += 1) {{
+        work->atol[i] = {c_number(LOCAL_SHARE)} * atol;
+    }}
+}}
+
+void {name}_open({name}_work *work, const {name}_parameters *parameters)
+{{
+    {name}_parameters defaults;
+    memset(work, 0, sizeof *work);
+    if (parameters == 0) {{
+        {name}_default_parameters(&defaults);
+        parameters = &defaults;
+    }}
+    {name}_set_parameters(work, parameters);
+    work->clock[{RTOL}] = {c_number(task.local_rtol)};
+    work->clock[{MAX_STEP}] = INFINITY;
+{chr(10).join(_values(task.local_atol, [f"work->atol[{k}]" for k in range(task.kernel.n_state)]))}
+}}"""
+
+
+def _evaluations(model: CModel) -> str:
+    name, head = model.name, model.head
+    copied = []
+    for quantity in model.observed:
+        target = f"seen->{quantity.field}" if quantity.size > 1 or quantity.entries else f"&seen->{quantity.field}"
+        size = f"{quantity.size} * sizeof(double)"
+        copied.append(f"    memcpy({target}, work->reached + {quantity.first}, {size});")
+    body = f"""\
+    long i;
+    long status;
+    const long size = (long)(sizeof work->reached / sizeof work->reached[0]);
+    memcpy(work->given, y, sizeof work->given);
+    for (i = 0; i < size; i += 1) {{
+        work->reached[i] = NAN;
+    }}
+    status = observe_state(work, t, work->given, work->reached);
+{chr(10).join(copied) or "    (void)seen;"}
+    return (int)status;"""
+    projection = f"""\
+    const long status = project(work, t, y, 0, 1, {MOST_PROJECTIONS});
+    if (status == {MISSING}) {{
+        return {LEFT_OUT};
+    }}
+    return status == 0 || status == {SINGULAR} ? (int)status : {LEFT_CONSTRAINTS};"""
+    if not model.task.kernel.is_constrained:
+        projection = "    (void)work;\n    (void)t;\n    (void)y;\n    return 0; /* nothing is constrained */"
+    return f"""\
+int {name}_rates({name}_work *work, double t, const double *y, double *rates)
+{{
+    long i;
+    long status;
+    memcpy(work->given, y, sizeof work->given);
+    status = evaluate(work, t, work->given, work->reached);
+    for (i = 0; i < {head}_N_STATE; i += 1) {{
+        rates[i] = status == {SINGULAR} || status == {MISSING} ? NAN : work->reached[i];
+    }}
+    return status == {MISSING} ? {LEFT_OUT} : (int)status;
+}}
+
+int {name}_observe({name}_work *work, double t, const double *y, {name}_seen *seen)
+{{
+{body}
+}}
+
+int {name}_project({name}_work *work, double t, double *y)
+{{
+{projection}
+}}"""
+
+
+def _run(model: CModel) -> str:
+    name = model.name
+    return f"""\
+static int follow_from({name}_work *work, double t0, double *y, double t1)
+{{
+    long status;
+    if (!(t1 - t0 < INFINITY && t0 - t1 < INFINITY)) {{
+        return {SINGULAR};
+    }}
+    memcpy(work->y, y, sizeof work->y);
+    status = begin(work, t0, t1);
+    if (status == 0) {{
+        status = follow(work, {MOST_STEPS}L);
+    }}
+    memcpy(y, work->y, sizeof work->y);
+    return (int)status;
+}}
+
+int {name}_run({name}_work *work, double t0, double *y, double t1, double *reached)
+{{
+    int status;
+    work->n_at = 0;
+    status = follow_from(work, t0, y, t1);
+    if (reached != 0) {{
+        *reached = work->clock[{T}];
+    }}
+    return status;
+}}
+
+int {name}_sample({name}_work *work, double t0, double *y, double t1, long count, double *times, double *states,
+{" " * (len(name) + 12)}long *filled)
+{{
+    int status;
+    work->clock[{H}] = 0.0;
+    work->at = times;
+    work->at_states = states;
+    work->n_at = count;
+    work->exact_at = count <= {EXACT_TIMES};
+    status = follow_from(work, t0, y, t1);
+    *filled = work->counts[{NEXT_AT}];
+    work->at = 0;
+    work->at_states = 0;
+    work->n_at = 0;
+    return status;
+}}"""
+
+
+def _names(model: CModel) -> str:
+    cases = [f"    case {number}:\n        return \"{sentence}\";" for number, sentence in STATUSES.values()]  # fmt: skip
+    lines = [f"const char *{model.name}_message(int status)", "{", "    switch (status) {", *cases]
+    lines += ["    default:", '        return "An unknown status.";', "    }", "}"]
+    message = "\n".join(lines)
+    lists = (("state", model.state), ("parameter", model.parameters), ("input", model.inputs))
+    return "\n\n".join([message, *(_name_function(model, what, [name for _, name in pairs]) for what, pairs in lists)])
+
+
+def _name_function(model: CModel, what: str, names: Sequence[str]) -> str:
+    title = f"const char *{model.name}_{what}_name(int k)"
+    if not names:
+        return f'{title}\n{{\n    (void)k;\n    return "";\n}}'
+    table = ",\n".join(f'        "{c_string(name)}"' for name in names)
+    return f"""\
+{title}
+{{
+    static const char *const names[] = {{
+{table}
+    }};
+    return k >= 0 && k < {len(names)} ? names[k] : "";
+}}"""
+
+
+def c_string(text: str) -> str:
+    r"""Text inside a string of C: other than plain letters are written by their UTF-8 codes.
+
+    >>> c_string('a "b" \\')
+    'a \\042b\\042 \\134'
+    """
+    plain = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;'()[]=/*<>")
+    return "".join(c if c in plain else "".join(f"\\{byte:03o}" for byte in c.encode()) for c in text)

@@ -1,0 +1,92 @@
+"""The variables of a unit, in the order of their value references: time, parameters, inputs, state, rates, what is observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+
+from .c_model import CModel, Observed
+
+__all__ = ["UnitVariable", "unit_variables"]
+
+
+@dataclass(frozen=True)
+class UnitVariable:
+    """A variable as the model description lists it.
+
+    Attributes
+    ----------
+    reference : int
+        Its value reference.
+    name, causality, variability, description : str
+    initial : str or None
+    start : float or None
+    derivative_of : int or None
+        The value reference of the state that this is the rate of.
+    """
+
+    reference: int
+    name: str
+    causality: str
+    variability: str
+    initial: str | None
+    start: float | None
+    description: str
+    derivative_of: int | None = None
+
+
+def unit_variables(model: CModel) -> tuple[UnitVariable, ...]:
+    """The variables of a model; no two have the same name."""
+    found: list[UnitVariable] = []
+    taken: set[str] = set()
+    for variable in _listed(model):
+        name, number = variable.name, 2
+        while name in taken:
+            name, number = f"{variable.name} ({number})", number + 1
+        taken.add(name)
+        found.append(replace(variable, name=name))
+    return tuple(found)
+
+
+def _listed(model: CModel) -> Iterator[UnitVariable]:
+    task, references = model.task, count()
+    assert task.parameters is not None and task.start is not None
+    yield UnitVariable(next(references), "time", "independent", "continuous", None, None, "time")
+    for (_, name), value in zip(model.parameters, task.parameters, strict=True):
+        yield UnitVariable(next(references), name, "parameter", "tunable", "exact", float(value), "parameter")
+    for _, name in model.inputs:
+        yield UnitVariable(next(references), name, "input", "continuous", None, 0.0, "input, held over a communication step")
+    states: list[tuple[int, str]] = []
+    for (_, name), value in zip(model.state, task.start, strict=True):
+        states.append((next(references), name))
+        yield UnitVariable(states[-1][0], name, "output", "continuous", "exact", float(value), "state")
+    for state, name in states:
+        what = f"rate of {name}"
+        yield UnitVariable(next(references), f"der({name})", "local", "continuous", "calculated", None, what, state)
+    letters = {name for _, name in model.state}
+    for quantity in model.observed:
+        for entry, reference in zip(quantity.entries or ("",), references, strict=False):
+            name, what = _named(model, quantity, entry)
+            if name not in letters:
+                causality = "local" if "residual" in quantity.name else "output"
+                yield UnitVariable(reference, name, causality, "continuous", "calculated", None, what)
+
+
+def _named(model: CModel, quantity: Observed, entry: str) -> tuple[str, str]:
+    """The name of an entry of an observed quantity, and what it is."""
+    symbols = model.task.kernel.equations.system
+    kind, _, word = quantity.name.partition(" ")
+    if kind in ("velocities", "momenta"):
+        letters = dict(zip((q.name for q in symbols.coordinates), getattr(symbols, kind, ()), strict=False))
+        if entry in letters:
+            return letters[entry].name, f"{'velocity' if kind == 'velocities' else 'momentum'} of {entry}"
+    if kind == "accelerations":
+        return f"{entry}_ddot", f"acceleration of {entry}"
+    if kind == "multipliers":
+        return f"multiplier.{entry}", f"multiplier of the constraint {entry}"
+    if kind == "reaction":
+        return f"reaction.{word}.{entry}", f"generalised force of the constraint {word} on {entry}"
+    if kind in ("output", "input"):
+        return f"{word}.{entry}" if entry else word, f"{kind} of the model"
+    return f"{quantity.field}.{entry}" if entry else quantity.field, quantity.name

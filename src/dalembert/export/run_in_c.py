@@ -1,0 +1,169 @@
+"""The few native functions that an exported run needs beside those of `native` and `advance`: beginning, following, observing.
+
+In a run of this library Python begins, looks at why `advance` came back, and goes on. Exported code has no Python; what it does
+instead is written here, in the language of all native loops, and translated to C with them.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from ..compiled.language import Integers, Reals, integers_at, native, reals_at
+from ..compiled.native import MISSING, OBSERVE, STATE, STUCK, TIME, call_events, evaluate, run_program, solve_unknowns
+from ..compiled.verdicts import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
+from ..integrate.advance import (
+    ACCEPTED,
+    AT,
+    AT_STATES,
+    ATOL,
+    BUDGET,
+    CLOCK,
+    COMMIT_NOT_COMPILED,
+    COUNTS,
+    END,
+    EVENT,
+    EVENTS_OLD,
+    EXCLUDED,
+    FULL,
+    LAST_STATUS,
+    N_AT,
+    N_EVENTS,
+    NEXT_AT,
+    NOT_COMPILED,
+    OFF_CONSTRAINTS,
+    RECORDED,
+    REJECTED,
+    RTOL,
+    STAGE,
+    STAGES,
+    T_END,
+    TOO_SMALL,
+    H,
+    T,
+    Y,
+    advance,
+)
+
+__all__ = ["STATUSES", "begin", "first_step", "follow", "observe_state"]
+
+#: What an exported function returns beside the verdicts of a solve, 0 to 3.
+STEP_TOO_SMALL, LEFT_CONSTRAINTS, TOO_MANY_STEPS, DEGENERATE, LEFT_OUT = 4, 5, 6, 7, 8
+#: The statuses by name, with the sentence that belongs to each.
+STATUSES: dict[str, tuple[int, str]] = {
+    "OK": (REGULAR, "Fine."),
+    "DEPENDENT": (DEPENDENT, "Constraints depend on each other; the rates are right, the multipliers are the shortest."),
+    "CONTRADICTORY": (CONTRADICTORY, "Constraints contradict each other."),
+    "SINGULAR": (SINGULAR, "The rates are not determined, or not finite."),
+    "STEP_TOO_SMALL": (STEP_TOO_SMALL, "The steps became too small; the motion may end here."),
+    "LEFT_CONSTRAINTS": (LEFT_CONSTRAINTS, "The state cannot be brought back to the constraints."),
+    "TOO_MANY_STEPS": (TOO_MANY_STEPS, "More steps were needed than allowed."),
+    "DEGENERATE": (DEGENERATE, "The choice of independent velocities degenerates here; export the form lagrange."),
+    "LEFT_OUT": (LEFT_OUT, "The sparse solve cannot be trusted here, and the dense one was left out because of its size."),
+}
+
+#: Steps that are taken before the buffer of steps is emptied.
+CAPACITY = 16
+INFINITY = float("inf")
+
+
+@native
+def scaled_norm(ns: int, values: Reals, other: Reals, y: Reals, rtol: float, atol: Reals) -> float:
+    """The root mean square of values - other, relative to the tolerance at y."""
+    total = 0.0
+    for i in range(ns):
+        total += ((values[i] - other[i]) / (atol[i] + rtol * abs(y[i]))) ** 2
+    return sqrt(total / ns)
+
+
+@native
+def first_step(book: Integers, length: float) -> float:
+    """A first step from the size of the state and of its first two derivatives (Hairer et al., section II.4).
+
+    The first stage is the rate at y. The same as `dalembert.integrate.run.first_step`.
+    """
+    ns = book[STATE]
+    clock, y, stage, atol = reals_at(book[CLOCK]), reals_at(book[Y]), reals_at(book[STAGE]), reals_at(book[ATOL])
+    rate, further = reals_at(book[STAGES]), reals_at(book[STAGES]) + (ns + 1)
+    direction = 1.0 if length > 0.0 else -1.0
+    for i in range(ns):
+        stage[i] = 0.0
+    d0 = scaled_norm(ns, y, stage, y, clock[RTOL], atol)
+    d1 = scaled_norm(ns, rate, stage, y, clock[RTOL], atol)
+    h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, abs(length))
+    for i in range(ns):
+        stage[i] = y[i] + direction * h0 * rate[i]
+    status = evaluate(book, clock[T] + direction * h0, stage, further)
+    d2 = INFINITY
+    if status < CONTRADICTORY:
+        d2 = scaled_norm(ns, further, rate, y, clock[RTOL], atol) / h0
+    largest = max(d1, d2)
+    if not largest < INFINITY:
+        return min(1e-3 * h0, abs(length))
+    h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else pow(0.01 / largest, 0.125)
+    return min(min(100.0 * h0, h1), abs(length))
+
+
+@native
+def begin(book: Integers, time: float, until: float) -> int:
+    """Begin a run at (time, y) towards `until`: clock, counts, the first stage, the first step unless one is known."""
+    ns = book[STATE]
+    clock, counts, y = reals_at(book[CLOCK]), integers_at(book[COUNTS]), reals_at(book[Y])
+    clock[T], clock[T_END] = time, until
+    for k in range(8):
+        counts[k] = 0
+    status = evaluate(book, time, y, reals_at(book[STAGES]))
+    if status == MISSING:
+        return LEFT_OUT
+    if status == SINGULAR or status == CONTRADICTORY:
+        return status
+    if book[N_EVENTS] > 0:
+        quality = reals_at(book[EVENTS_OLD])
+        call_events(book, time, y, quality)
+        if not quality[0] > 0.0:
+            return DEGENERATE
+    at, at_states = reals_at(book[AT]), reals_at(book[AT_STATES])
+    while counts[NEXT_AT] < book[N_AT] and at[counts[NEXT_AT]] == time:
+        for i in range(ns):
+            at_states[counts[NEXT_AT] * ns + i] = y[i]
+        counts[NEXT_AT] += 1
+    if clock[H] == 0.0 and until != time:
+        clock[H] = first_step(book, until - time)
+    return REGULAR
+
+
+@native
+def follow(book: Integers, most: int) -> int:
+    """Go on to the end of a run that has begun, by at most so many attempts; returns one of `STATUSES`."""
+    clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
+    code = BUDGET
+    while code == BUDGET or code == FULL:
+        if counts[ACCEPTED] + counts[REJECTED] >= most and clock[T] != clock[T_END]:
+            return TOO_MANY_STEPS
+        counts[RECORDED] = 0
+        code = advance(book, CAPACITY)
+    if code == END:
+        return REGULAR
+    if code == EVENT:
+        return DEGENERATE
+    if code == NOT_COMPILED or code == COMMIT_NOT_COMPILED:
+        return LEFT_OUT
+    if code == OFF_CONSTRAINTS or counts[LAST_STATUS] == STUCK:
+        return LEFT_CONSTRAINTS
+    if code == EXCLUDED:
+        return CONTRADICTORY
+    if code == TOO_SMALL and counts[LAST_STATUS] != SINGULAR:
+        return STEP_TOO_SMALL
+    return SINGULAR
+
+
+@native
+def observe_state(book: Integers, time: float, y: Reals, out: Reals) -> int:
+    """Everything that is observed at one state; nothing is written where the unknowns are not determined."""
+    clock = reals_at(book[TIME])
+    clock[0] = time
+    status = solve_unknowns(book, y)
+    if status == MISSING:
+        return LEFT_OUT
+    if status != SINGULAR:
+        run_program(book, book[OBSERVE], y, out)
+    return status
