@@ -26,6 +26,8 @@ _FUNCTION = re.compile(
     r"(<mi>(?:sin|cos|tan|cot)</mi>|<msup><mi>(?:sin|cos|tan|cot)</mi><mrow>.*?</mrow></msup>)(?=(<m[ion]>|<mover>)?)"
 )
 _SPACE = '<mspace width="0.167em" />'
+#: Browsers put the space of an operator around these two, which tears dL/dv apart.
+_SLASH = '<mo lspace="0" rspace="0">&#x0002F;</mo>'
 
 
 def converted(formula: str, display: str = "inline") -> str:
@@ -35,6 +37,7 @@ def converted(formula: str, display: str = "inline") -> str:
     1
     """
     mathml = convert(formula.replace("{aligned}", "{split}"), display=display)
+    mathml = mathml.replace("<mo>&#x02202;</mo>", "<mi>&#x02202;</mi>").replace("<mo>&#x0002F;</mo>", _SLASH)
     return _FUNCTION.sub(lambda match: f"{_SPACE}{match[1]}{_SPACE if match[2] in ('<mi>', '<mn>') else ''}", mathml)
 
 
