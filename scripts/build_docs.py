@@ -1,12 +1,14 @@
 """Generate the pages that come from the library, then build the site: what `make docs` runs.
 
-docs/generated/ gets the gallery with its pictures, Gavin's figures, the verification table and copies of the documents at the
-root of the repository. MkDocs then builds docs/ into site/. Nothing is fetched from a network.
+docs/generated/ gets the reference, the gallery with its pictures, Gavin's figures, the verification table with its errata, the
+measured performance, and copies of the documents at the root of the repository. MkDocs then builds docs/ into site/. Nothing
+is fetched from a network.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import math
 import multiprocessing
@@ -39,7 +41,7 @@ def main() -> int:
 
 
 def build_site() -> int:
-    """Run MkDocs, strictly: a broken link is an error."""
+    """Run MkDocs, strictly, and look at every link of what came out: a broken one is an error."""
     try:
         from mkdocs.commands.build import build
         from mkdocs.config import load_config
@@ -51,6 +53,12 @@ def build_site() -> int:
         build(load_config(str(ROOT / "mkdocs.yml")))
     except Abort as error:
         print(f"The site was not built: {error}", file=sys.stderr)
+        return 1
+    from check_links import broken_links
+
+    broken = broken_links(SITE)
+    if broken:
+        print("\n".join(["The site has broken links:", *broken]), file=sys.stderr)
         return 1
     print(f"site       {SITE.relative_to(ROOT)}/index.html")
     return 0
@@ -210,9 +218,7 @@ def gavin_page() -> None:
 
 def verify_page() -> None:
     """The verification table of this build."""
-    from dalembert.verify import rows
-
-    found = list(rows())
+    found = verified()
     counts = {verdict: sum(row.verdict == verdict for row in found) for verdict in VERDICTS}
     lines = [
         "---\nhide: [toc]\n---\n\n# The verification table\n",
@@ -226,6 +232,50 @@ def verify_page() -> None:
         cells = (row.id, row.claim, row.verdict, number(row.residual), printed, row.how)
         lines.append("| " + " | ".join(escaped(cell) for cell in cells) + " |")
     (GENERATED / "verify.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@functools.cache
+def verified() -> tuple[Any, ...]:
+    """Every row of the table, computed once."""
+    from dalembert.verify import rows
+
+    return tuple(rows())
+
+
+#: Documents by the letter of their rows.
+DOCUMENTS = {
+    "U": "Udwadia, Constrained motion of Hamiltonian systems",
+    "G": "Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints",
+    "M": "Moreau and van der Schaft, Implicit Lagrangian equations",
+    "R": "Rumyantsev, Forms of Hamilton's principle for nonholonomic systems",
+    "B": "Bloch and others, Nonholonomic Mechanics and Control, Internet Supplement",
+}
+
+
+def errata_page() -> None:
+    """What the source documents print wrong, by document, with the residual of the print and of the correction."""
+    wrong = [row for row in verified() if row.verdict == "reproduced with correction"]
+    parts = [
+        "# Errata of the source documents\n",
+        f"{len(wrong)} of {len(verified())} printed results hold only with a correction. Each is told in our own words: what "
+        "holds, what the print has instead, what is left of either when it is computed, and how. A print counts as wrong where "
+        "its residual is more than a hundred times the tolerance that the correction meets. [The whole table](verify.md); "
+        "[how it is made](../verification.md).\n",
+    ]
+    for letter, title in DOCUMENTS.items():
+        own = [row for row in wrong if row.id.startswith(f"{letter}-")]
+        parts.append(f"## {title}\n")
+        parts += [erratum(row) for row in own] or ["Nothing that was recomputed needed a correction.\n"]
+    (GENERATED / "errata.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def erratum(row: Any) -> str:
+    """One correction."""
+    printed = "none" if row.printed_residual is None else number(row.printed_residual)
+    return (
+        f"### {escaped(row.id)}\n\n{escaped(row.claim)}.\n\nWhat is left: **{number(row.residual)}**, and as printed "
+        f"**{printed}**. <small>Recomputed: {escaped(row.how)}.</small>\n"
+    )
 
 
 VERDICTS = ("reproduced", "reproduced with correction", "not reproduced")
@@ -249,11 +299,30 @@ def root_documents() -> None:
         (GENERATED / f"{name.lower()}.md").write_text(text, encoding="utf-8")
 
 
+def reference_pages() -> None:
+    """Every public name, from its docstring."""
+    from reference import write_reference
+
+    write_reference(GENERATED / "reference")
+
+
+def performance_page() -> None:
+    """What was measured beside other packages, with a picture."""
+    from performance import newest_results, page, scaling_picture
+
+    results = newest_results(ROOT / "benchmarks" / "results")
+    scaling_picture(results, GENERATED / "scaling.png")
+    (GENERATED / "performance.md").write_text(page(results, "scaling.png"), encoding="utf-8")
+
+
 PAGES: dict[str, Callable[[], None]] = {
     "documents": root_documents,
+    "reference": reference_pages,
     "gallery": gallery_page,
     "gavin": gavin_page,
     "verify": verify_page,
+    "errata": errata_page,
+    "performance": performance_page,
 }
 
 

@@ -5,8 +5,12 @@ Each file stays under 300 kB, so that the repository stays small.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +40,12 @@ def rolling_disk_film() -> None:
     first, *rest = [reduced(frame, palette) for frame in frames]
     target = FOLDER / "rolling-disk.gif"
     first.save(target, save_all=True, append_images=rest, duration=80, loop=0, optimize=True, disposal=1)
+
+
+def wheel_cart_film() -> None:
+    """The film of the last tutorial."""
+    model = da.load_model(FOLDER.parents[1] / "examples" / "wheel_cart.toml")
+    da.simulate(model, span=(0.0, 3.0)).animate(FOLDER / "wheel-cart.gif", duration=3.0, fps=12.5, size=(440, 240))
 
 
 def reduced(frame: Any, palette: Image.Image) -> Image.Image:
@@ -396,10 +406,35 @@ def nonholonomic_energy() -> None:
     still("nonholonomic-energy.png", picture)
 
 
+def page_of_pictures() -> None:
+    """What the code of docs/pictures.md draws, and the report that it writes as a browser shows it, where there is one."""
+    page = (FOLDER.parent / "pictures.md").read_text(encoding="utf-8")
+    namespace: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+            exec(block, namespace)
+        for name in ("crane", "section", "spectrum", "exponents"):
+            smaller(Image.open(f"{name}.png"), 1000, FOLDER / f"{name}.png")
+        browser = shutil.which("chromium")
+        if browser is not None:
+            options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1280,2010", "--screenshot=report.png"]
+            subprocess.run(
+                [browser, *options, Path("run.html").resolve().as_uri()], check=True, capture_output=True, timeout=60
+            )
+            smaller(Image.open("report.png"), 1000, FOLDER / "report.png")
+
+
+def smaller(image: Image.Image, width: int, path: Path) -> None:
+    """A picture of that width, in few colours."""
+    sized = image.convert("RGB").resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
+    sized.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for draw in (
         rolling_disk_film,
+        wheel_cart_film,
         sleigh,
         pendulum,
         snakeboard_gaits,
@@ -412,6 +447,7 @@ def main() -> None:
         holonomy_control,
         servo_and_ports,
         nonholonomic_energy,
+        page_of_pictures,
     ):
         draw()
     for path in sorted(FOLDER.iterdir()):

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from method_problems import HOME, PROBLEMS, SUITS, claimed_order, drift, exact_end, measured_order, work_precision
+from method_problems import HOME, PROBLEMS, SUITS, drift, exact_end, measured_order, work_precision
 
 from dalembert.model.methods import FIXED_STEP, STEP_CONTROLLED
 
@@ -105,57 +105,37 @@ def draw(work: dict[str, Any]) -> None:
     """Error against time, a panel for each kind of system."""
     import io
 
-    import matplotlib
-    from matplotlib.figure import Figure
     from PIL import Image
 
-    matplotlib.use("Agg")
+    from dalembert.pictures import work_precision as drawn
+
     kinds = [kind for kind in PROBLEMS if work.get(kind)]
-    figure = Figure(figsize=(12.5, 3.8 * ((len(kinds) + 1) // 2)), layout="constrained")
-    panels = figure.subplots((len(kinds) + 1) // 2, 2, squeeze=False).ravel()
-    for panel in panels[len(kinds) :]:
-        panel.set_visible(False)
-    for panel, kind in zip(panels, kinds, strict=False):
-        for method, pairs in work[kind].items():
-            if not pairs:
-                continue
-            errors, seconds = zip(*pairs, strict=True)
-            rival = method in STEP_CONTROLLED
-            style = {"color": "black", "linestyle": "--" if method == "dop853" else ":"} if rival else styled(method)
-            panel.loglog(errors, [1e3 * value for value in seconds], label=method, linewidth=1.2, markersize=3.5, **style)
-        panel.invert_xaxis()
-        panel.set_title(f"{kind}: {PROBLEMS[kind].title}", fontsize=9)
-        panel.set_xlabel("error of the positions at the end", fontsize=8)
-        panel.set_ylabel("time in native code, ms", fontsize=8)
-        panel.tick_params(labelsize=7, which="both")
-        panel.grid(alpha=0.3)
-        panel.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    panels = {
+        f"{kind}: {PROBLEMS[kind].title}": {
+            method: [(error, 1e3 * seconds) for error, seconds in pairs] for method, pairs in work[kind].items()
+        }
+        for kind in kinds
+    }
+    methods = list(dict.fromkeys(method for kind in kinds for method in work[kind]))
+    groups: dict[str, list[str]] = {}
+    for method in methods:
+        groups.setdefault(family_of(method), []).append(method)
+    picture = drawn(panels, error="error of the positions at the end", work="time in native code, ms", groups=groups)
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
-    Image.open(buffer).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
+    picture.savefig(buffer, format="png", dpi=100)
+    image = Image.open(buffer).convert("RGB")
+    image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
 
 
-#: Colours of the families of methods; those that never meet in a panel may share one.
-COLOURS = {
-    "gauss": "C0",
-    "rattle": "C1",
-    "lobatto": "C2",
-    "galerkin-lobatto": "C3",
-    "galerkin": "C4",
-    "variational": "C5",
-    "dla": "C6",
-    "nonholonomic": "C7",
-    "energy": "C8",
-    "isospectral": "C1",
-    "lie-verlet": "C2",
-    "rkmk": "C3",
-}
+#: Families of methods, the longer names first; those that choose their steps have none, and the others are compared to them.
+FAMILIES = ("galerkin-lobatto", "nonholonomic", "variational", "isospectral", "lie-verlet", "galerkin", "lobatto", "rattle")
 
 
-def styled(method: str) -> dict[str, Any]:
-    """A colour for the family of a method, a mark for its order."""
-    colour = next((colour for family, colour in COLOURS.items() if method.startswith(family)), "C9")
-    return {"color": colour, "marker": {2: "o", 4: "s", 6: "^", 8: "D"}[claimed_order(method)]}
+def family_of(method: str) -> str:
+    """The family of a method by its name."""
+    if method in STEP_CONTROLLED:
+        return ""
+    return next((family for family in FAMILIES if method.startswith(family)), method.rstrip("0123456789"))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ _HOMES = {
     "discover_symmetries": "analysis.symmetries",
     "discrete_rigid_body": "integrate.discrete_body",
     "double_bracket": "model.bracket_flows",
+    "draw": "model.draw",
     "energy_balance": "control.ports.energy_balance",
     "energy_casimir": "analysis.energy_casimir",
     "energy_momentum": "analysis.energy_momentum",
@@ -100,6 +101,7 @@ _HOMES = {
     "particle": "model.forces",
     "phase_portrait": "pictures.portrait",
     "phases": "analysis.phases",
+    "pictures": "pictures",
     "place_poles": "control.feedback.linear",
     "planar_chain": "model.planar_bodies",
     "planar_tree": "model.planar_bodies",
@@ -145,6 +147,9 @@ _HOMES = {
     "velocity": "model.constraints",
 }
 
+#: Public names that are modules themselves.
+_MODULES = frozenset({"draw", "errors", "gallery", "pictures"})
+
 __all__ = sorted([*_HOMES, "__version__"])
 
 
@@ -153,7 +158,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{home}")
-    value = module if home == name else getattr(module, name)
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -19,7 +19,7 @@ from .language import signature_of
 from .llvm import NativeLibrary, optimised_object_code
 from .llvm_language import module_text
 
-__all__ = ["NativeModule", "address_of"]
+__all__ = ["NativeModule", "address_of", "aligned_zeros"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _CTYPES: dict[str, Any] = {"i64": ctypes.c_int64, "double": ctypes.c_double, "void": None, "i1": ctypes.c_bool}
@@ -31,6 +31,13 @@ def address_of(array: Any) -> int:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     except (TypeError, ValueError, BufferError):  # read-only, empty, or with gaps
         return int(array.ctypes.data)
+
+
+def aligned_zeros(count: int) -> Any:
+    """Zeros (count,) that begin with a cache line, for vectors that native code loads."""
+    room = np.zeros(count + 8)
+    skipped = -address_of(room) // 8 % 8
+    return room[skipped : skipped + count]
 
 
 class NativeModule:

@@ -57,9 +57,8 @@ def expansion(program: Program, n_state: int, lanes: int = 1) -> Expansion:
     writer = _Writer(expanded(program), n_state, lanes)
     text = writer.module(name)
     library = NativeLibrary(object_code(text, 2), [name])
-    return Expansion(
-        library.addresses[name], 1 + writer.text.work_size, lanes * (1 + (HIGHEST_ORDER + 1) * n_state), lanes, library
-    )
+    work_size = writer.text.work_place + writer.text.work_size
+    return Expansion(library.addresses[name], work_size, lanes * (1 + (HIGHEST_ORDER + 1) * n_state), lanes, library)
 
 
 class _Writer:
@@ -84,7 +83,7 @@ class _Writer:
         text.label("entry")
         text.line("%order.real = load double, ptr %w, align 8")
         text.line("%order = fptosi double %order.real to i64")
-        text.line("%work = getelementptr double, ptr %w, i64 1")
+        text.line(f"%work = getelementptr double, ptr %w, i64 {text.work_place}")
         self._order_zero()
         text.line("%more = icmp sgt i64 %order, 1")
         text.line("br i1 %more, label %order.loop, label %end")

@@ -45,8 +45,14 @@ class Text:
         return len(self.arrays) * self._length
 
     @property
+    def work_place(self) -> int:
+        """Where the arrays begin, behind the order: so that the sums, which begin with j = 1, load whole cache lines."""
+        return self.lanes if self.lanes > 1 else WIDTH - 1
+
+    @property
     def _length(self) -> int:
-        return self.lanes * (HIGHEST_ORDER + 1 + AHEAD)
+        places = HIGHEST_ORDER + 1 + AHEAD
+        return self.lanes * (places + -places % WIDTH)
 
     def line(self, text: str) -> None:
         self.lines.append(text)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -14,6 +15,9 @@ from ..model.system import System
 from .blocks import Blocks
 
 if TYPE_CHECKING:
+    from os import PathLike
+
+    from ..model.scenario import Scenario
     from .presentation import Written
 
 __all__ = ["Equations"]
@@ -53,6 +57,17 @@ class Equations:
         Whether that choice is as good at every state.
     options : mapping
         What `derive` was asked for beside the form.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> m, k = da.parameters("m k", positive=True)
+    >>> equations = da.derive(da.System([x], kinetic=m/2*x.dot**2, potential=k/2*x**2))
+    >>> print(equations.text())
+    m*x_ddot = -k*x
+    >>> equations.state, equations.unknowns, equations.function()(0.0, [1.0, 0.0], {m: 2, k: 8}).tolist()
+    ((x, x_dot), (x_ddot,), [0.0, -4.0])
     """
 
     system: System
@@ -125,9 +140,50 @@ class Equations:
 
         return latex(self.written(compact))
 
+    def to_latex(self, path: str | PathLike[str] | None = None, scenario: Scenario | None = None) -> str:
+        """The derivation as a LaTeX document that compiles with the standard packages; written to `path` where one is given.
+
+        Parameters
+        ----------
+        path : path or None
+        scenario : Scenario or None
+            Of this system: values of parameters and start for the document, and how it is run.
+
+        It has the system, the principle of the form with its equation, the steps of its own road, the equations, reactions,
+        what is conserved, and how to run it. Formulas are broken so that nothing leaves the page.
+        """
+        from .document import latex_document
+
+        text = latex_document(self, scenario)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
     def lines(self) -> list[tuple[sympy.Expr, sympy.Expr]]:
         """The equations without names as pairs of a left and a right side: kinematics, dynamics, differentiated constraints."""
         return [line.sides for line in self.written(compact=False).lines]
+
+    def to_sympy(self) -> Any:
+        """The equations in SymPy's `dynamicsymbols`: ``mass_matrix_full``, ``forcing_full``, ``rhs()``, ``q``, ``u`` and more.
+
+        They are what `LagrangesMethod` and `KanesMethod` have, so that code written for these goes on. See
+        `dalembert.formulations.to_sympy`.
+        """
+        from .to_sympy import to_sympy
+
+        return to_sympy(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What notebooks show."""
+        from ..pictures.display import equations_bundle
+
+        return equations_bundle(self)
+
+    def _repr_html_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/html")
+
+    def _repr_latex_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/latex")
 
     def compile(self, backend: str = "llvm") -> Any:
         """A native `Kernel` of these equations; see `dalembert.compiled.kernel`."""
@@ -145,6 +201,17 @@ class Equations:
 
         return to_jax(self.compile())
 
+    def to_casadi(self) -> Any:
+        """The equations as functions of CasADi with named arguments ``t, state, parameters, inputs``, solve included.
+
+        ``rates``, ``accelerations``, ``reactions``, ``energy`` and others are differentiable; ``ode`` and ``dae`` are problems
+        for `casadi.integrator`. Rows that depend on others at generic states are left out of the solve, by the one rank
+        decision. See `dalembert.compiled.to_casadi`.
+        """
+        from ..compiled.to_casadi import to_casadi
+
+        return to_casadi(self.compile())
+
     def to_heyoka(self) -> list[tuple[Any, Any]]:
         """The rates as pairs ``(variable, expression)`` of heyoka, ready for ``heyoka.taylor_adaptive``.
 
@@ -155,6 +222,109 @@ class Equations:
         from ..compiled.heyoka_source import heyoka_system
 
         return heyoka_system(self.compile())
+
+    def to_c(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        name: str | None = None,
+        parameters: Any = None,
+        start: Mapping[Any, Any] | None = None,
+        span: Any = None,
+        rtol: float = 1e-10,
+        atol: Any = None,
+        step: float | None = None,
+    ) -> Any:
+        """These equations as one C99 file and its header, which need nothing but libm.
+
+        They hold the rates, accelerations, reactions, energy and residuals, the solve with its rank decision, the projection
+        onto the constraints and the integrator of `simulate`: the same programs and loops as native code here, translated.
+        There are no globals; the caller owns a workspace of fixed size.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where the files are written: a folder, or the path of the ``.c`` file. Nothing is written by default.
+        name : str
+            What every name in the files begins with, and what they are called; that of the system by default.
+        parameters : mapping of symbol or name to value
+            Default values of the fields of the parameter structure.
+        start : mapping of symbol or name to value
+            The default start, made consistent as by `simulate`. Forms that choose independent velocities choose them there.
+        span : (t0, t1)
+            From when to when the program goes that is compiled with ``-D<NAME>_MAIN``; it prints t, state and energy as CSV.
+        rtol, atol : float
+            Tolerances of the motion, as in `simulate`.
+        step : float
+            The time between printed rows.
+
+        Returns
+        -------
+        CSource
+            With `header`, `source` and ``write(folder)``; as a string, both in one text.
+
+        Raises
+        ------
+        ModelError
+            Where there are one-sided constraints: exported code cannot decide what follows an impact.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x = da.coordinates("x")
+        >>> m, k = da.parameters("m k", positive=True)
+        >>> spring = da.System(coordinates=[x], kinetic=m/2*x.dot**2, potential=k/2*x**2, name="spring")
+        >>> exported = da.derive(spring).to_c(parameters={m: 1, k: 4}, start={x: 1}, span=(0, 10))
+        >>> "int spring_rates(spring_work *work, double t, const double *y, double *rates);" in exported.header
+        True
+        """
+        from ..export.c_file import export_c
+
+        return export_c(self, path, name=name, parameters=parameters, start=start, span=span, rtol=rtol, atol=atol, step=step)
+
+    def to_fmu(
+        self,
+        path: str | PathLike[str],
+        version: str = "2.0",
+        *,
+        name: str | None = None,
+        parameters: Any = None,
+        start: Mapping[Any, Any] | None = None,
+        inputs: Iterable[Any] = (),
+        span: Any = None,
+        rtol: float = 1e-10,
+        atol: Any = None,
+        step: float | None = None,
+        binary: bool | None = None,
+    ) -> Any:
+        """A unit of the Functional Mock-up Interface for co-simulation: the C of `to_c` and the interface around it.
+
+        Within a communication step the unit takes as many steps of the integrator as its tolerance asks for. Parameters are
+        tunable, the start of the state can be set before it is initialised and is then brought to the constraints, inputs are
+        held over a communication step; outputs are the state, accelerations, energy, reactions and the outputs of the model.
+
+        Parameters
+        ----------
+        path : path
+            The file to be written; ``.fmu`` is added where it is missing.
+        version : "2.0" or "3.0"
+        name, parameters, start, span, rtol, atol, step
+            As in `to_c`. Every parameter needs a value. The span and the step are those of the default experiment.
+        inputs : sequence of symbols or names
+            Inputs to be driven from outside although the system gives them as expressions; free inputs always are.
+        binary : bool, optional
+            Whether there must be a shared library for this platform. By default there is one where a C compiler is found, and a
+            source unit otherwise, which the importing tool compiles.
+
+        Returns
+        -------
+        Unit
+            With `path`, `name`, `version`, and the `platforms` that it has a library for.
+        """
+        from ..export.fmu import export_fmu
+
+        given: dict[str, Any] = {"name": name, "parameters": parameters, "start": start, "inputs": inputs, "span": span}
+        return export_fmu(self, path, version, rtol=rtol, atol=atol, step=step, binary=binary, **given)
 
     def function(self) -> Callable[[float, Any, Any], Any]:
         """A plain numeric function ``f(t, state, parameters) -> rates``.

@@ -65,7 +65,11 @@ _ALIASES = {"gauss": "lagrange", "udwadia-kalaba": "lagrange"}
 
 
 def forms() -> tuple[str, ...]:
-    """The names of all forms."""
+    """The names of all forms.
+
+    >>> {"lagrange", "hamilton", "maggi", "gauss"} <= set(forms())
+    True
+    """
     return (*_FORMS, *_ALIASES)
 
 

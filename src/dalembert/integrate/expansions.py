@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ..compiled.kernel import Kernel, kernel_of
+from ..compiled.native_module import aligned_zeros
 from ..compiled.taylor import HIGHEST_ORDER, Expansion, expansion
 from ..errors import FormError
 from ..formulations.equations import Equations
@@ -39,9 +38,9 @@ def kernel_expansion(kernel: Kernel, lanes: int = 1) -> Expansion:
 def hold_expansion(book: Any, order: int) -> None:
     """Let the book of a run take its steps by Taylor coefficients."""
     found = kernel_expansion(book.kernel)
-    work = book.hold(places.EXPANSION_WORK, np.zeros(found.work_size))
+    work = book.hold(places.EXPANSION_WORK, aligned_zeros(found.work_size))
     work[0] = order
-    book.hold(places.COEFFICIENTS, np.zeros(found.out_size))
+    book.hold(places.COEFFICIENTS, aligned_zeros(found.out_size))
     book.entries[places.EXPANSION] = found.address
     book.entries[places.EXPANSION_ORDER] = order
     book.entries[places.EXPANSION_SIZE] = found.work_size

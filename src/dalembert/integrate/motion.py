@@ -326,6 +326,33 @@ class Motion:
 
         return phase(self, *arguments, **options)
 
+    def poincare(self, *arguments: Any, **options: Any) -> Any:
+        """A Poincare section; see `dalembert.pictures.poincare`."""
+        from ..pictures import poincare
+
+        return poincare(self, *arguments, **options)
+
+    def spectrum(self, *arguments: Any, **options: Any) -> Any:
+        """Amplitude spectra; see `dalembert.pictures.spectrum`."""
+        from ..pictures import spectrum
+
+        return spectrum(self, *arguments, **options)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What notebooks show."""
+        from ..pictures.display import motion_bundle
+
+        return motion_bundle(self)
+
+    def _repr_html_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/html")
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """One self-contained HTML page about the run; see `dalembert.pictures.report`."""
+        from ..pictures import report
+
+        return report(self, path, **options)
+
     def animate(self, *arguments: Any, **options: Any) -> Any:
         """An animation; see `dalembert.pictures.animate`."""
         from ..pictures import animate
@@ -343,7 +370,16 @@ def _holonomic(system: System) -> list[str]:
 
 
 def load(path: Any) -> Motion:
-    """Read a motion that `Motion.save` wrote."""
+    """Read a motion that `Motion.save` wrote.
+
+    >>> import dalembert as da, tempfile
+    >>> motion = da.simulate(da.gallery.load("chaplygin-sleigh"), span=(0, 1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     motion.save(f"{folder}/sleigh.nc")
+    ...     again = load(f"{folder}/sleigh.nc")
+    >>> bool((again["theta"] == motion["theta"]).all())
+    True
+    """
     from .save import load as read
 
     return read(path)

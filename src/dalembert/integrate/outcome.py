@@ -8,7 +8,11 @@ __all__ = ["Outcome"]
 
 
 class Outcome(StrEnum):
-    """How a run ended; the value is what results and the command line print."""
+    """How a run ended; the value is what results and the command line print.
+
+    >>> print(Outcome.STOPPED, Outcome.STOPPED.is_success, Outcome("blew up").is_success)
+    stopped by event True False
+    """
 
     FINISHED = "finished"
     STOPPED = "stopped by event"

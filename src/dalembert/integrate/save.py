@@ -79,7 +79,7 @@ def model_text(motion: Motion) -> tuple[str, str]:
     free = [symbol.name for symbol, value in motion.system.inputs.items() if value is None]
     note = f"The inputs {', '.join(free)} were Python functions, which a file cannot keep." if free else ""
     try:
-        return dumps(scenario_of(motion)), note
+        return dumps(scenario_of(motion), drawing=False), note
     except DalembertError as error:
         return "", f"The model cannot be written as a model file. {error}"
 
@@ -276,7 +276,7 @@ def _private(motion: Motion) -> Any:
         "variables": layout.variables,
         "roles": layout.roles,
         "reactions": list(motion.reactions),
-        "drawing": drawing_record(motion.scenario.drawing if motion.scenario else None, motion.system),
+        "drawing": drawing_record(motion),
     }
     size = len(record["state"])
     return xarray.Dataset(

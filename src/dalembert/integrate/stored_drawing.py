@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -13,32 +13,41 @@ from ..model.expressions import format, parse
 from ..model.symbols import t
 from ..model.system import System
 
+if TYPE_CHECKING:
+    from .motion import Motion
+
 __all__ = ["drawing_from", "drawing_record"]
 
-_KINDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (shapes.Point, shapes.Link, shapes.Spring, shapes.Polyline, shapes.Circle, shapes.Trace)
-}
-#: What a shape states in expressions; the rest of it is plain.
-_EXPRESSIONS = {"position", "start", "end", "points", "center", "radius", "axes"}
 
-
-def drawing_record(drawing: shapes.Drawing | None, system: System) -> Any:
-    """A drawing in lists, numbers and text; None where there is none, or it cannot be written."""
+def drawing_record(motion: Motion) -> Any:
+    """The drawing of a motion in lists, numbers and text; None where there is none, or it cannot be written."""
+    system, scenario = motion.system, motion.scenario
+    drawing = scenario.drawing if scenario is not None else getattr(system, "drawing", None)
     if drawing is None:
         return None
-    letters = set(_letters(system))
+    letters = _letters(system)
+    # Parameters that the system itself does not have are not kept by name.
+    others = {name: value for name, value in (scenario.parameters if scenario else {}).items() if name not in letters}
+
+    def valued(value: Any) -> Any:
+        if not isinstance(value, sympy.Basic):
+            return value
+        return value.xreplace({s: sympy.Float(others[s.name]) for s in value.free_symbols if s.name in others})
+
+    if others:
+        drawing = drawing.mapped(valued)
 
     def plain(value: Any, is_expression: bool) -> Any:
         if isinstance(value, (list, tuple, sympy.MatrixBase)):
             return [plain(item, is_expression) for item in value]
         if isinstance(value, sympy.Expr):
-            return format(value, taken=letters) if is_expression else float(value)
+            return format(value, taken=set(letters)) if is_expression else float(value)
         return repr(value) if is_expression and value is not None else value
 
     try:
         parts = [
             {"kind": type(shape).__name__}
-            | {f.name: plain(getattr(shape, f.name), f.name in _EXPRESSIONS) for f in fields(shape)}
+            | {f.name: plain(getattr(shape, f.name), f.name in shapes.EXPRESSIONS) for f in fields(shape)}
             for shape in drawing.shapes
         ]
     except DalembertError:
@@ -47,8 +56,9 @@ def drawing_record(drawing: shapes.Drawing | None, system: System) -> Any:
 
 
 def _letters(system: System) -> dict[str, sympy.Symbol]:
-    letters = {symbol.name: symbol for symbol in (*system.coordinates, *system.velocities, *system.parameters)}
-    return letters | {"t": t}
+    speeds = (*(system.image.speeds if system.image else ()), *system.bundle)
+    moving = (*system.coordinates, *system.velocities, *system.momenta, *speeds, *system.inputs)
+    return {symbol.name: symbol for symbol in (*moving, *system.parameters)} | {"t": t}
 
 
 def drawing_from(record: Any, system: System) -> shapes.Drawing | None:
@@ -63,7 +73,9 @@ def drawing_from(record: Any, system: System) -> shapes.Drawing | None:
         return parse(value, letters) if is_expression and value is not None else value
 
     parts = tuple(
-        _KINDS[part["kind"]](**{key: read(value, key in _EXPRESSIONS) for key, value in part.items() if key != "kind"})
+        shapes.KINDS[part["kind"]](
+            **{key: read(value, key in shapes.EXPRESSIONS) for key, value in part.items() if key != "kind"}
+        )
         for part in record["shapes"]
     )
     return shapes.Drawing(parts, read(record["limits"], False), tuple(record["labels"]))

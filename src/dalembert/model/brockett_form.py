@@ -55,6 +55,14 @@ def brockett_law(flow: Flow, alpha: Any = 0, beta: Any = 0, gamma: Any = 0) -> d
         Of `brockett_form`.
     alpha, beta, gamma : expression
         Numbers or parameters.
+
+    Examples
+    --------
+    >>> flow = brockett_form(2)
+    >>> brockett_law(flow, alpha=1, beta=2)
+    {u_1: 2*Y_12*x_2 - x_1, u_2: -2*Y_12*x_1 - x_2}
+    >>> len(flow.driven(brockett_law(flow, alpha=1)).inputs)
+    2
     """
     Y = sympy.Matrix(flow.matrices["Y"])
     x = sympy.Matrix(flow.coordinates[: Y.rows])

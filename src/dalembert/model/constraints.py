@@ -127,12 +127,26 @@ def holonomic(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None 
 
 
 def velocity(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None = None) -> VelocityConstraint:
-    """The constraint f(q, q_dot, t) = 0 on velocities, by Chetaev's rule where it is nonlinear in them."""
+    """The constraint f(q, q_dot, t) = 0 on velocities, by Chetaev's rule where it is nonlinear in them.
+
+    >>> from dalembert.model.symbols import coordinates
+    >>> x, y, theta = coordinates("x y theta")
+    >>> velocity(x.dot*sympy.sin(theta) - y.dot*sympy.cos(theta), name="blade").expression
+    x_dot*sin(theta) - y_dot*cos(theta)
+    >>> velocity(sympy.Eq(x.dot, 3*y.dot)).expression
+    x_dot - 3*y_dot
+    """
     return VelocityConstraint(_vanishing(condition), name, dict(work or {}))
 
 
 def momentum(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None = None) -> MomentumConstraint:
-    """The constraint phi(p, q, t) = 0 on canonical momenta (Udwadia, eq. 2)."""
+    """The constraint phi(p, q, t) = 0 on canonical momenta (Udwadia, eq. 2).
+
+    >>> from dalembert.model.symbols import coordinates
+    >>> x, y, z = coordinates("x y z")
+    >>> momentum(z**2*x.momentum - y.momentum, name="blade").expression
+    p_x*z**2 - p_y
+    """
     return MomentumConstraint(_vanishing(condition), name, dict(work or {}))
 
 

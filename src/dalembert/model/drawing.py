@@ -1,6 +1,7 @@
-"""How a system looks: points, links, wheels and traces at positions that are expressions of its state.
+"""How a system looks: points, links, wheels, arrows and traces at positions that are expressions of its state.
 
-Shapes are data; `dalembert.pictures` draws them. A position has two components (x to the right, y up) or three.
+Shapes are data; `dalembert.pictures` draws them, and `dalembert.draw` is how a user writes them. A position has two components
+(x to the right, y up) or three.
 
 >>> from dalembert.model.symbols import coordinates
 >>> import sympy
@@ -12,11 +13,36 @@ Shapes are data; `dalembert.pictures` draws them. A position has two components 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args
 
-__all__ = ["Circle", "Drawing", "Link", "Point", "Polyline", "Shape", "Spring", "Trace"]
+import sympy
+
+from ..errors import ModelError
+
+__all__ = [
+    "EXPRESSIONS",
+    "KINDS",
+    "Body",
+    "Circle",
+    "Drawing",
+    "Ground",
+    "Link",
+    "Point",
+    "Polyline",
+    "Reaction",
+    "Shape",
+    "Spring",
+    "Text",
+    "Trace",
+    "Vector",
+    "Wheel",
+    "as_drawing",
+    "default_drawing",
+    "drawing_of",
+]
 
 Position = Sequence[Any]
 
@@ -71,6 +97,86 @@ class Circle:
 
 
 @dataclass(frozen=True)
+class Wheel:
+    """A circle with spokes that show how far it has turned, counterclockwise from the first of its `axes`."""
+
+    center: Position
+    radius: Any
+    angle: Any = 0
+    axes: tuple[Position, Position] | None = None
+    spokes: int = 5
+    color: str = "body"
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid outline at `position`, turned by `angle`: exactly one of a box, an ellipse and a polygon.
+
+    A box has sides (a, b) and an ellipse semi-axes (a, b), both about `position`; the corners of a polygon are relative to it.
+    In space the outline lies in the plane of the vectors `axes`.
+    """
+
+    position: Position
+    angle: Any = 0
+    box: tuple[Any, Any] | None = None
+    ellipse: tuple[Any, Any] | None = None
+    polygon: Sequence[Position] | None = None
+    axes: tuple[Position, Position] | None = None
+    color: str = "body"
+
+
+@dataclass(frozen=True)
+class Vector:
+    """An arrow from `position`, `scale` times the vector `components`.
+
+    Without a scale the longest arrow of its `group` takes a fifth of the picture; arrows of one group stay comparable.
+    """
+
+    position: Position
+    components: Position
+    scale: float | None = None
+    group: str = "vector"
+    width: float = 2.0
+    color: str = "accent"
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """The reaction of the constraint of that name as an arrow at `position`, a force in the plane or space of the drawing.
+
+    `along` names coordinates whose generalised forces are its components; without it the force F at r(q) is the one with
+    Q = (dr/dq)^T F, where there is one.
+    """
+
+    constraint: str
+    position: Position
+    along: tuple[str, ...] | None = None
+    scale: float | None = None
+    group: str = "force"
+    width: float = 2.0
+    color: str = "accent"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A line that stands still, hatched on its right-hand side when looking from start to end."""
+
+    start: Position
+    end: Position
+    color: str = "ground"
+
+
+@dataclass(frozen=True)
+class Text:
+    """Words beside a point, `size` in points."""
+
+    position: Position
+    text: str
+    size: float = 11.0
+    color: str = "ink"
+
+
+@dataclass(frozen=True)
 class Trace:
     """The path that a point leaves behind."""
 
@@ -78,14 +184,21 @@ class Trace:
     color: str = "trace"
 
 
-Shape = Point | Link | Spring | Polyline | Circle | Trace
+Shape = Point | Link | Spring | Polyline | Circle | Wheel | Body | Vector | Reaction | Ground | Text | Trace
+
+#: Every kind of shape by the name of its class.
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(Shape)}
+#: What a shape states in expressions; the rest of it is plain.
+EXPRESSIONS = frozenset(
+    ("position", "start", "end", "points", "center", "radius", "axes", "angle", "box", "ellipse", "polygon", "components")
+)
 
 
 @dataclass(frozen=True)
 class Drawing:
     """All shapes of a system, in the order they are painted.
 
-    Colours are roles ("body", "link", "trace", "ground", "accent") or Matplotlib colours. `limits` fixes the axes,
+    Colours are roles ("body", "link", "trace", "ground", "accent", "ink") or Matplotlib colours. `limits` fixes the axes,
     ``((xmin, xmax), (ymin, ymax))``; without it they follow the motion.
     """
 
@@ -98,11 +211,82 @@ class Drawing:
         """2 for a plane, 3 for space."""
         first = self.shapes[0]
         match first:
-            case Point() | Trace():
-                return len(first.position)
-            case Link() | Spring():
+            case Link() | Spring() | Ground():
                 return len(first.start)
             case Polyline():
                 return len(first.points[0])
-            case Circle():
+            case Circle() | Wheel():
                 return len(first.center)
+            case _:
+                return len(first.position)
+
+    def mapped(self, change: Callable[[Any], Any]) -> Drawing:
+        """The same drawing with every expression in it changed."""
+
+        def through(value: Any) -> Any:
+            if isinstance(value, (list, tuple, sympy.MatrixBase)):
+                return tuple(through(item) for item in value)
+            return None if value is None else change(value)
+
+        def shape(one: Shape) -> Shape:
+            return replace(one, **{f.name: through(getattr(one, f.name)) for f in fields(one) if f.name in EXPRESSIONS})
+
+        return replace(self, shapes=tuple(shape(one) for one in self.shapes))
+
+
+def as_drawing(value: Any) -> Drawing | None:
+    """A drawing from what a user may pass: a `Drawing`, a shape, or shapes in lists, nested as they come.
+
+    >>> as_drawing([Point((0, 0)), [Trace((0, 0))]]).shapes
+    (Point(position=(0, 0), size=10.0, color='body'), Trace(position=(0, 0), color='trace'))
+    """
+    if value is None or isinstance(value, Drawing):
+        return value
+    shapes = tuple(_flat(value))
+    return Drawing(shapes) if shapes else None
+
+
+def _flat(value: Any) -> Iterator[Shape]:
+    if isinstance(value, Shape):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _flat(item)
+    else:
+        raise ModelError(
+            "A drawing consists of shapes",
+            seen=f"{type(value).__name__} {value!r:.60}",
+            remedy="make them with da.draw, such as da.draw.point((x, y))",
+        )
+
+
+def default_drawing(system: Any) -> Drawing | None:
+    """Coordinates named x and y, or x, y and z, as a point with its trace; likewise x1 and y1, x_cart and y_cart.
+
+    None where no coordinates are named so: what other coordinates mean is for the user to say.
+
+    >>> from dalembert.model.symbols import coordinates
+    >>> from types import SimpleNamespace
+    >>> len(default_drawing(SimpleNamespace(coordinates=coordinates("x1 y1 x2 y2"))).shapes)
+    4
+    """
+    groups: dict[str, dict[str, Any]] = {}
+    for q in system.coordinates:
+        named = re.fullmatch(r"([xyz])((?:_?\d+|_\w+)?)", q.name)
+        if named is not None:
+            groups.setdefault(named[2], {})[named[1]] = q
+    dimension = 3 if any(len(group) == 3 for group in groups.values()) else 2
+    points = [tuple(group[c] for c in "xyz"[:dimension]) for group in groups.values() if "xyz"[:dimension] == _axes(group)]
+    if not points or len(points) > 50:
+        return None
+    return Drawing(shapes=tuple(Trace(p) for p in points) + tuple(Point(p) for p in points))
+
+
+def _axes(group: dict[str, Any]) -> str:
+    return "".join(sorted(group))
+
+
+def drawing_of(scenario: Any, system: Any) -> Drawing | None:
+    """How a system looks: as its scenario says, or else as it says itself, or else by the names of its coordinates."""
+    stated = scenario.drawing if scenario is not None else None
+    return stated or getattr(system, "drawing", None) or default_drawing(system)

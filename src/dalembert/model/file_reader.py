@@ -12,6 +12,7 @@ import sympy
 from ..errors import DalembertError, ExpressionError, FileError, ModelError, StartError, nearest, raise_collected
 from .constraints import Constraint, ImageConstraint, UnilateralConstraint
 from .expressions import evaluate, parse, parse_relation
+from .file_drawing import read_drawing
 from .file_flows import FLOW_TABLES, check_no_energies, read_flow
 from .file_writer import KINDS, OPTIONS
 from .flow import Flow
@@ -30,7 +31,7 @@ MOST_FAULTS = 30
 _ENERGIES = ("lagrangian", "kinetic", "potential", "hamiltonian")
 _TEXTS = ("name", "source", "summary")
 _TABLES = ("parameters", "forces", "inputs", "outputs", "image", "bundle", "start", "simulate", *FLOW_TABLES)
-_KEYS = (*_TEXTS, "coordinates", *_ENERGIES, "constraints", "dissipation", *_TABLES)
+_KEYS = (*_TEXTS, "coordinates", *_ENERGIES, "constraints", "dissipation", *_TABLES, "drawing")
 _CONSTRAINT_KEYS = ("expression", "name", "kind", "restitution", "work")
 
 
@@ -84,11 +85,13 @@ class _Reader:
             constraints += self._image(tables["image"], coordinates, speeds)
         start = self._start(tables["start"], coordinates, speeds, [constraint.name for constraint in constraints])
         options = self._options(tables["simulate"])
+        names = [constraint.name for constraint in constraints]
+        drawing = read_drawing(self.table.get("drawing", []), self._expression, self._fault, names)
         flow = self._flow(tables, coordinates, constraints, inputs, outputs, texts) if "rates" in self.table else None
         if self.faults:
             raise _UnreadableError
         if flow is not None:
-            return Scenario(flow, parameters, start, options, texts.get("source", ""), texts.get("summary", ""))  # type: ignore[arg-type]
+            return Scenario(flow, parameters, start, options, texts.get("source", ""), texts.get("summary", ""), drawing)  # type: ignore[arg-type]
         system = System(
             [Coordinate(name) for name in coordinates],
             constraints=constraints,
@@ -100,7 +103,7 @@ class _Reader:
             name=texts.get("name", "system"),
             **energies,
         )
-        return Scenario(system, parameters, start, options, texts.get("source", ""), texts.get("summary", ""))
+        return Scenario(system, parameters, start, options, texts.get("source", ""), texts.get("summary", ""), drawing)
 
     def _flow(
         self,

@@ -20,6 +20,7 @@ from .constraints import (
     VelocityConstraint,
 )
 from .expressions import format
+from .file_drawing import drawing_sections
 from .file_flows import flow_sections
 from .flow import Flow
 from .scenario import Scenario
@@ -39,8 +40,8 @@ _SAME = ("at", "rtol", "atol", "form", "method", "step", "every", "adapt")
 OPTIONS = {"t": "span"} | {name: name for name in _SAME}
 
 
-def written_scenario(scenario: Scenario) -> str:
-    """The text of a model file that states `scenario`."""
+def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
+    """The text of a model file that states `scenario`, with its drawing unless told otherwise."""
     system: Any = scenario.system
     given = {str(key): value for key, value in scenario.parameters.items()}
     missing = [symbol.name for symbol in system.parameters if symbol.name not in given]
@@ -69,6 +70,7 @@ def written_scenario(scenario: Scenario) -> str:
         _section("bundle", {v.name: writer.expression(value) for v, value in system.bundle.items()}),
         _section("start", {str(key): _number(value) for key, value in scenario.start.items()}),
         _section("simulate", _options(scenario.simulate)),
+        *drawing_sections(scenario.drawing if drawing else None, writer.expression, _text, _number),
     ]
     return "\n".join(section for section in sections if section)
 

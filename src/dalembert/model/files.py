@@ -13,6 +13,8 @@
     theta_dot = 1.0
     [simulate]
     t = [0, 10]
+    [[drawing]]                     # one shape each; see `dalembert.model.file_drawing`
+    point = ["x", "y"]
 
 ``q_dot`` is a velocity, ``p_q`` a momentum, ``t`` time; every other letter must be declared. A constraint with
 velocities is one on velocities, one with momenta is one on momenta, and ``<=`` or ``>=`` makes it one-sided. An input
@@ -58,6 +60,21 @@ def load_model(path: str | os.PathLike[str], parameters: Mapping[str, float] | N
         Where the file cannot be read or is not TOML.
     ModelError
         Where what it states is wrong, with every fault.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> text = '''
+    ... coordinates = ["x"]
+    ... kinetic = "m*x_dot**2/2"
+    ... potential = "k*x**2/2"
+    ... parameters = {m = 2.0, k = "3*m"}
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "spring.toml").write_text(text)
+    ...     values = [load_model(f"{folder}/spring.toml", given).parameters["k"] for given in ({}, {"m": 1.0})]
+    >>> values
+    [6.0, 3.0]
     """
     shown = shortened(os.fspath(path), 100)
     try:
@@ -115,7 +132,15 @@ def loads(text: str, parameters: Mapping[str, float] | None = None) -> Scenario:
 
 
 def save_model(scenario: Scenario, path: str | os.PathLike[str]) -> None:
-    """Write a scenario as a model file; see `dumps` for what it keeps."""
+    """Write a scenario as a model file; see `dumps` for what it keeps.
+
+    >>> import tempfile
+    >>> spring = loads('coordinates = ["x"]\\nkinetic = "x_dot**2/2"\\npotential = "2*x**2"')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(spring, f"{folder}/spring.toml")
+    ...     print(load_model(f"{folder}/spring.toml").system.potential)
+    2*x**2
+    """
     text = dumps(scenario)
     try:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
@@ -126,14 +151,14 @@ def save_model(scenario: Scenario, path: str | os.PathLike[str]) -> None:
         ) from error
 
 
-def dumps(scenario: Scenario) -> str:
+def dumps(scenario: Scenario, *, drawing: bool = True) -> str:
     """The text of a model file that states `scenario`.
 
-    Its system, parameters, start and options come back equal from `loads`, with numbers to the last digit. Assumptions
-    on parameters beyond being real, and the drawing, have no place in a model file.
+    Its system, parameters, start and options come back equal from `loads`, with numbers to the last digit; so does its
+    drawing, unless it is left out. Assumptions on parameters beyond being real have no place in a model file.
 
     >>> text = dumps(loads('coordinates = ["x"]\\nkinetic = "x_dot**2/2"'))
     >>> text.splitlines()[:3]
     ['name = "system"', 'coordinates = ["x"]', 'kinetic = "x_dot**2/2"']
     """
-    return written_scenario(scenario)
+    return written_scenario(scenario, drawing)

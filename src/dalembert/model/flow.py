@@ -25,6 +25,7 @@ import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
 from .constraints import Constraint, HolonomicConstraint, UnilateralConstraint
+from .drawing import Drawing
 from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Velocity, as_matrix, t
 from .system_checks import check_names
 from .system_reader import Reader
@@ -42,6 +43,16 @@ class Action:
         The name of X among the matrices of the flow.
     left, right : sympy.Matrix or None
         Elements of the Lie algebra as expressions of the letters; None is zero.
+
+    Examples
+    --------
+    >>> import dalembert as da, sympy
+    >>> X = sympy.Matrix(2, 2, da.coordinates("x1 x2 x3 x4"))
+    >>> turn = sympy.ImmutableMatrix([[0, -1], [1, 0]])
+    >>> U = turn * X - X * turn
+    >>> flow = da.Flow(dict(zip(X, U)), matrices={"X": X}, actions=[Action("X", turn, turn)])
+    >>> flow.actions[0].is_conjugation
+    True
     """
 
     matrix: str
@@ -75,6 +86,8 @@ class Flow:
     actions : sequence of Action
         Which of the matrices move by a group, and how.
     name : str
+    drawing : Drawing, or shapes of `dalembert.draw`
+        How it looks, for animations.
 
     Raises
     ------
@@ -109,6 +122,7 @@ class Flow:
     kinetic: None = None
     potential: None = None
     is_hamiltonian: bool = False
+    drawing: Drawing | None = field(default=None, repr=False)
     bundle: Mapping[Any, Any] = field(default_factory=dict)
 
     def __init__(
@@ -122,6 +136,7 @@ class Flow:
         matrices: Mapping[str, Any] | None = None,
         actions: Sequence[Action] = (),
         name: str = "flow",
+        drawing: Any = None,
     ) -> None:
         faults: list[DalembertError] = []
         if not isinstance(rates, Mapping):
@@ -150,6 +165,7 @@ class Flow:
             "actions": tuple(actions),
             "name": str(name),
             "bundle": MappingProxyType({}),
+            "drawing": reader.drawing(drawing),
         }
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
@@ -242,6 +258,7 @@ class Flow:
             "matrices": self.matrices,
             "actions": self.actions,
             "name": self.name,
+            "drawing": self.drawing if set(changes.get("rates", self.coordinates)) >= set(self.coordinates) else None,
         }
         return Flow(changes.pop("rates", self.rates), **(current | changes))
 
@@ -257,6 +274,18 @@ class Flow:
                 )
             table[symbol] = value
         return self.replacing(inputs=table)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What notebooks show."""
+        from ..pictures.display import system_bundle
+
+        return system_bundle(self)
+
+    def _repr_html_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/html")
+
+    def _repr_latex_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/latex")
 
     def touching(self, names: Sequence[str]) -> Flow:
         """The same: there are no contacts."""

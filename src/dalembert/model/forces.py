@@ -88,6 +88,15 @@ def body(
     A planar body has a scalar `inertia` and an `angle`. A body in space has a 3 x 3 `inertia` (or its three principal
     values) in the body's axes, and either its `rotation` matrix R(q, t) from body to space or its `angular_velocity`
     in the body's axes.
+
+    >>> import dalembert as da
+    >>> x, y, theta = da.coordinates("x y theta")
+    >>> m, J = da.parameters("m J", positive=True)
+    >>> body(m, J, [x, y], angle=theta).kinetic
+    J*theta_dot**2/2 + m*(x_dot**2 + y_dot**2)/2
+    >>> w1, w2, w3 = da.speeds("w1 w2 w3")
+    >>> body(0, [1, 2, 3], [0, 0, 0], angular_velocity=[w1, w2, w3]).kinetic
+    w1**2/2 + w2**2 + 3*w3**2/2
     """
     given = [
         name
@@ -117,17 +126,36 @@ def body(
 
 
 def gravity(mass: Any, height: Any, g: Any) -> Part:
-    """The weight of a mass at `height`, measured upwards: V = m g h."""
+    """The weight of a mass at `height`, measured upwards: V = m g h.
+
+    >>> from dalembert.model.symbols import coordinates, parameters
+    >>> theta = coordinates("theta")
+    >>> m, g, l = parameters("m g l")
+    >>> gravity(m, -l*sympy.cos(theta), g).potential
+    -g*l*m*cos(theta)
+    """
     return Part(potential=as_expression(mass) * as_expression(g) * as_expression(height))
 
 
 def spring(stiffness: Any, elongation: Any) -> Part:
-    """A linear spring: V = k e^2 / 2."""
+    """A linear spring: V = k e^2 / 2.
+
+    >>> from dalembert.model.symbols import coordinates, parameters
+    >>> x, (k, rest) = coordinates("x"), parameters("k rest")
+    >>> spring(k, x - rest).potential
+    k*(-rest + x)**2/2
+    """
     return Part(potential=as_expression(stiffness) / 2 * as_expression(elongation) ** 2)
 
 
 def damper(coefficient: Any, elongation: Any) -> Part:
-    """A linear damper along `elongation`, a function of coordinates and time: R = c (de/dt)^2 / 2."""
+    """A linear damper along `elongation`, a function of coordinates and time: R = c (de/dt)^2 / 2.
+
+    >>> from dalembert.model.symbols import coordinates, parameters
+    >>> x, c = coordinates("x"), parameters("c")
+    >>> damper(c, 2*x).dissipation
+    2*c*x_dot**2
+    """
     return Part(dissipation=as_expression(coefficient) / 2 * rate(elongation) ** 2)
 
 

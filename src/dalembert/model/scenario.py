@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .drawing import Drawing
+from .drawing import Drawing, as_drawing
 from .system import System
 
 __all__ = ["Scenario"]
@@ -30,7 +30,17 @@ class Scenario:
     summary : str
         One sentence on what it shows.
     drawing : Drawing or None
-        How to draw it.
+        How to draw it; unless given, as its system says.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> k = da.parameters("k", positive=True)
+    >>> oscillator = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
+    >>> scenario = da.Scenario(oscillator, {"k": 4.0}, {"x": 1.0}, {"span": (0, 1)}, summary="It swings.")
+    >>> da.simulate(scenario, parameters={"k": 1.0}).parameters["k"], scenario.parameters["k"]
+    (1.0, 4.0)
     """
 
     system: System
@@ -40,6 +50,10 @@ class Scenario:
     source: str = ""
     summary: str = ""
     drawing: Drawing | None = None
+
+    def __post_init__(self) -> None:
+        stated = self.drawing if self.drawing is not None else getattr(self.system, "drawing", None)
+        object.__setattr__(self, "drawing", as_drawing(stated))
 
     def replacing(self, **changes: Any) -> Scenario:
         """The same scenario with some attributes replaced."""

@@ -128,19 +128,38 @@ class Momentum(_RealSymbol):
 
 
 class Parameter(_RealSymbol):
-    """A constant whose value is given when the system is simulated."""
+    """A constant whose value is given when the system is simulated.
+
+    >>> m = Parameter("m", positive=True)
+    >>> m.name, m.is_positive
+    ('m', True)
+    """
 
     __slots__ = ()
 
 
 class Input(_RealSymbol):
-    """A quantity imposed from outside as a function of time and state."""
+    """A quantity imposed from outside as a function of time and state.
+
+    >>> import dalembert as da
+    >>> x, u = da.coordinates("x"), Input("u")
+    >>> pushed = da.System([x], kinetic=x.dot**2/2, forces={x: u}, inputs=[u])
+    >>> round(float(da.simulate(pushed, span=(0, 1), inputs={u: 6*da.t})["x"][-1]), 9)
+    1.0
+    """
 
     __slots__ = ()
 
 
 class Speed(_RealSymbol):
-    """A quasi-velocity: a component of the velocity in a frame of the user's choice."""
+    """A quasi-velocity: a component of the velocity in a frame of the user's choice.
+
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> along = Speed("u")
+    >>> da.image({x: along, y: 2*along}, speeds=[along]).velocities
+    {x: u, y: 2*u}
+    """
 
     __slots__ = ()
 

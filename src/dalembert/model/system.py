@@ -12,6 +12,7 @@ import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint, UnilateralConstraint
+from .drawing import Drawing
 from .forces import Part, sum_parts
 from .leaves import leaves
 from .renaming import sum_of_terms
@@ -50,6 +51,8 @@ class System:
         Fibre velocities v = sigma(q) q_dot (Moreau and van der Schaft 19). The Lagrangian, or the kinetic energy, is then
         written in v; `lagrangian` is what it becomes in q_dot, and may be singular where it is regular in v.
     name : str
+    drawing : Drawing, or shapes of `dalembert.draw`
+        How the system looks, for animations.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class System:
     potential: sympy.Expr | None = field(repr=False)
     bundle: Mapping[Speed, sympy.Expr] = field(repr=False)
     bundle_lagrangian: sympy.Expr | None = field(repr=False)
+    drawing: Drawing | None = field(default=None, repr=False, compare=False)
     #: What the equal parts of the system have in common, where it was stated by `repeat`.
     repetition: ClassVar[Any] = None
 
@@ -98,6 +102,7 @@ class System:
         parts: Sequence[Part] = (),
         bundle: Mapping[Speed, Any] | None = None,
         name: str = "system",
+        drawing: Any = None,
     ) -> None:
         faults: list[DalembertError] = []
         if isinstance(coordinates, sympy.Basic):
@@ -145,6 +150,7 @@ class System:
             "bundle": MappingProxyType(fibre),
             "bundle_lagrangian": on_bundle,
             "name": str(name),
+            "drawing": reader.drawing(drawing),
         }
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
@@ -233,6 +239,7 @@ class System:
             "inputs": self.inputs,
             "outputs": self.outputs,
             "name": self.name,
+            "drawing": self.drawing if set(changes.get("coordinates", self.coordinates)) >= set(self.coordinates) else None,
         }
         if self.bundle:
             current |= {"lagrangian": self.bundle_lagrangian, "bundle": self.bundle}
@@ -273,6 +280,18 @@ class System:
         from ..analysis.description import describe
 
         return describe(self, **options)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What notebooks show."""
+        from ..pictures.display import system_bundle
+
+        return system_bundle(self)
+
+    def _repr_html_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/html")
+
+    def _repr_latex_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/latex")
 
 
 def _is_long(*expressions: sympy.Expr) -> bool:

@@ -13,6 +13,7 @@ from sympy.core.function import AppliedUndef
 
 from ..errors import DalembertError, ModelError
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint
+from .drawing import Drawing, as_drawing
 from .leaves import leaves
 from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity, as_expression, t
 
@@ -90,6 +91,37 @@ class Reader:
         if unknown:
             self.faults.append(ModelError(f"The {where} contains {', '.join(unknown)}", remedy="list it among the coordinates"))
         return value.xreplace(strangers) if strangers else value
+
+    def drawing(self, value: Any) -> Drawing | None:
+        """How the system looks, in our own symbols; its coordinates are those of the system."""
+        try:
+            stated = as_drawing(value)
+        except ModelError as fault:
+            self.faults.append(fault)
+            return None
+        if stated is None:
+            return None
+        found: list[sympy.Expr] = []
+
+        def read(entry: Any) -> Any:
+            found.append(self.expression(entry, "drawing"))
+            return found[-1]
+
+        drawn = stated.mapped(read)
+        letters = {
+            letter for entry in found for letter in leaves(entry) if isinstance(letter, (Coordinate, Velocity, Momentum))
+        }
+        known = {letter for q in self.coordinates for letter in (q, q.dot, q.momentum)}
+        strange = sorted(letter.name for letter in letters - known)
+        if strange:
+            self.faults.append(
+                ModelError(
+                    f"The drawing contains {', '.join(strange)}",
+                    seen=", ".join(q.name for q in self.coordinates),
+                    remedy="use coordinates of the system",
+                )
+            )
+        return drawn
 
     def constraint(self, constraint: Any, number: int) -> Constraint:
         if not isinstance(constraint, Constraint):

@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ModelError
+from ..model.drawing import drawing_of
 from .film import CurveFilm, Film, SceneFilm, paint_scene, scene_axes, scene_size
+from .labels import words
 from .plots import plot
 from .sampling import Array, finite_span
 from .scene import Scene, build_scene, diagonal
@@ -61,7 +63,7 @@ class Animation:
 
     @property
     def drawing(self) -> Drawing | None:
-        """How the system looks, where its scenario says so."""
+        """How the system looks: as its scenario, the system itself or the names x, y, z of coordinates say; else None."""
         return _drawing(self.motion)
 
     def film(self) -> Film:
@@ -70,7 +72,7 @@ class Animation:
         if self.drawing is None:
             return CurveFilm(self.motion, self.times, self.style, self.size, pace)
         scene = build_scene(self.motion, self.drawing, self.times, _finer(self.frames))
-        return SceneFilm(scene, self.style, self.size, self.motion.system.name, pace)
+        return SceneFilm(scene, self.style, self.size, words(self.motion.system.name), pace)
 
     def frame(self, k: int) -> npt.NDArray[np.uint8]:
         """The k-th frame as an image (height, width, 3); negative k count from the end."""
@@ -110,7 +112,7 @@ class Animation:
         width, height = self.size or scene_size(scene.aspect)
         picture = Picture(self.style, figsize=(width / 100, height / 100))
         with self.style.context():
-            axes = scene_axes(picture, scene, self.style, self.motion.system.name)
+            axes = scene_axes(picture, scene, self.style, words(self.motion.system.name))
             paint_scene(axes, scene, self.style, indices, fade=True)
         return picture
 
@@ -169,7 +171,7 @@ def animate(
     if path is not None and Path(path).suffix.lower() == ".gif":
         fps = 100 / gif_delay(fps)
     start, stop = finite_span(motion)
-    pace = _pace(abs(stop - start), speed, duration)
+    pace = pace_of(abs(stop - start), speed, duration)
     count = round(abs(stop - start) / pace * fps) + 1
     if count > MOST_FRAMES:
         raise ModelError("The film has too many frames", seen=count, remedy="pass a shorter duration or a higher speed")
@@ -209,7 +211,7 @@ def motion_strip(
 
 
 def _drawing(motion: Motion) -> Drawing | None:
-    return None if motion.scenario is None else motion.scenario.drawing
+    return drawing_of(motion.scenario, motion.system)
 
 
 def _finer(frames: int) -> int:
@@ -249,7 +251,7 @@ def _last_in_sight(scene: Scene) -> int:
     return int(found[-1]) if found.size else scene.times.size - 1
 
 
-def _pace(length: float, speed: float | None, duration: float | None) -> float:
+def pace_of(length: float, speed: float | None = None, duration: float | None = None) -> float:
     """Seconds of motion in a second of film."""
     if speed is not None:
         return speed

@@ -42,6 +42,16 @@ def plot_balance(
         A .png, .svg or .pdf to write.
     style : "light", "dark" or Style
     title : str, optional
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, u = da.coordinates("x"), da.inputs("u")
+    >>> pushed = da.System([x], kinetic=x.dot**2/2, forces={x: u}, dissipation=x.dot**2/4, inputs=[u])
+    >>> motion = da.simulate(pushed, span=(0, 1), inputs={u: 1 + da.t})
+    >>> picture = plot_balance(da.energy_balance(motion))
+    >>> [axes.get_ylabel() for axes in picture.axes][0]
+    'energy'
     """
     look = style_named(style)
     curves = {f"supplied by {mathtext(name)}": values for name, values in balance.supplied.items()}

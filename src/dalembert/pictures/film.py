@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 from matplotlib.patheffects import withStroke
 
-from .labels import mathtext
+from .labels import mathtext, words
 from .panels import chosen_panels
 from .plots import draw_panels
 from .sampling import Array
@@ -100,6 +100,7 @@ class SceneFilm:
             axes = scene_axes(picture, scene, look, title)
             self.parts = [PaintedPart(axes, part, look) for part in scene.parts]
             self.traces = [PaintedTrace(axes, trace, look, scene) for trace in scene.traces]
+            self.texts = [PaintedText(axes, text, look) for text in scene.texts]
             self.clock = axes.set_title("", loc="right", fontsize=13, pad=8, animated=True)
         self.sheet = _Sheet(picture)
 
@@ -110,6 +111,7 @@ class SceneFilm:
         moving += [artist for painted in order for artist in painted.shadow_at(k)]
         moving += [artist for trace in self.traces for artist in trace.at(k)]
         moving += [artist for painted in order if not painted.part.is_ground for artist in painted.at(k)]
+        moving += [text.at(k) for text in self.texts]
         self.clock.set_text(f"{clock_text(self.scene.times, k)}{self.pace}")
         return self.sheet.image([*moving, self.clock])
 
@@ -243,6 +245,23 @@ class PaintedTrace:
         return [self.past, *self.recent]
 
 
+class PaintedText:
+    """Words a little above and to the right of a moving point."""
+
+    def __init__(self, axes: Axes, part: Part, look: Style, animated: bool = True) -> None:
+        self.points = part.points[:, 0]
+        self.artist = axes.annotate(
+            part.text, (0.0, 0.0), (5.0, 5.0), textcoords="offset points", fontsize=part.width, color=look.color(part.color)
+        )
+        self.artist.set(animated=animated, parse_math=False, annotation_clip=True, zorder=50)
+
+    def at(self, k: int) -> Artist:
+        """Moved to the k-th frame."""
+        self.artist.xy = (float(self.points[k, 0]), float(self.points[k, 1]))
+        self.artist.set_visible(bool(np.isfinite(self.points[k]).all()))
+        return self.artist
+
+
 def paint_scene(axes: Axes, scene: Scene, look: Style, poses: Sequence[int], fade: bool) -> None:
     """Several poses of a scene on one axes, the earlier the paler, over its traces; for still pictures."""
     upto = poses[-1] * scene.finer + 1
@@ -268,6 +287,8 @@ def paint_scene(axes: Axes, scene: Scene, look: Style, poses: Sequence[int], fad
                 painted.shadow.remove()
             for artist in painted.at(k):
                 artist.set_zorder(0.3 if scene.parts[i].is_ground else 2 + rank + place / 1000)
+    for text in scene.texts:
+        PaintedText(axes, text, look, animated=False).at(poses[-1])
 
 
 class CurveFilm:
@@ -276,7 +297,7 @@ class CurveFilm:
     def __init__(self, motion: Motion, times: Array, look: Style, size: tuple[int, int] | None, pace: str = "") -> None:
         self.times, self.count, self.pace = times, times.size, pace
         panels = chosen_panels(motion, None, ["coordinates"])
-        picture = draw_panels(panels, look, (), motion.system.name)
+        picture = draw_panels(panels, look, (), words(motion.system.name))
         wide, high = picture.get_size_inches()
         self.size = even(size or scene_size(wide / max(high, 0.55 * wide)))
         inches, dpi = film_sheet(self.size)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from ..errors import ModelError, nearest
-from .labels import mathtext
+from .labels import mathtext, words
 from .sampling import Array
 from .style import Picture, Style, save_picture, style_named
 
@@ -58,6 +58,17 @@ def plot_height(
     ------
     ModelError
         For a component that the connection does not have, and for loops of another shape.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> board = da.gallery.load("snakeboard")
+    >>> x, y, theta, psi, phi = board.system.coordinates
+    >>> plane = da.connection(board, da.LieGroup.SE(2).chart((x, y, theta)))
+    >>> height = da.height_function(plane, {psi: (-1, 1), phi: (-1, 1)}, points=(5, 5))
+    >>> picture = plot_height(height, ["xi_x"])
+    >>> len(picture.axes), picture.axes[0].get_title(loc="left") != ""
+    (2, True)
     """
     look, names = style_named(style), height.connection.basis
     shown = _components(height, components)
@@ -71,7 +82,7 @@ def plot_height(
                 _draw_loop(axes, points, look.color(LOOP_ROLES[number % len(LOOP_ROLES)]))
             axes.set(title=mathtext(name), xlabel=mathtext(height.shape[0]))
         panels[0].set_ylabel(mathtext(height.shape[1]))
-        heading = height.connection.system.name if title is None else title
+        heading = words(height.connection.system.name) if title is None else title
         if heading and heading != "system":
             picture.suptitle(heading, x=0.01, ha="left", weight="bold")
     if path is not None:

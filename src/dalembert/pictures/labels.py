@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["mathtext"]
+__all__ = ["mathtext", "words"]
 
 _SMALL = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi"
 _GREAT = "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 _GREEK = frozenset((_SMALL + " " + _GREAT).split())
 
 _WHOLE = {"energy": "E", "t": "t"}
+
+
+def words(text: str) -> str:
+    r"""Words as they are: Matplotlib takes what stands between dollar signs for a formula.
+
+    >>> print(words("100 $ and $"))
+    100 \$ and \$
+    """
+    return text.replace("$", r"\$")
 
 
 def mathtext(name: str) -> str:
@@ -21,6 +30,8 @@ def mathtext(name: str) -> str:
     >>> print(mathtext("kinetic_energy"))
     kinetic energy
     """
+    if not re.fullmatch(r"[\w ]+", name):
+        return words(name)
     if name in _WHOLE:
         return f"${_WHOLE[name]}$"
     accent = ""
@@ -30,15 +41,15 @@ def mathtext(name: str) -> str:
             break
     if name.startswith("p_") and len(name) > 2 and not accent:
         return f"$p_{{{_letter(name[2:])}}}$"
-    words = [word for word in name.split("_") if word]
-    if not accent and words and all(word.isalpha() and len(word) > 1 and word not in _GREEK for word in words):
-        return " ".join(words)
+    pieces = [word for word in name.split("_") if word]
+    if not accent and pieces and all(word.isalpha() and len(word) > 1 and word not in _GREEK for word in pieces):
+        return " ".join(pieces)
     return f"${_letter(name, accent)}$"
 
 
 def _letter(name: str, accent: str = "") -> str:
     """One letter with its accent and its indices."""
-    head, *indices = [word for word in name.split("_") if word] or [name]
+    head, *indices = [word for word in name.split("_") if word] or [r"\_" * len(name)]
     match = re.fullmatch(r"([^\W\d]+)(\d+)", head)
     if match:
         head, number = match.groups()
@@ -57,4 +68,4 @@ def _word(text: str) -> str:
     match = re.fullmatch(r"([^\W\d]+)(\d+)", text)
     if match and (match[1] in _GREEK or len(match[1]) == 1):
         return f"{_word(match[1])}_{{{match[2]}}}"
-    return text if len(text) == 1 or text.isdigit() else f"\\mathrm{{{text}}}"
+    return text if len(text) == 1 or text.isdigit() or text.startswith("\\") else f"\\mathrm{{{text}}}"

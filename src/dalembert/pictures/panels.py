@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ModelError, nearest
-from .labels import mathtext
+from .labels import mathtext, words
 from .sampling import Array, curve_times, in_order, series, through
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _residuals(motion: Motion) -> list[Panel]:
                 if not (size > FLOOR).any():
                     continue
                 second = dashed and name in position
-                label = name.replace("_", " ") + (" (rate)" if second else "")
+                label = words(name.replace("_", " ")) + (" (rate)" if second else "")
                 curves.append(replace(_residual(motion, label, size), dashed=second, color_index=index))
     if not curves:
         return []
@@ -227,7 +227,7 @@ def _reactions(motion: Motion) -> list[Panel]:
         size = np.nanmax(np.abs(force), axis=1, initial=0.0)
         acting = np.flatnonzero(size > 1e-12 * max(float(size.max()), 1.0))
         curves = [Curve(labels[k], t, through(motion.t, force[k], t), color_index=int(k)) for k in acting]
-        title = f"reaction of {name.replace('_', ' ')}"
+        title = f"reaction of {words(name.replace('_', ' '))}"
         if len(curves) > MOST_COORDINATES:
             panels.append(Panel(title, tuple(curves), family=True))
         else:

@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from ..errors import ModelError
-from .labels import mathtext
+from .labels import mathtext, words
 from .panels import Curve, Panel, chosen_panels
 from .sampling import Array, EventMarks, curve_times, event_marks, series
 from .style import Picture, Style, save_picture, style_named
@@ -70,7 +70,7 @@ def plot(
     """
     look = style_named(style)
     shown = chosen_panels(motion, names, panels)
-    picture = draw_panels(shown, look, event_marks(motion), motion.system.name if title is None else title)
+    picture = draw_panels(shown, look, event_marks(motion), words(motion.system.name) if title is None else title)
     if path is not None:
         save_picture(picture, path)
     return picture

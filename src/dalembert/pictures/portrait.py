@@ -64,6 +64,15 @@ def phase_portrait(
     -------
     Picture
         Stable equilibria are filled, others open; orbits that leave a saddle are in the accent colour.
+
+    Examples
+    --------
+    >>> import dalembert as da, sympy
+    >>> theta = da.coordinates("theta")
+    >>> pendulum = da.System([theta], kinetic=theta.dot**2/2, potential=-sympy.cos(theta))
+    >>> picture = phase_portrait(pendulum, levels=3)
+    >>> len(picture.axes), len(picture.axes[0].lines) > 3
+    (1, True)
     """
     model, numbers = one_freedom(system, parameters, within)
     look = style_named(style)

@@ -7,15 +7,16 @@ the near, and a floor with shadows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import ModelError
-from ..model.drawing import Circle, Drawing, Link, Point, Polyline, Shape, Spring, Trace
-from .sampling import Array, evaluate
+from ..model.drawing import Drawing, Trace
+from .sampling import Array
+from .solids import RIM, Part, Solid, arrowed, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
@@ -23,47 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Camera", "Floor", "Part", "Scene", "Window", "build_scene", "zigzag"]
 
 Window = tuple[tuple[float, float], tuple[float, float]]
-
-RIM = np.linspace(0.0, 2 * np.pi, 73)
-
-
-@dataclass(frozen=True)
-class Part:
-    """One shape, or a piece of one, through time.
-
-    Attributes
-    ----------
-    kind : "dot", "line", "area" or "trace"
-    points : array (nt, k, 2)
-        In the picture's plane; for a dot k = 1.
-    depth : array (nt,)
-        Towards the viewer; zero in a plane drawing.
-    width : float
-        Of lines, and the diameter of dots, in points.
-    fill : float
-        Opacity of the inside of an area.
-    shadow : array (nt, k, 2) or None
-        Where the shape falls on the floor.
-    """
-
-    kind: str
-    points: Array
-    depth: Array
-    color: str
-    width: float
-    fill: float = 0.0
-    shadow: Array | None = None
-
-    @property
-    def is_ground(self) -> bool:
-        """Whether it lies under everything: shadows and traces are painted over it, and it casts none."""
-        return self.color == "ground" and self.kind == "area"
-
-    @property
-    def is_still(self) -> bool:
-        """Whether it never moves."""
-        finite = self.points[np.isfinite(self.points).all(axis=(1, 2))]
-        return bool(finite.size == 0 or np.ptp(finite, axis=0).max() < 1e-12)
 
 
 @dataclass(frozen=True)
@@ -99,7 +59,7 @@ class Floor:
 
 @dataclass(frozen=True)
 class Scene:
-    """All parts in painting order, the traces under them, and the window they are seen through.
+    """All parts in painting order, the traces under them, the texts over them, and the window they are seen through.
 
     `times` (nt,) are those of the frames; traces are sampled `finer` times as densely.
     """
@@ -111,22 +71,13 @@ class Scene:
     window: Window
     labels: tuple[str, ...]
     floor: Floor | None = None
+    texts: tuple[Part, ...] = ()
 
     @property
     def aspect(self) -> float:
         """Width over height of the window."""
         (left, right), (bottom, top) = self.window
         return (right - left) / (top - bottom)
-
-
-@dataclass(frozen=True)
-class _Solid:
-    """A part before the camera: points (nt, k, d)."""
-
-    part: Part
-    points: Array
-    coils: int = 0
-    ball: Array | None = None
 
 
 def build_scene(motion: Motion, drawing: Drawing, times: Array, finer: int = 1, camera: Camera | None = None) -> Scene:
@@ -144,131 +95,55 @@ def build_scene(motion: Motion, drawing: Drawing, times: Array, finer: int = 1, 
     dense = np.interp(np.linspace(0, times.size - 1, (times.size - 1) * finer + 1), index, times)
     bodies = [shape for shape in drawing.shapes if not isinstance(shape, Trace)]
     paths = [shape for shape in drawing.shapes if isinstance(shape, Trace)]
-    solids = [
-        s for shape, value in zip(bodies, _values(motion, bodies, times, dimension), strict=True) for s in _solids(shape, value)
-    ]
-    tracks = [
-        _Solid(Part("trace", np.empty(0), np.empty(0), shape.color, 1.6), value[:, :1, :])
-        for shape, value in zip(paths, _values(motion, paths, dense, dimension), strict=True)
-    ]
+    solids, tracks = solids_of(motion, bodies, times, dimension), solids_of(motion, paths, dense, dimension)
     if dimension == 2:
-        flat = [_flat(solid) for solid in solids]
-        traces = tuple(replace(s.part, points=s.points, depth=np.zeros(dense.size)) for s in tracks)
-        window = drawing.limits if drawing.limits is not None else _window([p.points for p in (*flat, *traces)])
-        return Scene(times, finer, tuple(flat), traces, _both(window), drawing.labels)
+        return _plane(drawing, times, finer, solids, tracks)
     return _spatial(drawing, camera or Camera(), times, finer, solids, tracks)
 
 
-def _positions(shape: Shape) -> list[Sequence[Any]]:
-    match shape:
-        case Point() | Trace():
-            return [shape.position]
-        case Link() | Spring():
-            return [shape.start, shape.end]
-        case Polyline():
-            return list(shape.points)
-        case Circle():
-            return [shape.center, *(shape.axes or ())]
+def _plane(drawing: Drawing, times: Array, finer: int, solids: Sequence[Solid], tracks: Sequence[Solid]) -> Scene:
+    fixed = None if drawing.limits is None else _both(drawing.limits)
+    shown = [s.points[:, :1] if s.arrow else _flat(s, 0.0).points for s in (*solids, *tracks)]
+    size = diagonal(fixed or _window(shown)) / np.sqrt(2)
+    flat = [_flat(solid, size) for solid in scaled_arrows(solids, size)]
+    traces = tuple(_flat(track, size) for track in tracks)
+    window = fixed or _window([p.points for p in (*flat, *traces)])
+    parts, texts = _without_texts(flat)
+    return Scene(times, finer, parts, traces, window, drawing.labels, texts=texts)
 
 
-def _values(motion: Motion, shapes: Sequence[Shape], times: Array, dimension: int) -> Iterator[Array]:
-    """Positions of each shape, (nt, k, d); a circle has its radius as one row more."""
-    expressions: list[Any] = []
-    for shape in shapes:
-        positions = _positions(shape)
-        if any(len(position) != dimension for position in positions):
-            raise ModelError(
-                "The shapes of a drawing must all be plane or all spatial",
-                seen=f"{type(shape).__name__} with {len(positions[0])} components among shapes with {dimension}",
-                remedy=f"give every position {dimension} components",
-            )
-        expressions += [component for position in positions for component in position]
-        if isinstance(shape, Circle):
-            expressions += [shape.radius] * dimension
-    table = evaluate(motion, expressions, times) if expressions else np.empty((0, times.size))
-    row = 0
-    for shape in shapes:
-        rows = dimension * (len(_positions(shape)) + isinstance(shape, Circle))
-        yield np.moveaxis(table[row : row + rows].reshape(-1, dimension, times.size), 2, 0)
-        row += rows
+def _without_texts(parts: Sequence[Part]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    return tuple(p for p in parts if p.kind != "text"), tuple(p for p in parts if p.kind == "text")
 
 
-def _solids(shape: Shape, value: Array) -> Iterator[_Solid]:
-    """The pieces a shape is made of."""
-    nothing = np.empty(0)
-    match shape:
-        case Point():
-            yield _Solid(Part("dot", nothing, nothing, shape.color, shape.size), value)
-        case Link():
-            yield _Solid(Part("line", nothing, nothing, shape.color, shape.width), value)
-        case Spring():
-            yield _Solid(Part("line", nothing, nothing, shape.color, 1.4), value, coils=max(int(shape.coils), 1))
-        case Polyline():
-            outline = np.concatenate([value, value[:, :1]], axis=1) if shape.closed else value
-            kind, fill = ("area", 0.25) if shape.closed else ("line", 0.0)
-            yield _Solid(Part(kind, nothing, nothing, shape.color, shape.width, fill), outline)
-        case Circle():
-            yield from _circle(shape, value)
+def _flat(solid: Solid, size: float) -> Part:
+    return replace(solid.part, points=_outlined(solid, solid.points, size), depth=np.zeros(len(solid.points)))
 
 
-def _circle(shape: Circle, value: Array) -> Iterator[_Solid]:
-    """A rim in the plane of the axes; without them, in the picture's plane, and in space the outline of a ball."""
-    nothing = np.empty(0)
-    rim = Part("area", nothing, nothing, shape.color, 2.0, 0.16)
-    center, radius = value[:, :1, :], value[:, -1:, :1]
-    if shape.axes is None:
-        if value.shape[2] == 3:
-            yield _Solid(replace(rim, fill=0.8), center, ball=radius[:, 0, 0])
-            return
-        yield _Solid(rim, center + radius * np.stack([np.cos(RIM), np.sin(RIM)], axis=-1))
-        return
-    first, second = _orthonormal(value[:, 1, :], value[:, 2, :])
-    around = np.cos(RIM)[:, None] * first[:, None, :] + np.sin(RIM)[:, None] * second[:, None, :]
-    yield _Solid(rim, center + radius * around)
-
-
-def _orthonormal(first: Array, second: Array) -> tuple[Array, Array]:
-    one = first / np.linalg.norm(first, axis=-1, keepdims=True)
-    two = second - np.sum(second * one, axis=-1, keepdims=True) * one
-    return one, two / np.linalg.norm(two, axis=-1, keepdims=True)
-
-
-def _flat(solid: _Solid) -> Part:
-    points = zigzag(solid.points, solid.coils) if solid.coils else solid.points
-    return replace(solid.part, points=points, depth=np.zeros(len(points)))
-
-
-def zigzag(ends: Array, coils: int) -> Array:
-    """A spring between two points, ends (nt, 2, 2), as a zigzag (nt, 2 coils + 4, 2) of constant breadth.
-
-    >>> ends = np.array([[[0.0, 0.0], [1.0, 0.0]]])
-    >>> zigzag(ends, 5).shape
-    (1, 14, 2)
-    """
-    start, along = ends[:, 0], ends[:, 1] - ends[:, 0]
-    length = np.linalg.norm(along, axis=-1)
-    finite = length[np.isfinite(length)]
-    breadth = 0.055 * (float(np.median(finite)) if finite.size else 1.0)
-    unit = along / np.maximum(length, 1e-300)[:, None]
-    across = np.stack([-unit[:, 1], unit[:, 0]], axis=-1)
-    count = 2 * coils
-    share = np.concatenate([[0.0, 0.14], 0.14 + 0.72 * (np.arange(count) + 0.5) / count, [0.86, 1.0]])
-    side = np.concatenate([[0.0, 0.0], breadth * (-1.0) ** np.arange(count), [0.0, 0.0]])
-    points: Array = start[:, None] + share[:, None] * along[:, None] + side[:, None] * across[:, None]
-    return points
+def _outlined(solid: Solid, points: Array, size: float) -> Array:
+    """What a solid looks like in the picture's plane: springs get their coils, arrows their heads."""
+    if solid.coils:
+        return zigzag(points, solid.coils)
+    return arrowed(points, 0.035 * size) if solid.arrow else points
 
 
 def _spatial(
-    drawing: Drawing, camera: Camera, times: Array, finer: int, solids: Sequence[_Solid], tracks: Sequence[_Solid]
+    drawing: Drawing, camera: Camera, times: Array, finer: int, solids: Sequence[Solid], tracks: Sequence[Solid]
 ) -> Scene:
-    low, high = _box(drawing, [*solids, *tracks])
+    tails = [replace(s, points=s.points[:, :1]) if s.arrow else s for s in solids]
+    low, high = _box(drawing, [*tails, *tracks])
+    solids = scaled_arrows(solids, float(np.max(high - low)))
+    if any(s.arrow for s in solids):
+        low, high = _box(drawing, [*solids, *tracks])
     level = 0.0 if 0.0 <= low[2] < 0.12 * float(np.max(high - low)) else low[2]
-    parts = _layered([_seen(solid, camera, level) for solid in solids], float(np.max(high - low)))
-    traces = tuple(_seen(track, camera, level) for track in tracks)
+    size = float(np.max(high - low))
+    parts, texts = _without_texts([_seen(solid, camera, level, size) for solid in solids])
+    parts = _layered(parts, size)
+    traces = tuple(_seen(track, camera, level, size) for track in tracks)
     floor = _floor(low, high, level, camera, drawing.labels)
     shown = [p.points for p in (*parts, *traces)] + [floor.outline[None]]
     shown += [np.concatenate([base, tip])[None] for _, base, tip in floor.arrows]
-    return Scene(times, finer, parts, traces, _window(shown, room=0.03), drawing.labels, floor)
+    return Scene(times, finer, parts, traces, _window(shown, room=0.03), drawing.labels, floor, texts)
 
 
 def _layered(parts: Sequence[Part], size: float) -> tuple[Part, ...]:
@@ -287,7 +162,7 @@ def _ends_at(line: Part, dot: Part, distance: float) -> bool:
     return bool((np.nanmax(gaps, axis=0) < distance).any())
 
 
-def _seen(solid: _Solid, camera: Camera, level: float) -> Part:
+def _seen(solid: Solid, camera: Camera, level: float, size: float) -> Part:
     """A solid through the camera, with its shadow straight below on the floor."""
     fallen = solid.points.copy()
     fallen[..., 2] = level
@@ -298,13 +173,12 @@ def _seen(solid: _Solid, camera: Camera, level: float) -> Part:
         points = points + solid.ball[:, None, None] * circle
         level_circle = np.concatenate([circle, np.zeros((RIM.size, 1))], axis=1) @ camera.frame.T
         shadow = shadow + solid.ball[:, None, None] * level_circle[:, :2]
-    if solid.coils:
-        points = zigzag(points, solid.coils)
+    points = _outlined(solid, points, size)
     seen = replace(solid.part, points=points, depth=depth.mean(axis=1))
-    return seen if seen.is_ground else replace(seen, shadow=shadow)
+    return seen if seen.is_ground or seen.kind == "text" else replace(seen, shadow=shadow)
 
 
-def _box(drawing: Drawing, solids: Sequence[_Solid]) -> tuple[Array, Array]:
+def _box(drawing: Drawing, solids: Sequence[Solid]) -> tuple[Array, Array]:
     """Corners of the box that holds the scene."""
     if drawing.limits is not None:
         limits = np.asarray(drawing.limits, dtype=float)

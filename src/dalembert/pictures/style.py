@@ -245,15 +245,15 @@ def save_picture(picture: Picture, path: str | Path) -> Path:
     return target
 
 
-def checked_path(path: str | Path, suffixes: tuple[str, ...]) -> Path:
-    """`path` as a Path whose suffix is one of `suffixes` and whose folder exists."""
+def checked_path(path: str | Path, suffixes: tuple[str, ...], what: str = "picture") -> Path:
+    """`path` as a Path, for what is to be written, whose suffix is one of `suffixes` and whose folder exists."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
         raise FileError(
-            f"A picture cannot be written to `{target.name}`",
+            f"A {what} cannot be written to `{target.name}`",
             seen=f"suffix {target.suffix or 'missing'}",
             remedy=f"use one of {', '.join(suffixes)}",
         )
     if not target.parent.is_dir():
-        raise FileError("The folder of the picture does not exist", seen=str(target.parent), remedy="create it first")
+        raise FileError(f"The folder of the {what} does not exist", seen=str(target.parent), remedy="create it first")
     return target

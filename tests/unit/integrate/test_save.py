@@ -125,7 +125,7 @@ def test_inputs_that_were_functions_keep_their_values_and_say_what_is_missing(tm
 
 
 def test_a_model_without_a_text_is_saved_and_says_so(disk: da.Motion, tmp_path: Path, monkeypatch) -> None:
-    def refuse(_: object) -> str:
+    def refuse(_: object, **options: object) -> str:
         raise ModelError("A model file has no place for this")
 
     monkeypatch.setattr("dalembert.integrate.save.dumps", refuse)

@@ -85,3 +85,18 @@ def test_ramps_and_blends_end_where_they_should():
     light = style_named("light")
     assert len(set(light.ramp(40))) == 40
     assert light.blend("body", 1.0).upper() == light.body
+
+
+@pytest.mark.parametrize("name", ["$\\frac{", "a $x_$ b", "100 $", "_"])
+def test_any_name_can_stand_in_a_picture(name, tmp_path):
+    """What looks like a formula and is none must not stop a picture."""
+    import dalembert as da
+
+    letter = da.coordinates("_" if name == "_" else "q")
+    drawing = da.draw.drawing(da.draw.point((letter, 0)), da.draw.text((letter, 0), name), labels=(name, name))
+    system = da.System(
+        [letter], kinetic=letter.dot**2 / 2, constraints=[da.velocity(letter.dot - 1, name=name)], name=name, drawing=drawing
+    )
+    motion = da.simulate(system, {}, (0, 1), at=[0, 0.5, 1])
+    motion.plot(path=tmp_path / "plot.svg")
+    motion.animate(tmp_path / "poses.svg")

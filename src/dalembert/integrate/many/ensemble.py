@@ -211,6 +211,17 @@ def simulate_many(
     -------
     Ensemble
         With every run, also those that could not be made; after Ctrl-C with what was done.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> k = da.parameters("k", positive=True)
+    >>> oscillator = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
+    >>> stiffness, starts = np.array([[1.0], [4.0]]), np.array([1.0, 2.0, 3.0])
+    >>> runs = simulate_many(oscillator, {x: starts}, (0, np.pi), parameters={k: stiffness}, workers=1)
+    >>> runs.final["x"].round(9).tolist()
+    [[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]
     """
     plan, axes = read_plan(model, start, span, parameters, at, options)
     shape, dims, coordinates = laid_out(axes)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...compiled.book import Book
-from ...compiled.native_module import NativeModule
+from ...compiled.native_module import NativeModule, aligned_zeros
 from .. import advance as loop
 from ..expansions import kernel_expansion, taylor_order
 from ..outcome import Outcome
@@ -75,8 +75,8 @@ class _Chunk:
         at = hold(loop.AT, np.ascontiguousarray(plan.times[plan.order]))
         hold(loop.ATOL, LOCAL_SHARE * task.atol)
         hold(loop.STAGE, np.zeros(ns))
-        hold(lanes.LANE_WORK, np.zeros(found.work_size))[0] = order
-        hold(lanes.LANE_FOUND, np.zeros(found.out_size))
+        hold(lanes.LANE_WORK, aligned_zeros(found.work_size))[0] = order
+        hold(lanes.LANE_FOUND, aligned_zeros(found.out_size))
         for place, size in (
             (lanes.LANE_TIMES, 1),
             (lanes.LANE_STATES, ns),
@@ -84,7 +84,7 @@ class _Chunk:
             (lanes.LANE_NEW, ns),
             (lanes.LANE_SIZES, 3),
         ):
-            hold(place, np.zeros(size * lanes.LANES))
+            hold(place, aligned_zeros(size * lanes.LANES))
         for place in (lanes.LANE_RUN, lanes.LANE_NEXT, lanes.LANE_STEPS):
             hold(place, np.zeros(lanes.LANES, np.int64))
         hold(lanes.RUN_PARAMETERS, np.ascontiguousarray(parameters, dtype=float))

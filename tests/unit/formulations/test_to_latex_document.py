@@ -1,0 +1,209 @@
+"""The derivation as a LaTeX document: well formed, true to the equations, within its margins, and compiled where TeX is."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.cli import main
+from dalembert.errors import ModelError
+from dalembert.formulations.document_forms import PRINCIPLES, principle_of
+from dalembert.formulations.document_layout import ROOM, align, broken, escaped, width
+from dalembert.formulations.registry import _FORMS
+from dalembert.formulations.typeset import lines_latex
+from dalembert.model.files import loads
+
+QUICK = [("chaplygin-sleigh", "hamilton"), ("nonholonomic-particle", "lagrange"), ("chaplygin-sleigh", "hamel")]
+LONG = [("snakeboard", "voronets"), *(("chaplygin-sleigh", form) for form in ("maggi", "kane", "vakonomic"))]
+LONG += [
+    ("rolling-disk", form) for form in ("lagrange", "maggi", "hamel", "voronets", "hamilton", "gibbs-appell", "pontryagin")
+]
+LONG += [
+    ("rolling-disk", form) for form in ("constrained-lagrangian", "canonical-quasi", "bates-sniatycki", "poincare-chetaev")
+]
+LONG += [("bicycle", "canonical-voronets"), ("spherical-pendulum", "lagrange"), ("snakeboard", "hamel-orthonormal")]
+LONG += [
+    ("nonholonomic-particle-vakonomic", "vakonomic"),
+    ("elastic-pendulum", "lagrange"),
+    ("linked-particles", "implicit-lagrangian"),
+]
+CASES = [*QUICK, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG)]
+
+ENGINE = next((name for name in ("pdflatex", "tectonic", "xelatex", "lualatex") if shutil.which(name)), None)
+
+
+@cache
+def document(name: str, form: str) -> str:
+    scenario = da.gallery.load(name)
+    return da.derive(scenario.system, form).to_latex(scenario=scenario)
+
+
+def displays(text: str) -> list[str]:
+    return re.findall(r"\\begin\{align\*?\}\n(.*?)\n\\end\{align\*?\}", text, re.DOTALL)
+
+
+def check_well_formed(text: str) -> None:
+    """Braces, environments, brackets that TeX pairs, one alignment mark in a row, no empty line in a display."""
+    plain = re.sub(r"\\begin\{verbatim\}.*?\\end\{verbatim\}", "", text, flags=re.DOTALL)
+    plain = re.sub(r"\\[\\{}]", "", plain)
+    depth = 0
+    for letter in plain:
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        assert depth >= 0
+    assert depth == 0
+    stack: list[str] = []
+    for kind, name in re.findall(r"\\(begin|end)\{([^}]*)\}", plain):
+        if kind == "begin":
+            stack.append(name)
+        else:
+            assert stack.pop() == name
+    assert not stack
+    assert plain.count("$") % 2 == 0
+    assert not re.search(r"([_^])\{[^{}]*\}\s*\1", plain), "two subscripts, or two superscripts, on one letter"
+    for display in displays(text):
+        assert "\n\n" not in display and "nan" not in display and "zoo" not in display
+        for row in display.split(" \\\\\n"):
+            assert row.count("&") == 1, row
+            assert row.count(r"\left") == row.count(r"\right"), row
+            assert row.count("{") == row.count("}"), row
+
+
+@pytest.mark.parametrize(("name", "form"), CASES)
+def test_documents_are_well_formed_and_hold_the_equations(name: str, form: str) -> None:
+    scenario = da.gallery.load(name)
+    equations, text = da.derive(scenario.system, form), document(name, form)
+    check_well_formed(text)
+    principle = principle_of(form, equations.citation)
+    assert principle.title in text and all(line in text for line in principle.law) and escaped(equations.citation) in text
+    result = text.split(r"\section{The equations of motion}")[1].split(r"\section{")[0]
+    for left, right in lines_latex(equations.written()):
+        if width(left) + width(right) < 0.5 * ROOM:  # short enough to stand on one line
+            assert any(f"{left.removeprefix(chr(92) + 'text{with }')} {sign} {right}" in result for sign in ("&=", "="))
+    for value in ("The system", "The principle", "The derivation", "Conserved quantities", "How to run it"):
+        assert rf"\section{{{value}}}" in text
+    for constraint in scenario.system.constraints:
+        assert escaped(constraint.name) in text
+    for row in (row for display in displays(text) for row in display.split(" \\\\\n")):
+        shown = row.replace("&", "").replace(r"\notag", "")
+        assert r"\scalebox" in row or width(shown) <= ROOM + 12, row
+
+
+@pytest.mark.parametrize(("name", "form"), [QUICK[0], pytest.param("rolling-disk", "lagrange", marks=pytest.mark.long)])
+def test_the_model_file_of_a_document_is_the_model(name: str, form: str) -> None:
+    scenario, text = da.gallery.load(name), document(name, form)
+    listing = re.search(r"model\.toml\} is\n.*?\\begin\{verbatim\}\n(.*?)\n\\end\{verbatim\}", text, re.DOTALL)
+    assert listing is not None and max(map(len, listing[1].splitlines())) <= 104
+    again = loads(listing[1])
+    kernels = [da.derive(system, "lagrange").compile("numpy") for system in (scenario.system, again.system)]
+    y = np.random.default_rng(2).uniform(0.3, 1.1, kernels[0].n_state)
+    first, second = (kernel.rates(0.0, y, scenario.parameters) for kernel in kernels)
+    np.testing.assert_allclose(first, second, rtol=1e-13, atol=1e-13)
+    assert dict(again.start) == pytest.approx(dict(scenario.start))
+
+
+def test_every_form_has_its_principle() -> None:
+    assert set(_FORMS) <= set(PRINCIPLES)
+    assert len({principle.title for principle in PRINCIPLES.values()}) == len(PRINCIPLES)
+    assert len({principle.law for principle in PRINCIPLES.values()}) == len(PRINCIPLES)
+
+
+def particle() -> da.System:
+    """A particle whose height obeys y' = z x', the plainest constraint that is not integrable."""
+    x, y, z = da.coordinates("x y z")
+    m = da.parameters("m", positive=True)
+    slope = da.velocity(y.dot - z * x.dot, name="slope")
+    return da.System([x, y, z], kinetic=m / 2 * (x.dot**2 + y.dot**2 + z.dot**2), constraints=[slope])
+
+
+def test_the_steps_are_those_of_a_hand_computation() -> None:
+    """Voronets' symbols, the connection's curvature, the frame, Hamel's symbols and the Hamiltonian of that particle."""
+    shown = {
+        form: da.derive(particle(), form).to_latex() for form in ("voronets", "constrained-lagrangian", "hamel", "hamilton")
+    }
+    frame = "\\begin{pmatrix}\n1 & 0 \\\\\nz & 0 \\\\\n0 & 1\n\\end{pmatrix}"
+    assert frame in shown["voronets"] and r"\dot{y} &= z \dot{x}" in shown["voronets"]
+    assert r"A^{y}_{x} &= \dot{z}" in shown["voronets"] and r"A^{y}_{z} &= -\dot{x}" in shown["voronets"]
+    assert r"\frac{\partial L}{\partial \dot{y}} &= m z \dot{x}" in shown["voronets"]
+    assert r"B^{y}_{xz} &= -1" in shown["constrained-lagrangian"]
+    # eta = y' - z x', so that W_x = F_jx (d/dt df/dv_j - df/dq_j) = -z' and W_z = x'.
+    assert r"\eta_{3} &= -z \dot{x} + \dot{y}" in shown["hamel"] or r"\eta_{3} &= \dot{y} - z \dot{x}" in shown["hamel"]
+    assert r"W^{\eta_{3}}_{\dot{x}} &= -\dot{z}" in shown["hamel"] and r"W^{\eta_{3}}_{\dot{z}} &= \dot{x}" in shown["hamel"]
+    assert r"H &= \frac{p_{x}^{2} + p_{y}^{2} + p_{z}^{2}}{2 m}" in shown["hamilton"]
+    assert "The energy is conserved" in shown["voronets"] and "not integrable" in shown["voronets"]
+    assert r"$p_{x}$ is conserved" not in shown["voronets"]  # x is cyclic, and the constraint touches it
+
+
+def test_the_second_kind_of_hamels_equations_says_so() -> None:
+    system = da.gallery.load("chaplygin-sleigh").system
+    first, second = document("chaplygin-sleigh", "hamel"), da.derive(system, "hamel", kind="second").to_latex()
+    assert "W_s^r" in first and "T_s^i" not in first
+    assert "T_s^i" in second and "W_s^r" not in second
+    check_well_formed(second)
+
+
+def test_long_sums_are_broken_and_lose_nothing() -> None:
+    terms = [rf"\frac{{m_{{{k}}} \sin\theta_{{{k}}}}}{{2}}\,\dot{{\theta}}_{{{k}}}^{{2}}" for k in range(30)]
+    formula = " + ".join(terms)
+    lines = broken(formula, 300.0)
+    assert len(lines) > 2 and " ".join(lines) == formula and all(width(line) <= 300.0 for line in lines)
+    inside = broken(rf"-\frac{{a ({formula})}}{{I}}", 300.0)
+    assert inside[0].startswith(r"-\frac{a}{I}\,\Bigl(") and inside[-1].endswith(r"\Bigr)")
+    assert all(width(line) <= 300.0 and line.count("{") == line.count("}") for line in inside)
+    assert " ".join(inside) == rf"-\frac{{a}}{{I}}\,\Bigl({formula}\Bigr)"
+    squared = broken(rf"m \left({formula}\right)^{{2}} b", 300.0)
+    assert squared[-1].endswith(r"\Bigr)^{2} b") and not any(r"\left" in line for line in squared)
+    alone = broken(r"\sin\theta\,".join(["x"] * 60), 300.0)
+    assert len(alone) == 1 and alone[0].startswith(r"\scalebox{0.")
+    assert align([("x", formula)], numbered=True).count(r"\notag") == align([("x", formula)]).count(r"\\")
+
+
+def test_it_is_written_to_a_file_and_a_foreign_scenario_is_refused(tmp_path: Path) -> None:
+    x = da.coordinates("x")
+    m, k = da.parameters("m k", positive=True)
+    system = da.System([x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2, name="A spring_1 & 50%")
+    equations = da.derive(system)
+    text = equations.to_latex(tmp_path / "spring.tex")
+    assert (tmp_path / "spring.tex").read_text(encoding="utf-8") == text
+    check_well_formed(text)
+    assert r"A spring\_1 \& 50\%" in text and "There are no constraints" in text
+    with pytest.raises(ModelError, match="another system"):
+        equations.to_latex(scenario=da.gallery.load("appell"))
+
+
+def test_flows_have_documents() -> None:
+    scenario = da.gallery.load("rigid-body")
+    text = da.derive(scenario.system).to_latex(scenario=scenario)
+    check_well_formed(text)
+    assert "keep their values" in text
+
+
+def test_the_command_line_prints_documents_and_fragments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["derive", "appell", "--format", "document"]) == 0
+    whole = capsys.readouterr().out
+    assert whole.startswith(r"\documentclass") and whole.rstrip().endswith(r"\end{document}")
+    assert main(["derive", "appell", "--format", "latex"]) == 0
+    assert capsys.readouterr().out.startswith(r"\begin{aligned}")
+
+
+@pytest.mark.skipif(ENGINE is None, reason="no TeX engine (pdflatex, tectonic) on this machine")
+@pytest.mark.parametrize(
+    ("name", "form"), [QUICK[0], *(pytest.param(*case, marks=pytest.mark.long) for case in [*QUICK[1:], *LONG])]
+)
+def test_documents_compile_and_stay_on_the_page(name: str, form: str, tmp_path: Path) -> None:
+    (tmp_path / "derivation.tex").write_text(document(name, form), encoding="utf-8")
+    options = [] if ENGINE == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run(
+        [str(ENGINE), *options, "derivation.tex"], cwd=tmp_path, capture_output=True, timeout=120, check=False
+    )
+    said = (done.stdout + done.stderr).decode("latin-1")
+    assert done.returncode == 0, said[-2000:]
+    assert (tmp_path / "derivation.pdf").stat().st_size > 10_000
+    too_wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt", said)]
+    assert max(too_wide, default=0.0) < 3.0, said[-2000:]
