@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help demo test test-long test-extras lint docs bench bench-quick clean
+.PHONY: help demo lab test test-long test-extras lint docs bench bench-quick clean
 
 help:
 	@echo "make demo        set up, run a system end to end, leave pictures and results in demo/"
+	@echo "make lab         set up and open the lab in the browser"
 	@echo "make test        set up and run the tests"
 	@echo "make test-long   the tests that take minutes"
 	@echo "make test-extras the tests that need optional packages, in the environment of the peers"
@@ -25,8 +26,11 @@ $(VENV)/.ready: pyproject.toml
 demo: $(VENV)/.ready
 	$(BIN)/python scripts/demo.py
 
+lab: $(VENV)/.ready
+	$(BIN)/dalembert lab examples
+
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 test-long: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -m long

@@ -21,7 +21,7 @@ from ..formulations.typeset import letter_latex, lines_latex
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
 
-__all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than", "letter_latex"]
+__all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than", "letter_latex", "mathml"]
 
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 _ELEMENTS = frozenset(
@@ -49,7 +49,22 @@ def can_typeset() -> bool:
     return True
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=4096)
+def mathml(latex: str, display: bool = False) -> str | None:
+    """A formula as MathML, with nothing else in it; None where it cannot be had.
+
+    >>> mathml("x^2") == mathml("x^2", display=True)
+    False
+    """
+    try:
+        from latex2mathml.converter import convert
+
+        made = str(convert(latex.replace("{aligned}", "{split}"), display="block" if display else "inline"))
+        return _written(ElementTree.fromstring(made))
+    except Exception:  # no converter, or a formula that it, or the reader of XML, does not take
+        return None
+
+
 def formula(latex: str, display: bool = False, bare: str = "code") -> str:
     r"""A formula as HTML; where it cannot be typeset, its LaTeX as text in the element `bare`, or between dollars.
 
@@ -61,13 +76,10 @@ def formula(latex: str, display: bool = False, bare: str = "code") -> str:
     >>> "<script" in formula(r"\text{<script>}", bare="code")
     False
     """
-    try:
-        from latex2mathml.converter import convert
-
-        made = str(convert(latex.replace("{aligned}", "{split}"), display="block" if display else "inline"))
-        return _written(ElementTree.fromstring(made))
-    except Exception:  # no converter, or a formula that it, or the reader of XML, does not take
-        words = html.escape(latex)
+    typeset = mathml(latex, display)
+    if typeset is not None:
+        return typeset
+    words = html.escape(latex)
     if bare == "dollars":
         return f"$${words}$$" if display else f"${words}$"
     return f'<{bare} class="tex">{words}</{bare}>'

@@ -12,6 +12,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.control.feedback.routhian_matching import closed_on_quotient
+from dalembert.errors import FormError
 
 RIDER = da.gallery.load("unicycle-rider")
 

@@ -9,8 +9,6 @@ import sys
 import threading
 import time
 
-if "refuse" in os.environ.get("DALEMBERT_DEBUG", ""):
-    sys.exit(3)
 cancelled: set[int] = set()
 jobs: list[dict] = []
 arrived = threading.Condition()
@@ -38,15 +36,8 @@ def answer(number: int, value: object, **head: object) -> None:
     say({"job": number, "status": 200, "bytes": len(content)} | head, content)
 
 
-threading.Thread(target=read, daemon=True).start()
-say({"ready": True})
-while True:
-    with arrived:
-        while not jobs:
-            arrived.wait()
-        job = jobs.pop(0)
-    number, request = job["job"], job["request"]
-    match job["kind"]:
+def do(kind: str, number: int, request: dict) -> None:
+    match kind:
         case "echo":
             answer(number, {"pid": os.getpid(), "request": request, "quick": sys.argv[-1]})
         case "patient":  # until it is cancelled
@@ -75,3 +66,20 @@ while True:
             sys.stdout.buffer.flush()
         case "too much":
             say({"job": number, "status": 200, "bytes": 10**12})
+
+
+def main() -> None:
+    if "refuse" in os.environ.get("DALEMBERT_DEBUG", ""):
+        sys.exit(3)
+    threading.Thread(target=read, daemon=True).start()
+    say({"ready": True})
+    while True:
+        with arrived:
+            while not jobs:
+                arrived.wait()
+            job = jobs.pop(0)
+        do(job["kind"], job["job"], job["request"])
+
+
+if __name__ == "__main__":
+    main()

@@ -104,9 +104,9 @@ def test_formulas_hold_nothing_but_mathematics(latex):
 
 
 def test_without_the_converter_notebooks_typeset_dollars(monkeypatch):
-    from dalembert.pictures.formulas import formula
+    from dalembert.pictures.formulas import formula, mathml
 
-    formula.cache_clear()
+    mathml.cache_clear()
     monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
     assert formula("x^{2}", bare="dollars") == "$x^{2}$" and formula("a<b", True, "pre") == '<pre class="tex">a&lt;b</pre>'
-    formula.cache_clear()
+    mathml.cache_clear()
