@@ -223,7 +223,10 @@ def read_task(
         numbers = parameter_values(equations.system.parameters, parameters)
     else:
         values |= {name_of(key): value for key, value in (parameters or {}).items()}
-        numbers = parameter_values(equations.system.parameters, values)
+        # A law that was imposed instead of the system's own leaves the parameters of that without a place.
+        known = {symbol.name for symbol in equations.system.parameters}
+        idle = {symbol.name for symbol in stated_parameters(system)} - known if inputs else set()
+        numbers = parameter_values(equations.system.parameters, {k: v for k, v in values.items() if k not in idle})
     if start is not None and not isinstance(start, Mapping):
         raise StartError("The start must name its values", seen=type(start).__name__, remedy="pass start={x: 1.0, ...}")
     beginning = dict(scenario.start) if scenario else {}
@@ -291,6 +294,11 @@ def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, f
     if isinstance(model, Equations):
         return derive(system, form or model.form, **(model.options if form in (None, model.form) else {}))
     return derive(system, form or (fastest_form(system) if free_choice else default_form(system)))
+
+
+def stated_parameters(model: Any) -> tuple[Any, ...]:
+    """The parameters of a system, flow or record as it was stated."""
+    return tuple((model.system if isinstance(model, Equations) else model).parameters)
 
 
 def _check_contacts(equations: Equations) -> None:

@@ -21,6 +21,7 @@ from typing import Any, get_args
 import sympy
 
 from ..errors import ModelError
+from .symbols import Parameter
 
 __all__ = [
     "EXPRESSIONS",
@@ -219,6 +220,18 @@ class Drawing:
                 return len(first.center)
             case _:
                 return len(first.position)
+
+    @property
+    def parameters(self) -> set[Parameter]:
+        """The parameters in its expressions."""
+        found: set[Parameter] = set()
+
+        def look(entry: Any) -> Any:
+            found.update(getattr(entry, "atoms", lambda *_: set())(Parameter))
+            return entry
+
+        self.mapped(look)
+        return found
 
     def mapped(self, change: Callable[[Any], Any]) -> Drawing:
         """The same drawing with every expression in it changed."""

@@ -87,7 +87,8 @@ class _Reader:
         options = self._options(tables["simulate"])
         names = [constraint.name for constraint in constraints]
         drawing = read_drawing(self.table.get("drawing", []), self._expression, self._fault, names)
-        flow = self._flow(tables, coordinates, constraints, inputs, outputs, texts) if "rates" in self.table else None
+        more = {"inputs": inputs, "outputs": outputs, "drawing": drawing}
+        flow = self._flow(tables, coordinates, constraints, texts, more) if "rates" in self.table else None
         if self.faults:
             raise _UnreadableError
         if flow is not None:
@@ -101,6 +102,7 @@ class _Reader:
             outputs=outputs,
             bundle=bundle,
             name=texts.get("name", "system"),
+            drawing=drawing,
             **energies,
         )
         return Scenario(system, parameters, start, options, texts.get("source", ""), texts.get("summary", ""), drawing)
@@ -110,9 +112,8 @@ class _Reader:
         tables: Mapping[str, Mapping[str, Any]],
         coordinates: list[str],
         constraints: list[Constraint],
-        inputs: Mapping[Input, Any],
-        outputs: Mapping[str, Any],
         texts: Mapping[str, str],
+        more: Mapping[str, Any],
     ) -> Flow | None:
         """A first-order system, stated by rates."""
         return read_flow(
@@ -121,9 +122,8 @@ class _Reader:
             self._expression,
             self._fault,
             constraints=constraints,
-            inputs=inputs,
-            outputs=outputs,
             name=texts.get("name", "flow"),
+            **more,
         )
 
     # -- faults and plain values -------------------------------------------------------------------------------------

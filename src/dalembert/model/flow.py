@@ -238,8 +238,9 @@ class Flow:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Every parameter that occurs anywhere in the flow, by name."""
+        """Every parameter that occurs anywhere in the flow or its drawing, by name."""
         found = {symbol for expression in self.expressions() for symbol in expression.atoms(Parameter)}
+        found |= set() if self.drawing is None else self.drawing.parameters
         return tuple(sorted(found, key=lambda symbol: symbol.name))
 
     def expressions(self) -> Iterable[sympy.Expr]:

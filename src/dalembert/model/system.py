@@ -193,8 +193,9 @@ class System:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Every parameter that occurs anywhere in the system, by name."""
+        """Every parameter that occurs anywhere in the system or its drawing, by name."""
         found = {symbol for expression in self.expressions() for symbol in leaves(expression) if isinstance(symbol, Parameter)}
+        found |= set() if self.drawing is None else self.drawing.parameters
         return tuple(sorted(found, key=lambda symbol: symbol.name))
 
     @cached_property

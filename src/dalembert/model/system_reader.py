@@ -74,7 +74,9 @@ class Reader:
         if isinstance(value, (int, float)):
             value = as_expression(value)
         if not isinstance(value, sympy.Expr):
-            self.faults.append(ModelError(f"The {where} must be an expression, not {type(value).__name__}", seen=value))
+            remedy = f"write it in SymPy without quotes, such as {EXAMPLE}" if isinstance(value, str) else None
+            fault = ModelError(f"The {where} must be an expression, not {type(value).__name__}", seen=value, remedy=remedy)
+            self.faults.append(fault)
             return ZERO
         if self.translation:
             value = value.doit().xreplace(self.translation)
