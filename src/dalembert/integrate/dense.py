@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ def dense_states(motion: Any, t: Any) -> Any:
         if segment is motion.segments[0]:
             here = ~done
         places = np.flatnonzero(here)
+        if not places.size:
+            continue
         local = np.empty((flat.size, segment.step_y.shape[1]))
         is_fixed = "step" in motion.statistics
         between: Any
@@ -54,7 +57,15 @@ def dense_states(motion: Any, t: Any) -> Any:
         between.fill(flat, places, local)
         result[places] = shown_states(segment.book, flat[places], local[places])
         done |= here
-    return np.moveaxis(result.reshape((*times.shape, -1)), -1, 0)
+    return np.moveaxis(result.reshape((*times.shape, len(motion.state))), -1, 0)
+
+
+def _by_step(steps: Any, places: Any) -> Iterator[tuple[int, Any]]:
+    """The steps that are needed, and the places whose times lie in each."""
+    order = np.argsort(steps, kind="stable")
+    numbers, first = np.unique(steps[order], return_index=True)
+    for number, own in zip(numbers, np.split(places[order], first[1:]), strict=True):
+        yield int(number), own
 
 
 class _Expansions:
@@ -69,10 +80,10 @@ class _Expansions:
         nodes = self.sign * self.segment.step_t
         steps = np.clip(np.searchsorted(nodes, self.sign * times[places], side="right") - 1, 0, max(0, len(nodes) - 2))
         expand, state = (native_functions()[name] for name in ("expand", "taylor_state"))
-        for number in np.unique(steps):
+        for number, own in _by_step(steps, places):
             begin, y = self.segment.step_t[number], np.ascontiguousarray(self.segment.step_y[number])
             expand(self.book.entries, begin, y)
-            for place in places[steps == number]:
+            for place in own:
                 state(self.book.entries, times[place] - begin, y, result[place])
 
 
@@ -92,10 +103,10 @@ class _Interpolator:
             return
         steps = np.clip(np.searchsorted(nodes, self.sign * times[places], side="right") - 1, 0, len(nodes) - 2)
         interpolate = native_functions()["interpolate"]
-        for number in np.unique(steps):
+        for number, own in _by_step(steps, places):
             begin, finish = self.segment.step_t[number], self.segment.step_t[number + 1]
             self._prepare(begin, finish - begin, self.segment.step_y[number], self.segment.step_y[number + 1])
-            for place in places[steps == number]:
+            for place in own:
                 x = (times[place] - begin) / (finish - begin) if finish != begin else 1.0
                 interpolate(len(self.stage), x, self.segment.step_y[number], self.polynomial, result[place])
 

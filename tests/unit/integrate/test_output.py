@@ -180,3 +180,11 @@ def test_a_motion_outlives_everything_it_was_made_with() -> None:
     assert np.allclose(motion["u"], np.cos(motion.t), atol=1e-14)
     assert abs(motion.sol(1.5)[0] - (1 - np.cos(1.5))) < 1e-8
     assert np.allclose(motion["x_ddot"], np.cos(motion.t), atol=1e-12)
+
+
+def test_dense_output_takes_times_in_any_order_and_none():
+    x = da.coordinates("x")
+    motion = da.simulate(da.System([x], kinetic=x.dot**2 / 2, potential=x**2 / 2), {x: 1.0}, (0, 30))
+    times = np.random.default_rng(0).uniform(0, 30, (40, 5))
+    assert np.max(np.abs(motion.sol(times)[0] - np.cos(times))) < 1e-8
+    assert motion.sol([]).shape == (2, 0)
