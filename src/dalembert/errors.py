@@ -47,18 +47,25 @@ class DalembertError(Exception):
     seen : object, optional
         The value that was found.
     remedy : str, optional
-        What to do about it, as a sentence without a full stop.
+        What to do about it, as a sentence without a full stop; "did you mean ..." gets a question mark.
 
     Examples
     --------
     >>> print(ModelError("Parameter `m` has no value", remedy="pass parameters={m: 1.0}"))
     Parameter `m` has no value: pass parameters={m: 1.0}.
+    >>> print(ModelError("There is no form `magi`", remedy="did you mean maggi"))
+    There is no form `magi`: did you mean maggi?
     """
 
     def __init__(self, what: str, seen: object | None = None, remedy: str | None = None) -> None:
         self.what, self.seen, self.remedy = what, seen, remedy
         text = what if seen is None else f"{what} (seen: {seen})"
-        super().__init__(f"{text}: {remedy}." if remedy else f"{text}.")
+        if not remedy:
+            super().__init__(f"{text}.")
+        elif remedy.startswith("did you mean"):
+            super().__init__(f"{text}: {remedy.rstrip('?')}?")
+        else:
+            super().__init__(f"{text}: {remedy}.")
 
 
 class ModelError(DalembertError):

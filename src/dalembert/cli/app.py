@@ -74,6 +74,10 @@ def run(
     animate: Annotated[
         Path | None, typer.Option("--animate", metavar="FILE", help="Animate it as .mp4, .webm or .gif.")
     ] = None,
+    fps: Annotated[
+        float | None, typer.Option("--fps", metavar="N", help="Frames in a second of the animation: 30, of a .gif at most 20.")
+    ] = None,
+    size: Annotated[str | None, typer.Option("--size", metavar="WxH", help="Pixels of the animation, such as 640x480.")] = None,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE.html", help="Write one page about the run: model, plots, animation, data."),
@@ -106,7 +110,8 @@ def run(
 
     options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method, "step": step, "every": every}
     options["project_start"] = project_start
-    request = Request(system, tuple(settings or ()), at, span, options, output, plot, animate, as_json, report)
+    film = {"fps": fps, "size": size}
+    request = Request(system, tuple(settings or ()), at, span, options, output, plot, animate, as_json, report, film)
     return run_command(request)
 
 

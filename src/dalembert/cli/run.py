@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ContradictionError, DalembertError, FileError, RunError
+from ..errors import ContradictionError, DalembertError, FileError, ModelError, RunError
 from ..model.names import shortened
 from ..model.scenario import Scenario
 from .entry import FINE, UNFINISHED, one_line
-from .systems import configured, read_span, read_times
+from .systems import check_inputs, configured, read_span, read_times
 from .terminal import Progress, print_json, show
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Request:
     animate: Path | None
     as_json: bool
     report: Path | None = None
+    film: dict[str, Any] = field(default_factory=dict)
 
     @property
     def picture(self) -> Path | None:
@@ -49,6 +50,7 @@ def run_command(request: Request) -> int:
     """Run and report; the status is 0, or 1 where the run could not finish."""
     _check_targets(request)
     scenario = configured(request.system, request.settings)
+    check_inputs(scenario)
     times = None if request.at is None else read_times(request.at)
     span = read_span(request.span, times, scenario.simulate.get("span"))
     kept = {key: value for key, value in scenario.simulate.items() if key != "at" or request.span is None}
@@ -96,6 +98,7 @@ def _check_targets(request: Request) -> None:
         from ..pictures.style import STILL_SUFFIXES, checked_path
 
         checked_path(request.picture, STILL_SUFFIXES)
+    _film_options(request)
     if request.animate is not None:
         from ..pictures.style import STILL_SUFFIXES, checked_path
         from ..pictures.writers import VIDEO_SUFFIXES, require_ffmpeg
@@ -116,7 +119,7 @@ def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | N
     for path, write in (
         (request.output, lambda path: motion.save(path)),
         (request.picture, lambda path: motion.plot(path=path)),
-        (request.animate, lambda path: _animated(motion, path)),
+        (request.animate, lambda path: _animated(motion, path, _film_options(request))),
         (request.report, lambda path: motion.report(path)),
     ):
         if path is None:
@@ -132,9 +135,27 @@ def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | N
     return trouble, written
 
 
-def _animated(motion: Motion, path: Path) -> None:
+def _film_options(request: Request) -> dict[str, Any]:
+    """Frames in a second and size of the animation, where they were given."""
+    found = {key: value for key, value in request.film.items() if value is not None}
+    if found and request.animate is None:
+        flag = f"--{next(iter(found))}"
+        raise ModelError(f"{flag} is for an animation", seen=f"no --animate beside {flag}", remedy="add --animate film.gif")
+    if "size" in found:
+        sides = re.fullmatch(r"(\d{1,5})[xX,](\d{1,5})", found["size"])
+        if sides is None:
+            raise ModelError("`--size` is a width and a height", seen=shortened(found["size"]), remedy="write --size 640x480")
+        found["size"] = (int(sides[1]), int(sides[2]))
+    if found:
+        from ..pictures.animation import check_film
+
+        check_film(**found)
+    return found
+
+
+def _animated(motion: Motion, path: Path, options: dict[str, Any]) -> None:
     with Progress("Drawing frames") as progress:
-        motion.animate(path, progress=progress)
+        motion.animate(path, progress=progress, **options)
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------

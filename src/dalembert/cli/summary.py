@@ -11,6 +11,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from ..model.energy_changes import energy_changes
+
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
 
@@ -51,8 +53,12 @@ def _laws(motion: Motion) -> list[tuple[str, str]]:
     lines = []
     energy = motion.energy[np.isfinite(motion.energy)] if len(motion.t) and "energy" in motion.names else np.zeros(0)
     if energy.size:
-        drift = np.max(np.abs(energy - energy[0]))
-        lines.append(("energy", f"{energy[0]:.9g} at the start, {energy[-1]:.9g} at the end, at most {drift:.2g} apart"))
+        drift, causes = np.max(np.abs(energy - energy[0])), energy_changes(motion.system)
+        how = f"at most {drift:.2g} apart"
+        if causes:
+            is_balanced = "constraints" not in causes and "impacts" not in causes
+            how = f"changes by up to {drift:.2g}, as {causes} may make it{' (see energy_balance)' if is_balanced else ''}"
+        lines.append(("energy", f"{energy[0]:.9g} at the start, {energy[-1]:.9g} at the end, {how}"))
     worst = motion.worst_residual
     if motion.residuals.velocity:
         lines.append(("residuals", f"position {worst['position']:.2g}, velocity {worst['velocity']:.2g} at worst"))

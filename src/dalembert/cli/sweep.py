@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import FileError, ModelError, RunError
 from ..model.names import shortened
 from .entry import FINE, UNFINISHED
-from .systems import configured, read_number, read_span, read_times
+from .systems import check_inputs, configured, read_number, read_span, read_times
 from .terminal import Progress, print_json, show
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def sweep_command(request: SweepRequest) -> int:
     from .sweep_formulas import derived_axes
 
     scenario = configured(request.system, request.settings)
+    check_inputs(scenario)
     over, paired = read_over(request)
     times = None if request.at is None else read_times(request.at)
     span = read_span(request.span, times, scenario.simulate.get("span"))

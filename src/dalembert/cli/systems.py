@@ -14,7 +14,7 @@ from ..model.files import load_model
 from ..model.names import shortened
 from ..model.scenario import Scenario
 
-__all__ = ["configured", "named_system", "read_number", "read_settings", "read_span", "read_times"]
+__all__ = ["check_inputs", "configured", "named_system", "read_number", "read_settings", "read_span", "read_times"]
 
 
 def named_system(name: str, parameters: Mapping[str, float] | None = None) -> Scenario:
@@ -74,6 +74,17 @@ def configured(name: str, settings: Sequence[str]) -> Scenario:
     own = {symbol.name for symbol in system.parameters}
     given = {key: value for key, value in values.items() if key in own}
     return scenario.replacing(start=start, parameters={**scenario.parameters, **given})
+
+
+def check_inputs(scenario: Scenario) -> None:
+    """Every input has a law, which on the command line only a model file can give."""
+    for symbol, law in scenario.system.inputs.items():
+        if law is None:
+            raise ModelError(
+                f"The input `{symbol.name}` has no law",
+                seen="free",
+                remedy=f'give it under [inputs] in the model file, such as {symbol.name} = "sin(2*t)"',
+            )
 
 
 def read_number(text: str, where: str) -> float:

@@ -21,6 +21,7 @@ from .independent import Reduction, Split, choose_split, reduced_equations
 __all__ = ["derive", "hypotheses"]
 
 CITATION = "Elimination of coordinates (Gavin section 12.1)"
+VORONETS = 'use the form "voronets", or state it as a holonomic constraint if it is integrable'
 
 
 def hypotheses(system: System) -> None:
@@ -30,7 +31,7 @@ def hypotheses(system: System) -> None:
         raise FormError(
             "Elimination needs constraints on positions, and no others",
             seen=f"`{others[0]}`" if others else "no constraints",
-            remedy='use the form "voronets"' if others else 'use the form "lagrange"',
+            remedy=VORONETS if others else 'use the form "lagrange"',
         )
     choose_split(system)
     try:

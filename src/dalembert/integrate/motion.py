@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, nearest
 from ..formulations.equations import Equations
 from ..model.constraints import HolonomicConstraint
 from ..model.flow import Flow
@@ -21,7 +20,7 @@ from ..model.scenario import Scenario
 from ..model.system import System
 from .letters import own_states, shown_states
 from .outcome import Outcome
-from .reactions import Reaction, ReactionForce, SparseReactions
+from .reactions import Reaction, ReactionForce, Reactions, missing_quantity
 
 __all__ = ["Motion", "Reaction", "Residuals", "Segment", "load"]
 
@@ -175,12 +174,7 @@ class Motion:
         if isinstance(self.system, Flow) and name in self.system.matrices:
             return self._matrix(name)
         if name not in self.columns:
-            near = nearest(str(name), self.columns)
-            raise ModelError(
-                f"The motion has no quantity `{name}`",
-                seen=", ".join(self.columns),
-                remedy=f"did you mean {near}" if near else "use one of these names",
-            )
+            raise missing_quantity(str(name), self.columns, self._forces)
         return self.columns[name]
 
     def _matrix(self, name: str) -> Any:
@@ -202,13 +196,11 @@ class Motion:
 
     @cached_property
     def reactions(self) -> Mapping[str, Reaction]:
-        """The reaction of each constraint by name; of a large system each is put together when it is read."""
+        """The reaction of each constraint by name, ``motion.reactions["rolling"].force``; put together when it is read."""
         observed, none = self._observed, np.zeros((0, len(self.t)))
         forces = self._forces
         multipliers = {name: observed.get(f"multiplier {name}", none) for name in forces}
-        if any(force.places is not None for force in forces.values()):
-            return SparseReactions(len(self.system.coordinates), forces, multipliers)
-        return {name: Reaction(force.entries, multipliers[name]) for name, force in forces.items()}
+        return Reactions(len(self.system.coordinates), forces, multipliers)
 
     @cached_property
     def _forces(self) -> dict[str, ReactionForce]:
@@ -354,7 +346,31 @@ class Motion:
         return report(self, path, **options)
 
     def animate(self, *arguments: Any, **options: Any) -> Any:
-        """An animation; see `dalembert.pictures.animate`."""
+        """A film of the motion: the drawing of its system, or its coordinates against time where it has none.
+
+        Parameters
+        ----------
+        path : path, optional
+            A .gif, a .mp4 or .webm (these need ffmpeg), or a still .png, .svg or .pdf with several poses over each other.
+        fps : float, optional
+            Frames in a second of film: 30; of a .gif 20, and down to 5 where that would give more than 250 frames.
+        speed : float, optional
+            Seconds of motion in a second of film: real time where the film then takes 3 to 20 seconds, else the nearest round
+            speed that brings it there.
+        duration : float, optional
+            Length of the film in seconds, instead of a speed. The whole motion is shown in any case.
+        size : (int, int), optional
+            Width and height in pixels; about 420 000 pixels in the shape of the drawing.
+        style : "light" (default), "dark" or Style
+        progress : callable, optional
+            Told the share of frames that are ready.
+
+        Returns
+        -------
+        Animation
+            To `save`, to look at one `frame` of, or to show in a notebook. What it shows, and within which limits, is for
+            the drawing to say (`dalembert.draw.drawing`).
+        """
         from ..pictures import animate
 
         return animate(self, *arguments, **options)

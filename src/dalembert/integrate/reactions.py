@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import RunError
+from ..errors import ModelError, RunError, nearest
 
-__all__ = ["Reaction", "ReactionForce", "SparseReactions", "refuse_too_many"]
+__all__ = ["Reaction", "ReactionForce", "Reactions", "missing_quantity", "refuse_too_many"]
 
 #: No more numbers are written out as one table of reactions by constraint, coordinate and time.
 MOST_NUMBERS = 200_000_000
@@ -58,17 +58,57 @@ def refuse_too_many(reactions: int, coordinates: int, times: int) -> None:
         )
 
 
-class SparseReactions(Mapping[str, Reaction]):
-    """Reactions by name, each with all its zeros when it is read."""
+class MissingReactionError(ModelError, KeyError):
+    """A constraint that the motion does not have; a `KeyError` as mappings raise."""
+
+    __str__ = Exception.__str__
+
+
+class Reactions(Mapping[str, Reaction]):
+    """Reactions by the name of their constraint, or by the constraint; each with all its zeros when it is read."""
 
     def __init__(self, n: int, forces: Mapping[str, ReactionForce], multipliers: Mapping[str, Any]) -> None:
         self._n, self._forces, self._multipliers = n, forces, multipliers
 
-    def __getitem__(self, name: str) -> Reaction:
+    def __getitem__(self, key: Any) -> Reaction:
+        name = getattr(key, "name", key)
+        if name not in self._forces:
+            near = nearest(str(name), self._forces)
+            raise MissingReactionError(
+                f"The motion has no reaction of a constraint `{name}`",
+                seen=", ".join(self._forces) or "no constraints",
+                remedy=f"did you mean `{near}`" if near else "name one of its constraints",
+            )
         return Reaction(self._forces[name].full(self._n), self._multipliers[name])
+
+    def __contains__(self, key: object) -> bool:
+        return getattr(key, "name", key) in self._forces
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._forces)
 
     def __len__(self) -> int:
         return len(self._forces)
+
+    def __repr__(self) -> str:
+        return f"<Reactions of {', '.join(self._forces) or 'no constraints'}>"
+
+
+def missing_quantity(name: str, names: Iterable[str], reactions: Iterable[str]) -> ModelError:
+    """What to say where a motion has no quantity of this name: what is near it, or where a constraint is read."""
+    constraints = set(reactions)
+    for bare in (name, name.removeprefix("mu_"), name.removeprefix("lambda_")):
+        if bare in constraints:
+            part = "force" if bare == name else "multiplier"
+            return ModelError(
+                f"The motion has no quantity `{name}`",
+                seen=f"the constraint `{bare}`",
+                remedy=f'read motion.reactions["{bare}"].{part}, or plot panels=["reactions"]',
+            )
+    known = list(names)
+    near = nearest(name, known)
+    return ModelError(
+        f"The motion has no quantity `{name}`",
+        seen=", ".join(known),
+        remedy=f"did you mean `{near}`" if near else "use one of these names",
+    )

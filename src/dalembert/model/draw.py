@@ -88,7 +88,8 @@ def wheel(
 ) -> Wheel:
     """A circle whose spokes show its angle, counterclockwise from the x axis, or from the first of the `axes`.
 
-    A wheel that rolls to the right turns clockwise: without slip, x = -R angle.
+    Of the `spokes`, 1 to 60 at equal angles, the first has a mark. A wheel that rolls to the right turns clockwise: without
+    slip, x = -R angle.
 
     >>> from dalembert.model.symbols import coordinates
     >>> x = coordinates("x")
@@ -173,17 +174,20 @@ def reaction(
 ) -> Reaction:
     r"""The reaction of a constraint, by name, as an arrow at a point r(q).
 
-    Its components are the generalised forces on the coordinates `along`. Without them it is the force F that acts at r alone
-    and does the same work,
+    Its components are the generalised forces on the coordinates `along`, with 0 or None where it has no force. Without them it
+    is the least force F that acts at r alone and does the same work,
 
-        Q = (dr/dq)^T F,     F = (J J^T)^-1 J Q,   J = dr/dq   (d x n),
+        Q = J^T F,     min |F|^2,     J = dr/dq   (d x n),
 
     and where Q is no such force the picture is refused.
+
+    >>> from dalembert.model.symbols import coordinates
+    >>> s, phi = coordinates("s phi")
+    >>> reaction("rolling", (s, 0), along=(s, 0)).along
+    ('s', None)
     """
     start = _position(at, "reaction")
-    names = None if along is None else tuple(str(getattr(q, "name", q)) for q in along)
-    if names is not None and len(names) != len(start):
-        raise ModelError("A reaction has as many components as its position", seen=f"{len(names)} and {len(start)}")
+    names = None if along is None else _directions(along, len(start))
     return Reaction(str(getattr(constraint, "name", constraint)), start, names, scale, width=width, color=color)
 
 
@@ -229,6 +233,28 @@ def _position(value: Any, what: str, lengths: tuple[int, ...] = (2, 3)) -> tuple
         return tuple(value)
     wanted = " or ".join(map(str, lengths))
     raise ModelError(f"A position of the {what} has {wanted} components", seen=f"{value!r:.60}", remedy="pass (x, y), say")
+
+
+def _directions(along: Any, dimension: int) -> tuple[str | None, ...]:
+    """The names of the coordinates along which a reaction is drawn, None where it has no force."""
+    remedy = f"pass along=({', '.join(('x', 'y', 'z')[:dimension])}), with 0 in a direction without force"
+    if not isinstance(along, (list, tuple, sympy.MatrixBase)):
+        raise ModelError("`along` of a reaction is one coordinate for each component", seen=f"{along!r:.60}", remedy=remedy)
+    if len(along) != dimension:
+        raise ModelError(
+            "A reaction has as many components as its position", seen=f"{len(along)} and {dimension}", remedy=remedy
+        )
+    names: list[str | None] = []
+    for entry in along:
+        if entry is None or (isinstance(entry, (int, float, sympy.Number)) and not isinstance(entry, bool) and entry == 0):
+            names.append(None)
+        elif isinstance(entry, (Coordinate, AppliedUndef)) or (isinstance(entry, str) and entry.isidentifier()):
+            names.append(str(getattr(entry, "name", entry)))
+        else:
+            raise ModelError("A reaction goes along coordinates, or 0", seen=f"{entry!r:.60}", remedy=remedy)
+    if not any(names):
+        raise ModelError("A reaction goes along at least one coordinate", seen=f"{along!r:.60}", remedy=remedy)
+    return tuple(names)
 
 
 def _pair(value: Any, what: str) -> tuple[Any, Any]:

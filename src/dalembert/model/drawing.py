@@ -145,13 +145,13 @@ class Vector:
 class Reaction:
     """The reaction of the constraint of that name as an arrow at `position`, a force in the plane or space of the drawing.
 
-    `along` names coordinates whose generalised forces are its components; without it the force F at r(q) is the one with
-    Q = (dr/dq)^T F, where there is one.
+    `along` names coordinates whose generalised forces are its components, None where it has no force; without it the force F at
+    r(q) is the least one with Q = (dr/dq)^T F, where there is one.
     """
 
     constraint: str
     position: Position
-    along: tuple[str, ...] | None = None
+    along: tuple[str | None, ...] | None = None
     scale: float | None = None
     group: str = "force"
     width: float = 2.0

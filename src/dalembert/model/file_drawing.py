@@ -30,6 +30,7 @@ from ..errors import FileError, ModelError, nearest
 from . import draw
 from .drawing import KINDS, Drawing
 from .names import shortened
+from .symbols import Coordinate
 
 __all__ = ["MOST_POINTS", "MOST_SHAPES", "drawing_sections", "read_drawing"]
 
@@ -165,7 +166,7 @@ class _Reader:
         if key == "words":
             return self.words(value, where)
         if key == "along":
-            return tuple(self.words(name, where) for name in self.items(value, where))
+            return tuple(self.direction(name, where) for name in self.items(value, where))
         if key == "constraint":
             if value not in self.constraints:
                 near = nearest(str(value), self.constraints)
@@ -173,6 +174,15 @@ class _Reader:
                 raise FileError(f"`{where}` names no constraint", seen=shortened(value), remedy=remedy)
             return value
         return self.expression(value, where)
+
+    def direction(self, value: Any, where: str) -> str | None:
+        """The name of a coordinate, or None for 0."""
+        found = self.expression(value, where)
+        if isinstance(found, Coordinate):
+            return str(found.name)
+        if found != 0:
+            raise FileError(f"`{where}` must name coordinates, or 0", seen=shortened(value), remedy='write ["x", 0]')
+        return None
 
     def option(self, key: str, value: Any, where: str) -> Any:
         if key == "closed":
@@ -257,6 +267,8 @@ def drawing_sections(
             return "true" if value else "false"
         if isinstance(value, tuple):
             return f"[{', '.join(plain(item) for item in value)}]"
+        if value is None or isinstance(value, int):
+            return str(value or 0)
         return text(value) if isinstance(value, str) else number(value)
 
     sections = [_section(shape, written, plain) for shape in drawing.shapes]

@@ -13,7 +13,7 @@ from sympy.core.function import AppliedUndef
 
 from ..errors import DalembertError, ModelError
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint
-from .drawing import Drawing, as_drawing
+from .drawing import Drawing, Reaction, as_drawing
 from .leaves import leaves
 from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity, as_expression, t
 
@@ -74,7 +74,9 @@ class Reader:
         if isinstance(value, (int, float)):
             value = as_expression(value)
         if not isinstance(value, sympy.Expr):
-            remedy = f"write it in SymPy without quotes, such as {EXAMPLE}" if isinstance(value, str) else None
+            remedy = "write it with SymPy's functions and without quotes" if isinstance(value, str) else None
+            if remedy and where.startswith("input"):
+                remedy += ", such as u0*sin(w*da.t)"
             fault = ModelError(f"The {where} must be an expression, not {type(value).__name__}", seen=value, remedy=remedy)
             self.faults.append(fault)
             return ZERO
@@ -114,7 +116,8 @@ class Reader:
             letter for entry in found for letter in leaves(entry) if isinstance(letter, (Coordinate, Velocity, Momentum))
         }
         known = {letter for q in self.coordinates for letter in (q, q.dot, q.momentum)}
-        strange = sorted(letter.name for letter in letters - known)
+        along = {name for shape in drawn.shapes if isinstance(shape, Reaction) for name in shape.along or () if name}
+        strange = sorted({letter.name for letter in letters - known} | (along - {q.name for q in self.coordinates}))
         if strange:
             self.faults.append(
                 ModelError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,13 @@ __all__ = ["Animation", "animate", "motion_strip"]
 
 #: Seconds of film between which real time is kept, where no speed is asked for.
 SHORTEST, LONGEST = 3.0, 20.0
+#: Frames in a second of film, where none are asked for. A GIF grows with every frame: it has fewer in a second, the longer it
+#: is, so that they are no more than GIF_FRAMES, but not below the last of these rates.
+USUAL_FPS, GIF_FPS, GIF_FRAMES, LEAST_GIF_FPS = 30.0, 20.0, 250, 5.0
 #: Frames beyond which a film is refused, with advice.
 MOST_FRAMES = 20_000
+#: The longest side of a film, in pixels.
+LARGEST_SIDE = 8192
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ class Animation:
         Frames in a second of film.
     speed : float
         Seconds of motion in a second of film.
+    is_usual : bool
+        Whether nobody asked for these frames in a second: then a GIF may have fewer.
     """
 
     motion: Motion
@@ -55,6 +62,7 @@ class Animation:
     speed: float
     style: Style
     size: tuple[int, int] | None = None
+    is_usual: bool = False
 
     @property
     def frames(self) -> int:
@@ -87,7 +95,8 @@ class Animation:
             return target
         if suffix in VIDEO_SUFFIXES:
             require_ffmpeg(target)
-        film = self.film()
+        shown = self._as_gif() if suffix == ".gif" else self
+        film = shown.film()
 
         def frame(k: int) -> npt.NDArray[np.uint8]:
             if progress is not None:
@@ -95,10 +104,19 @@ class Animation:
             return film.frame(k)
 
         if suffix == ".gif":
-            write_gif(frame, film.count, target, gif_delay(self.fps))
+            write_gif(frame, film.count, target, gif_delay(shown.fps))
         else:
             write_video(frame, film.count, target, self.fps)
         return target
+
+    def _as_gif(self) -> Animation:
+        """Itself, with fewer frames where none were asked for."""
+        if not self.is_usual:
+            return self
+        seconds = abs(float(self.times[-1] - self.times[0])) / self.speed
+        fps = usual_fps(seconds, ".gif")
+        times = np.linspace(self.times[0], self.times[-1], round(seconds * fps) + 1)
+        return replace(self, times=times, fps=fps, is_usual=False)
 
     def overlay(self, poses: int = 7) -> Picture:
         """Poses at equal intervals over each other, as under a stroboscope; without a drawing, the plot.
@@ -126,7 +144,7 @@ def animate(
     motion: Motion,
     path: str | Path | None = None,
     *,
-    fps: float = 30.0,
+    fps: float | None = None,
     speed: float | None = None,
     duration: float | None = None,
     size: tuple[int, int] | None = None,
@@ -141,15 +159,16 @@ def animate(
     path : path, optional
         A .gif (needs nothing else), a .mp4 or .webm (need ffmpeg), or a still .png, .svg or .pdf with several poses
         over each other.
-    fps : float
-        Frames in a second of film. A GIF counts in hundredths of a second; its rate is rounded to what it can show.
+    fps : float, optional
+        Frames in a second of film: 30; of a GIF 20, and down to 5 where that would give more than 250 frames. A GIF counts in
+        hundredths of a second; its rate is rounded to what it can show.
     speed : float, optional
         Seconds of motion in a second of film. Unless given, real time where the film then takes 3 to 20 seconds, and
         else the nearest round speed that brings it there.
     duration : float, optional
-        Length of the film in seconds, instead of a speed.
+        Length of the film in seconds, instead of a speed. The whole motion is shown in any case.
     size : (int, int), optional
-        Width and height in pixels; by default they fit the drawing.
+        Width and height in pixels; by default about 420 000 pixels in the shape of the drawing.
     style : "light", "dark" or Style
     progress : callable, optional
         Told the share of frames that are ready.
@@ -163,22 +182,34 @@ def animate(
     ModelError
         For a call that cannot be honoured, with what to install where ffmpeg is missing.
     """
-    for name, value in (("fps", fps), ("speed", speed), ("duration", duration)):
-        if value is not None and not (np.isfinite(value) and value > 0):
-            raise ModelError(f"`{name}` must be positive", seen=value)
-    if speed is not None and duration is not None:
-        raise ModelError("A film has a speed or a duration, not both", seen=f"{speed}, {duration}", remedy="drop one")
-    if path is not None and Path(path).suffix.lower() == ".gif":
-        fps = 100 / gif_delay(fps)
+    check_film(fps, speed, duration, size)
     start, stop = finite_span(motion)
     pace = pace_of(abs(stop - start), speed, duration)
-    count = round(abs(stop - start) / pace * fps) + 1
+    suffix, seconds = "" if path is None else Path(path).suffix.lower(), abs(stop - start) / pace
+    rate = usual_fps(seconds, suffix) if fps is None else 100 / gif_delay(fps) if suffix == ".gif" else fps
+    count = round(seconds * rate) + 1
     if count > MOST_FRAMES:
         raise ModelError("The film has too many frames", seen=count, remedy="pass a shorter duration or a higher speed")
-    animation = Animation(motion, np.linspace(start, stop, count), fps, pace, style_named(style), size)
+    usual = fps is None and suffix != ".gif"
+    animation = Animation(motion, np.linspace(start, stop, count), rate, pace, style_named(style), size, usual)
     if path is not None:
         animation.save(path, progress)
     return animation
+
+
+def check_film(
+    fps: float | None = None, speed: float | None = None, duration: float | None = None, size: tuple[int, int] | None = None
+) -> None:
+    """Refuse options of a film that cannot be honoured."""
+    for name, value in (("fps", fps), ("speed", speed), ("duration", duration)):
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise ModelError(f"`{name}` must be positive", seen=value, remedy="leave it out for the usual one")
+    if speed is not None and duration is not None:
+        raise ModelError("A film has a speed or a duration, not both", seen=f"{speed}, {duration}", remedy="drop one")
+    if size is not None and (len(size) != 2 or not all(64 <= side <= LARGEST_SIDE for side in size)):
+        raise ModelError(
+            f"`size` must be two sides of 64 to {LARGEST_SIDE} pixels", seen=size, remedy="pass size=(640, 480), say"
+        )
 
 
 def motion_strip(
@@ -249,6 +280,18 @@ def _last_in_sight(scene: Scene) -> int:
         inside |= (left <= x) & (x <= right) & (bottom <= y) & (y <= top)
     found = np.flatnonzero(inside)
     return int(found[-1]) if found.size else scene.times.size - 1
+
+
+def usual_fps(seconds: float, suffix: str) -> float:
+    """Frames in a second of a film of that length, where none are asked for.
+
+    >>> usual_fps(5.0, ".mp4"), usual_fps(5.0, ".gif"), usual_fps(20.0, ".gif")
+    (30.0, 20.0, 12.5)
+    """
+    if suffix != ".gif":
+        return USUAL_FPS
+    hundredths = np.clip(100 * seconds / GIF_FRAMES, 100 / GIF_FPS, 100 / LEAST_GIF_FPS)
+    return 100 / int(np.ceil(hundredths - 1e-9))
 
 
 def pace_of(length: float, speed: float | None = None, duration: float | None = None) -> float:

@@ -24,6 +24,7 @@ import numpy as np
 from .. import __version__
 from ..errors import DalembertError, FileError
 from ..model.drawing import drawing_of
+from ..model.energy_changes import energy_changes
 from .display import statements
 from .formulas import can_typeset, equation_lines, formula, is_longer_than, letter_latex
 from .panels import Panel, chosen_panels
@@ -268,7 +269,9 @@ def _kept(motion: Motion) -> list[tuple[str, str]]:
         finite = energy[np.isfinite(energy)]
         if finite.size:
             scale, word = (abs(finite[0]), " relative") if abs(finite[0]) > 1e-6 else (1.0, "")
-            rows.append(("energy", f"{finite[0]:.10g} at the start, changes by at most {np.ptp(finite) / scale:.2e}{word}"))
+            change, causes = f"{np.ptp(finite) / scale:.2e}{word}", energy_changes(motion.system)
+            how = f"changes by {change}, as {causes} may make it" if causes else f"changes by at most {change}"
+            rows.append(("energy", f"{finite[0]:.10g} at the start, {how}"))
     if len(motion.t) and motion.system.bilateral:
         worst = motion.worst_residual
         rows.append(("residuals", _text(", ".join(f"{level} {value:.2e}" for level, value in worst.items()))))

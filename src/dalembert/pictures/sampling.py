@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError
+from ..integrate.reactions import missing_quantity
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
@@ -62,12 +63,7 @@ def series(motion: Motion, names: Sequence[str], times: Array) -> dict[str, Arra
     known = set(motion.names)
     for name in names:
         if name not in known:
-            guess = nearest(name, motion.names)
-            raise ModelError(
-                f"The motion has no quantity `{name}`",
-                seen=", ".join(motion.names),
-                remedy=f"did you mean `{guess}`" if guess else "use one of these names",
-            )
+            raise missing_quantity(name, motion.names, motion.reactions)
     states = {symbol.name: k for k, symbol in enumerate(motion.state)}
     dense = states_at(motion, np.asarray(times, dtype=float)) if states.keys() & set(names) else None
     found: dict[str, Array] = {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
+from ..compiled.constrained_solve import solve
 from ..errors import ModelError, nearest
 from ..model.drawing import (
     Body,
@@ -344,37 +345,48 @@ def _force(motion: Motion, shape: Reaction, times: Array) -> Array:
     force = np.asarray(motion.reactions[shape.constraint].force, dtype=float)
     along = shape.along or _named_directly(shape.position, names)
     if along is not None:
-        missing = [name for name in along if name not in names]
+        missing = [name for name in along if name is not None and name not in names]
         if missing:
-            raise ModelError(f"A reaction goes along `{missing[0]}`, which is not a coordinate", seen=", ".join(names))
-        rows = np.array([force[names.index(name)] for name in along])
+            guess = nearest(missing[0], names)
+            raise ModelError(
+                f"A reaction goes along `{missing[0]}`, which is not a coordinate",
+                seen=", ".join(names),
+                remedy=f"did you mean `{guess}`" if guess else "name a coordinate, or 0 in a direction without force",
+            )
+        rows = np.array([np.zeros(len(motion.t)) if name is None else force[names.index(name)] for name in along])
     else:
         rows = _acting_at(motion, shape, force)
     return np.stack([through(motion.t, row, times) for row in rows], axis=-1)
 
 
-def _named_directly(position: Sequence[Any], names: Sequence[str]) -> tuple[str, ...] | None:
+def _named_directly(position: Sequence[Any], names: Sequence[str]) -> tuple[str | None, ...] | None:
     """The names of a position that is made of coordinates: the generalised forces on them are the force."""
     found = tuple(str(getattr(entry, "name", "")) for entry in position)
     return found if all(name in names for name in found) else None
 
 
 def _acting_at(motion: Motion, shape: Reaction, force: Array) -> Array:
-    """The force F (d, nt) at r(q) with Q = J^T F, J = dr/dq; refused where Q has more to it."""
+    """The least force F (d, nt) at r(q) with Q = J^T F, J = dr/dq; refused where Q has more to it.
+
+    At each time min |z - Q|^2 with J z = 0 leaves z, what no force at r can be, and has the multipliers -F. Where J has a
+    lower rank than along most of the motion, F is left open (nan).
+    """
     entries = [e if isinstance(e, sympy.Basic) else sympy.Float(e) for e in shape.position]
     slopes = [sympy.diff(entry, q) for entry in entries for q in motion.system.coordinates]
     jacobian = evaluate(motion, slopes, np.asarray(motion.t, dtype=float))
     jacobian = np.moveaxis(jacobian.reshape(len(entries), -1, len(motion.t)), 2, 0)
-    gram = jacobian @ np.swapaxes(jacobian, 1, 2)
-    moved = np.einsum("tij,jt->ti", jacobian, force)
-    regular = np.abs(np.linalg.det(gram)) > 1e-12 * np.maximum(np.trace(gram, axis1=1, axis2=2), 1e-300) ** len(entries)
-    found = np.full((len(motion.t), len(entries)), np.nan)
-    found[regular] = np.linalg.solve(gram[regular], moved[regular][..., None])[..., 0]
-    left = force.T[regular] - np.einsum("tij,ti->tj", jacobian[regular], found[regular])
-    if not regular.any() or np.abs(left).max(initial=0.0) > 1e-6 * np.abs(force).max(initial=1e-300):
+    finite = np.isfinite(jacobian).all(axis=(1, 2)) & np.isfinite(force).all(axis=0)
+    metric, none = np.eye(len(force)), np.zeros(len(entries))
+    solved = [solve(metric, force[:, k], jacobian[k], none) for k in np.flatnonzero(finite)]
+    most = max((solution.rank for solution in solved), default=0)
+    found, left = np.full((len(motion.t), len(entries)), np.nan), np.zeros(force.T.shape)
+    for k, solution in zip(np.flatnonzero(finite), solved, strict=True):
+        if solution.rank == most:
+            found[k], left[k] = -solution.multipliers, solution.z
+    if np.abs(left).max(initial=0.0) > 1e-6 * np.nanmax(np.abs(force), initial=1e-300):
         raise ModelError(
             f"The reaction of `{shape.constraint}` is no force at this point alone",
             seen="generalised forces that no force there has",
-            remedy="name the coordinates whose generalised forces are its components, along=(x, y)",
+            remedy="name the coordinates whose generalised forces are its components, along=(x, y), or 0 for none",
         )
     return found.T

@@ -52,18 +52,16 @@ def write_gif(frame: Callable[[int], Frame], count: int, path: Path, delay: int)
     colors = film_palette(np.concatenate(probes).reshape(-1, 3))
     palette = Image.new("P", (1, 1))
     palette.putpalette(colors.tobytes())
-    known, place = np.unique(_codes(colors), return_index=True)
+    place = np.full(1 << 24, -1, np.int16)  # of each colour in the palette, the first where it is there twice
+    place[_codes(colors)[::-1]] = np.arange(len(colors))[::-1]
 
     def images() -> Iterator[Image.Image]:
         for k in range(count):
             pixels = frame(k)
             reduced = Image.fromarray(pixels).quantize(palette=palette, dither=Image.Dither.NONE)
             # Pillow looks colours up coarsely; those that the palette has must stay as they are.
-            codes, indices = _codes(pixels), np.array(reduced)
-            nearest = np.searchsorted(known, codes).clip(0, known.size - 1)
-            same = known[nearest] == codes
-            indices[same] = place[nearest[same]]
-            exact = Image.fromarray(indices)
+            known = place[_codes(pixels)]
+            exact = Image.fromarray(np.where(known >= 0, known, np.asarray(reduced)).astype(np.uint8))
             exact.putpalette(colors.tobytes())
             yield exact
 

@@ -73,6 +73,6 @@ def real(*arguments: object, **environment: str) -> Ending:
 
 def assert_sentence(text: str) -> None:
     """One line that ends like a sentence and is no traceback."""
-    assert text.endswith(".\n"), text
+    assert text.endswith((".\n", "?\n")), text
     assert text.count("\n") == 1, text
     assert "Traceback" not in text and "\x1b" not in text

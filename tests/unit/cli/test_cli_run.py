@@ -175,6 +175,15 @@ def test_everything_is_written(tmp_path: Path, monkeypatch, capsys) -> None:
         assert name in ending.out
 
 
+def test_frames_and_size_of_the_animation_are_chosen(tmp_path: Path, capsys) -> None:
+    image = pytest.importorskip("PIL.Image")
+    film = tmp_path / "film.gif"
+    ending = call(capsys, "run", "chaplygin-sleigh", "--t", "0,3", "--animate", film, "--fps", "4", "--size", "120x90")
+    assert ending.status == 0, ending.err
+    with image.open(film) as found:
+        assert found.size == (120, 90) and found.n_frames == 13
+
+
 def test_the_plot_has_a_path_before_or_after_the_system(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "run", "--plot", "one.svg", "blow-up", "--t", "0,0.5").status == 0
@@ -191,6 +200,10 @@ def test_the_plot_has_a_path_before_or_after_the_system(tmp_path: Path, monkeypa
         ("--plot", "missing/a.png"),
         ("--animate", "a.avi"),
         ("--animate", "missing/a.gif"),
+        ("--animate", "a.gif", "--size", "640"),
+        ("--animate", "a.gif", "--size", "0x480"),
+        ("--animate", "a.gif", "--fps", "0"),
+        ("--fps", "10"),
     ],
 )
 def test_targets_are_refused_before_the_run(arguments: tuple[str, ...], tmp_path: Path, monkeypatch, capsys) -> None:
@@ -261,3 +274,44 @@ def test_wrong_calls_are_status_2_and_one_sentence(arguments: tuple[str, ...], w
     assert ending.status == 2 and ending.out == ""
     assert_sentence(ending.err)
     assert words in ending.err
+
+
+# -- inputs and energy ---------------------------------------------------------------------------------------------------
+
+MASS = """\
+name = "Mass"
+coordinates = ["x"]
+kinetic = "x_dot**2/2"
+potential = "x**2"
+{damping}
+[forces]
+x = "u"
+[inputs]
+u = {law}
+[start]
+x = 1.0
+[simulate]
+t = [0, 2]
+"""
+
+
+def test_a_free_input_is_sent_to_the_model_file(capsys, tmp_path: Path) -> None:
+    path = tmp_path / "mass.toml"
+    path.write_text(MASS.format(damping="", law="{free = true}"))
+    for command in (("run", path), ("sweep", path, "--over", "x=0:1:3", "-o", tmp_path / "runs.zarr")):
+        ending = call(capsys, *command)
+        assert_sentence(ending.err)
+        assert (
+            ending.status == 2
+            and "`u`" in ending.err
+            and "[inputs] in the model file" in ending.err
+            and "pass inputs=" not in ending.err
+        )
+
+
+def test_the_energy_of_a_driven_system_is_said_to_change(capsys, tmp_path: Path, sleigh: Path) -> None:
+    path = tmp_path / "mass.toml"
+    path.write_text(MASS.format(damping='dissipation = "x_dot**2/9"', law='"sin(3*t)"'))
+    driven, free = (" ".join(call(capsys, "run", file).out.split()) for file in (path, sleigh))
+    assert "as inputs and dissipation may make it (see energy_balance)" in driven and "apart" not in driven
+    assert "apart" in free and "may make it" not in free

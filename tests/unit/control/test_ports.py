@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -152,6 +153,19 @@ def test_a_balance_needs_laws_and_a_form() -> None:
     x = da.coordinates("x")
     with pytest.raises(ModelError, match="what its energy is"):
         da.energy_balance(da.simulate(da.Flow({x: -x}), {x: 1.0}, (0, 1)))
+
+
+def test_a_balance_prints_its_terms_in_one_line() -> None:
+    balance = da.energy_balance(pushed(cart()))
+    line = repr(balance)
+    assert "\n" not in line and "array" not in line and line == str(balance)
+    found = re.search(r": (\S+) stored = (\S+) by F - (\S+) dissipated; open (\S+)>", line)
+    stored, supplied, dissipated, left = map(float, found.groups())
+    assert stored == pytest.approx(balance.stored[-1], rel=1e-3) and left < 1e-8
+    assert stored == pytest.approx(supplied - dissipated, abs=1e-3 * (abs(supplied) + dissipated))
+    x = da.coordinates("x")
+    plain = da.System([x], kinetic=x.dot**2 / 2, forces={x: -x - 1 + sin(da.t)})
+    assert "by other forces" in repr(da.energy_balance(da.simulate(plain, {x: 0.5}, (0, 3))))
 
 
 def test_the_picture_shows_every_part() -> None:

@@ -109,7 +109,7 @@ def test_constraints_with_two_branches_are_refused() -> None:
 
 
 def test_only_constraints_on_positions_can_be_eliminated() -> None:
-    with pytest.raises(FormError, match=r'`v1`.*use the form "voronets"'):
+    with pytest.raises(FormError, match=r'`v1`.*use the form "voronets", or state it as a holonomic'):
         da.derive(random_system(1, n=3, kinds="ev"), "elimination")
     with pytest.raises(FormError, match=r'no constraints.*use the form "lagrange"'):
         da.derive(random_system(1, n=2, kinds=""), "elimination")

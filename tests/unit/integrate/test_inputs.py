@@ -138,7 +138,7 @@ def test_ctrl_c_inside_an_input_function_interrupts() -> None:
         ({}, "not imposed"),
         ({"v": 1.0}, "no input `v`"),
         ({"v": lambda t, s: 0.0, "u": 1.0}, "no input `v`"),
-        ({U: "sin(t)"}, "expression"),
+        ({U: "sin(t)"}, r"expression.*without quotes, such as u0\*sin\(w\*da\.t\)"),
         ({U: K * X}, "parameter|value"),
         ({U: U}, "no place"),
         ({U: da.coordinates("y")}, "does not have"),

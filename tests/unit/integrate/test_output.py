@@ -188,3 +188,29 @@ def test_dense_output_takes_times_in_any_order_and_none():
     times = np.random.default_rng(0).uniform(0, 30, (40, 5))
     assert np.max(np.abs(motion.sol(times)[0] - np.cos(times))) < 1e-8
     assert motion.sol([]).shape == (2, 0)
+
+
+@pytest.mark.parametrize(("name", "part"), [("rod", "force"), ("mu_rod", "multiplier"), ("lambda_rod", "multiplier")])
+def test_the_name_of_a_constraint_points_to_its_reaction(name, part):
+    motion = _held()
+    for ask in (lambda: motion[name], lambda: motion.plot([name])):
+        with pytest.raises(ModelError, match=rf'read motion.reactions\["rod"\].{part}'):
+            ask()
+
+
+def test_reactions_say_what_was_meant_and_are_a_mapping():
+    reactions = _held().reactions
+    with pytest.raises(KeyError, match="did you mean `rod`") as caught:
+        reactions["rodd"]
+    assert isinstance(caught.value, ModelError) and str(caught.value).startswith("The motion has no reaction")
+    assert list(reactions) == ["rod"] and "rod" in reactions and "rodd" not in reactions and reactions.get("rodd") is None
+    x = da.coordinates("x")
+    np.testing.assert_allclose(reactions["rod"].force[0], -2.0, atol=1e-12)
+    np.testing.assert_array_equal(reactions[da.holonomic(x, name="rod")].force, reactions["rod"].force)
+
+
+def _held():
+    """x is held against the force 2."""
+    x, y = da.coordinates("x y")
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, forces={x: 2}, constraints=[da.holonomic(x, name="rod")])
+    return da.simulate(system, {y.dot: 1.0}, (0, 1), at=[0, 0.5, 1])

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import sympy
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -267,3 +268,30 @@ def test_killing_two_of_four_workers_loses_nothing(tmp_path, nanny):
     assert len(killed) == 2
     assert np.array_equal(runs.states, alone.states) and runs.success
     assert np.array_equal(xr.open_zarr(tmp_path / "runs.zarr")["theta"].values, alone["theta"])
+
+
+# -- inputs ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_parameters_of_a_law_are_swept():
+    """Every run is the one that `simulate` makes of the law, however the law was given."""
+    u, (u0, w) = da.inputs("u"), da.parameters("u0 w")
+    driven = OSCILLATOR.replacing(forces={x: u}, inputs=[u])
+    law, fixed = u0 * sympy.sin(w * da.t), {"u0": 2.0, "k": 1.5}
+    options = {"start": {x: 0.1}, "parameters": fixed, "span": (0, 2), "at": [1.0, 2.0]}
+    over = {"w": [1.0, 3.0]}
+    runs = da.sweep(driven, over, inputs={u: law}, **options)
+    for model in (da.Scenario(driven), da.derive(driven, "lagrange")):
+        assert np.allclose(da.sweep(model, over, inputs={"u": law}, **options).states, runs.states, rtol=1e-12)
+    assert np.array_equal(da.sweep(driven.driven({u: law}), over, **options).states, runs.states)
+    for place, value in enumerate(over["w"]):
+        alone = da.simulate(driven, {x: 0.1}, (0, 2), parameters={**fixed, "w": value}, inputs={u: law}, at=[1.0, 2.0])
+        assert np.array_equal(runs["x"][place], alone["x"])
+    assert abs(runs["x"][0] - runs["x"][1]).max() > 0.1
+
+
+def test_a_function_as_an_input_is_refused_with_what_to_do():
+    u = da.inputs("u")
+    driven = OSCILLATOR.replacing(forces={x: u}, inputs=[u])
+    with pytest.raises(ModelError, match=r"must be an expression.*write it in SymPy.*simulate_many"):
+        da.sweep(driven, {"k": [1.0]}, inputs={u: lambda t, state: 1.0}, start={x: 0.1}, span=(0, 1))

@@ -55,7 +55,7 @@ scale = 0.5
 [[drawing]]
 velocity = ["x", "y"]
 [[drawing]]
-reaction = {constraint = "blade", at = ["x", "y"]}
+reaction = {constraint = "blade", at = ["x", "y"], along = [0, "y"]}
 [[drawing]]
 ground = [[-1, 0], [1, 0]]
 [[drawing]]
@@ -106,6 +106,7 @@ def test_a_written_drawing_draws_the_same():
     text = dumps(first)
     second = loads(text)
     assert dumps(second) == text
+    assert "spokes = 7}" in text and 'along = [0, "y"]}' in text  # whole numbers are written as such
     assert_same_scene(scene_of(first), scene_of(second))
 
 
@@ -146,6 +147,9 @@ def test_the_drawing_of_a_system_is_written_too():
         'link = [["x", "y"]]': "2 positions",
         'point = ["x", "z"]': "`z` is not known",
         'point = ["x", "__import__(\'os\')"]': "drawing",
+        'reaction = {constraint = "blade", at = ["x", "y"], along = ["x", 1]}': "name coordinates, or 0",
+        'reaction = {constraint = "blade", at = ["x", "y"], along = ["x", "J"]}': "name coordinates, or 0",
+        'reaction = {constraint = "blade", at = ["x", "y"], along = ["x"]}': "as many components",
         'point = ["x", "y"]\nsize = -1': "positive",
         'point = ["x", "y"]\nsize = inf': "finite",
         'point = ["x", "y"]\ncolor = "url(javascript:1)"': "colour",

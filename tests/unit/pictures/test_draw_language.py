@@ -145,6 +145,68 @@ def test_what_is_no_force_at_a_point_is_refused():
         parts(motion, da.draw.reaction("gaer", (x, y)), times=motion.t)
 
 
+@pytest.fixture(scope="module")
+def driven():
+    """A wheel with the moment tau about its hub, rolling without slip."""
+    s, phi = da.coordinates("s phi")
+    m, r, tau = da.parameters("m r tau", positive=True)
+    system = da.System(
+        [s, phi],
+        kinetic=m * s.dot**2 / 2 + m * r**2 * phi.dot**2 / 4,
+        forces={phi: -tau},
+        constraints=[da.velocity(s.dot + r * phi.dot, name="rolling")],
+    )
+    return da.simulate(system, {}, (0, 1), parameters={"m": 2.0, "r": 0.3, "tau": 1.0}, at=[0, 0.5, 1])
+
+
+@pytest.mark.parametrize("none", [0, 0.0, None, sympy.Integer(0)], ids=repr)
+def test_a_reaction_may_have_no_force_in_a_direction(driven, none):
+    """The traction at the contact of a wheel drives it: m a = F, along the ground."""
+    s = da.coordinates("s")
+    r = da.parameters("r", positive=True)
+    arrow = parts(driven, da.draw.reaction("rolling", (s, -r), along=(s, none), scale=1.0), times=driven.t).parts[0]
+    force = arrow.points[:, 1] - arrow.points[:, 0]
+    np.testing.assert_allclose(force[:, 0], 2.0 * driven["s_ddot"], rtol=1e-12)
+    assert (force[:, 0] > 1).all() and (force[:, 1] == 0).all()
+    with pytest.raises(ModelError, match="no force at this point alone"):
+        parts(driven, da.draw.reaction("rolling", (s, -r)), times=driven.t)
+
+
+@pytest.fixture(scope="module")
+def tied():
+    x, y = da.coordinates("x y")
+    tie = da.holonomic(x - y, name="tie")
+    system = da.System([x, y], kinetic=x.dot**2 / 2 + y.dot**2, potential=x, constraints=[tie])
+    return da.simulate(system, {}, (0, 1), at=[0, 0.5, 1])
+
+
+def test_of_many_forces_with_the_same_work_the_least_is_drawn(tied):
+    """Q = J^T F has solutions F without full rank of J = dr/dq, too; the least of them lies in the range of J."""
+    x, y = da.coordinates("x y")
+    Q = tied.reactions["tie"].force
+    assert np.abs(Q).min() > 0.5
+    for position in ((x - y, 0), (x, -y), (x - y, 2 * (x - y)), (2 * x, x + y)):
+        J = np.array([[float(sympy.diff(entry, q)) for q in (x, y)] for entry in position])
+        arrow = parts(tied, da.draw.reaction("tie", position, scale=1.0), times=tied.t).parts[0]
+        F = (arrow.points[:, 1] - arrow.points[:, 0]).T
+        np.testing.assert_allclose(J.T @ F, Q, atol=1e-12)
+        across = np.array([J[1, 0], -J[0, 0]]) if np.linalg.det(J) == 0 else np.zeros(2)
+        np.testing.assert_allclose(across @ F, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("position", [lambda x, y: (x + y, 0), lambda x, y: (x, 0), lambda x, y: (1, 2)])
+def test_without_full_rank_what_no_force_can_do_is_refused(tied, position):
+    with pytest.raises(ModelError, match="no force at this point alone"):
+        parts(tied, da.draw.reaction("tie", position(*da.coordinates("x y"))), times=tied.t)
+
+
+def test_a_system_refuses_a_reaction_along_what_is_no_coordinate_of_it():
+    x, y, z = da.coordinates("x y z")
+    with pytest.raises(ModelError, match="drawing contains z"):
+        pendulum(da.draw.reaction("rod", (x, y), along=(x, z)))
+    assert pendulum(da.draw.reaction("rod", (x, y), along=("x", 0))).drawing.shapes[0].along == ("x", None)
+
+
 def test_automatic_arrows_of_one_group_share_a_scale(swing):
     x, y = da.coordinates("x y")
     scene = parts(
@@ -241,6 +303,12 @@ def test_every_shape_is_painted_in_every_medium(swing, tmp_path):
         (lambda x: da.draw.wheel((x, 0), 1, spokes=0), "spokes"),
         (lambda x: da.draw.vector((x, 0), (1, 2, 3)), "as many components"),
         (lambda x: da.draw.reaction("c", (x, 0), along=(x,)), "as many components"),
+        (lambda x: da.draw.reaction("c", (x, 0), along=x), r"one coordinate for each component \(seen: x\): pass along="),
+        (lambda x: da.draw.reaction("c", (x, 0), along="xy"), "one coordinate for each component"),
+        (lambda x: da.draw.reaction("c", (x, 0), along=(x, 1)), "along coordinates, or 0"),
+        (lambda x: da.draw.reaction("c", (x, 0), along=(-x, 0)), "along coordinates, or 0"),
+        (lambda x: da.draw.reaction("c", (x, 0), along=(x.dot, 0)), "along coordinates, or 0"),
+        (lambda x: da.draw.reaction("c", (x, 0), along=(0, None)), "at least one coordinate"),
         (lambda x: da.draw.frame((x, 0, 0)), "needs its axes"),
         (lambda x: da.draw.velocity((x.dot, 0)), "coordinates and time"),
         (lambda x: da.System([x], kinetic=x.dot**2, drawing=[3]), "consists of shapes"),

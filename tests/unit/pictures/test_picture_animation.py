@@ -14,6 +14,7 @@ from PIL import Image
 from dalembert.errors import FileError, ModelError, RunError
 from dalembert.model.drawing import Drawing, Link, Point
 from dalembert.pictures import animate, motion_strip
+from dalembert.pictures.animation import usual_fps
 from dalembert.pictures.scene import Camera, build_scene, nice_step, zigzag
 from dalembert.pictures.writers import film_palette, gif_delay
 
@@ -31,6 +32,22 @@ def test_gif_has_the_frames_and_the_length_asked_for(tmp_path):
         assert image.n_frames == animation.frames == 21
         assert image.size == (200, 160)
         assert image.info["duration"] == 100 and image.info["loop"] == 0
+
+
+def test_a_gif_has_fewer_frames_unless_they_are_asked_for(tmp_path):
+    """The same film of one second: at 30 frames a second, as a GIF at 20, and as it was asked for."""
+    film = animate(oscillator(), speed=4.0, size=(64, 64))
+    assert (film.fps, film.frames) == (30.0, 31)
+    for made in (lambda path: animate(oscillator(), path, speed=4.0, size=(64, 64)), film.save):
+        made(tmp_path / "film.gif")
+        with Image.open(tmp_path / "film.gif") as image:
+            assert image.n_frames == 21 and image.info["duration"] == 50
+    animate(oscillator(), fps=10, speed=4.0, size=(64, 64)).save(tmp_path / "film.gif")
+    with Image.open(tmp_path / "film.gif") as image:
+        assert image.n_frames == 11 and image.info["duration"] == 100
+    for seconds in (0.1, 5, 13, 20, 45):
+        assert seconds * usual_fps(seconds, ".gif") <= 250 and 5 <= usual_fps(seconds, ".gif") <= 20
+    assert usual_fps(1000, ".gif") == 5
 
 
 def test_a_gif_shows_the_colours_of_its_frames(tmp_path):
@@ -125,6 +142,9 @@ def test_ffmpeg_that_fails_is_quoted(tmp_path, monkeypatch):
 def test_wrong_calls_are_refused(tmp_path):
     with pytest.raises(ModelError, match="`fps` must be positive"):
         animate(oscillator(), fps=0)
+    for size in ((10, 200), (640, 10**6), (640,)):
+        with pytest.raises(ModelError, match="`size` must be two sides"):
+            animate(oscillator(), size=size)
     with pytest.raises(ModelError, match="not both"):
         animate(oscillator(), speed=1.0, duration=2.0)
     with pytest.raises(ModelError, match="too many frames"):

@@ -223,3 +223,9 @@ def test_a_browser_plays_it_without_a_network(swing, tmp_path):
         assert tab.evaluate(painted)
         browser.close()
     assert trouble == []
+
+
+def test_a_change_of_energy_that_is_stated_reads_as_one(text):
+    damped = report_page(swinging(pendulum(dissipation=da.coordinates("x").dot ** 2 / 5)))
+    assert "as dissipation may make it" in damped and "changes by at most" not in damped
+    assert "changes by at most" in text and "may make it" not in text

@@ -29,9 +29,9 @@ __all__ = ["EnergyBalance", "energy_balance"]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnergyBalance:
-    """Energies along a motion, all (nt,) and zero at the start.
+    """Energies along a motion, all (nt,) and zero at the start; printed, it is one line with the values at the end.
 
     Attributes
     ----------
@@ -59,6 +59,16 @@ class EnergyBalance:
     explicit: Any
     residual: Any
     least_dissipation: float
+
+    def __repr__(self) -> str:
+        terms = [(values[-1], f"by {name}") for name, values in self.supplied.items()]
+        terms.append((-self.dissipated[-1], "dissipated"))
+        further = ((self.other, "by other forces"), (self.explicit, "by explicit time"))
+        terms += [(values[-1], word) for values, word in further if np.any(values)]
+        work = "".join(f" {'+' if size > 0 else '-'} {abs(size):.4g} {word}" for size, word in terms)
+        left = float(np.max(np.abs(self.residual)))
+        span = f"t = {self.t[0]:.6g} to {self.t[-1]:.6g}"
+        return f"<EnergyBalance, {span}: {self.stored[-1]:.4g} stored ={work.removeprefix(' +')}; open {left:.1e}>"
 
     @property
     def worst(self) -> float:

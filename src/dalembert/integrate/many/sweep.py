@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError, nearest
+from ...formulations.equations import Equations
+from ...formulations.registry import derive
 from ...model.names import shortened
 from ...model.scenario import Scenario
 from ...model.symbols import name_of
@@ -43,6 +45,7 @@ def sweep(
     *,
     start: Mapping[Any, Any] | None = None,
     parameters: Mapping[Any, Any] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
     span: Sequence[float] | None = None,
     at: Any = None,
     paired: bool = False,
@@ -68,6 +71,8 @@ def sweep(
         k-th run. With `sample` each has two values, between which a Latin hypercube of so many runs is drawn from `seed`.
     start, parameters : mapping of symbol or name to value
         What is the same for all runs.
+    inputs : mapping of symbol or name to expression
+        The laws of inputs in SymPy; parameters of a law, such as the frequency of a drive, may be swept.
     span, at : as in `simulate`; `at` is the last time by default
     store : path
         Where the runs are kept, as a Zarr store that `xarray.open_zarr` reads at any time. In memory by default.
@@ -102,6 +107,7 @@ def sweep(
     """
     if client is not None and scheduler is not None:
         raise ModelError("A sweep runs on one cluster", seen="client and scheduler", remedy="pass one of them")
+    model = _driven(model, inputs)
     system_of(model)
     path = None if store is None else Path(store)
     if path is not None:
@@ -144,6 +150,23 @@ def latin_hypercube(bounds: Mapping[str, Sequence[float]], count: int, seed: int
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _driven(model: Any, inputs: Mapping[Any, Any] | None) -> Any:
+    """The model with laws for its inputs, which are then part of it."""
+    if not inputs:
+        return model
+    functions = [name_of(key) for key, law in inputs.items() if callable(law)]
+    if functions:
+        raise ModelError(
+            f"The input `{functions[0]}` of a sweep must be an expression",
+            seen="a Python function",
+            remedy="write it in SymPy, such as u0*sin(w*da.t), or use simulate_many in one process",
+        )
+    system = system_of(model).driven(inputs)
+    if isinstance(model, Scenario):
+        return model.replacing(system=system)
+    return derive(system, model.form) if isinstance(model, Equations) else system
 
 
 def _axes(model: Any, over: Mapping[str, Any], paired: bool, sample: int | None, seed: int) -> list[Axis]:
