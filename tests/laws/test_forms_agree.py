@@ -109,7 +109,7 @@ def by_speeds(system: da.System, seed: int) -> da.System:
     return system.replacing(constraints=[da.image(velocities, speeds)])
 
 
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", [0, 1, *(pytest.param(batch, marks=pytest.mark.long) for batch in (2, 3))])
 def test_forms_agree_on_random_systems(batch: int) -> None:
     comparison = Comparison()
     few = [number for number in range(0, SYSTEMS, 7) if len(KINDS[number % len(KINDS)].rstrip("d")) <= 2]

@@ -22,8 +22,8 @@ def compared(name: str) -> Comparison:
 
 
 #: Systems that are compared in every run of the tests; the others in the long ones.
-USUAL = ("spherical-pendulum", "elastic-pendulum-arc", "appell", "nonholonomic-particle", "rolling-disk", "bicycle",
-         "constrained-particle", "ball-on-rotating-plate", "linked-particles", "cart-pendulum")  # fmt: skip
+USUAL = ("spherical-pendulum", "elastic-pendulum-arc", "appell", "nonholonomic-particle", "rolling-disk", "linked-particles",
+         "cart-pendulum")  # fmt: skip
 GALLERY = [
     pytest.param(name, marks=[] if name in USUAL else [pytest.mark.long])
     for name in (*da.gallery.names("mechanical"), *da.gallery.names("controlled"))

@@ -129,6 +129,7 @@ def test_what_gyroscopic_forces_hold_up_is_not_called_stable(mu: float, verdict:
     assert "proves nothing" in e.theorem or "positive real part" in e.theorem
 
 
+@pytest.mark.long
 def test_a_free_body_about_its_axes() -> None:
     """Q = G = SO(3), G_mu = SO(2): no shape, so that a maximum of the amended potential is stable as well."""
     angles = alpha, beta, _ = da.coordinates("alpha beta gamma")

@@ -174,7 +174,15 @@ def test_the_canonical_equations_are_the_vakonomic_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["appell", "rolling-disk", "constrained-particle", "skew radical", "turning frame", "massless"]
+    "name",
+    [
+        "appell",
+        pytest.param("rolling-disk", marks=pytest.mark.long),
+        "constrained-particle",
+        "skew radical",
+        "turning frame",
+        "massless",
+    ],
 )
 def test_the_hamiltonian_is_that_of_5_5_and_the_multipliers_are_pi_minus_p(name: str) -> None:
     found, system = method(name), system_of(name)
@@ -396,6 +404,7 @@ def disk_motion(start: dict[str, float], last: float) -> Any:
     return da.simulate(scenario.system, beginning, (0.0, last), parameters=scenario.parameters, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_the_disk_is_both_only_in_steady_rolling_and_in_falling() -> None:
     found = method("rolling-disk")
     steady = {"theta": 0.3, "phi": 0.2, "phi_dot": 0.9}

@@ -143,7 +143,14 @@ def compared(equations: da.Equations, written: Written, parameters: dict[str, fl
         assert same_rows(bound, expected) < 1e-8
 
 
-@pytest.mark.parametrize(("name", "form"), PAIRS)
+#: Pairs whose expressions take seconds to write.
+HEAVY = {("driven-double-pendulum", "implicit-lagrangian"), ("driven-double-pendulum", "voronets"), ("snakeboard", "pontryagin"),
+         ("snakeboard", "hamel-orthonormal")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [pytest.param(*pair, marks=[pytest.mark.long] if tuple(pair) in HEAVY else []) for pair in PAIRS]
+)
 def test_what_is_written_is_what_is_computed(name: str, form: str) -> None:
     equations = equations_of(name, form)
     try:

@@ -293,6 +293,7 @@ def type_hostile_models(page: Any, marker: Path) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.long
 def test_compare_portrait_files_and_broken_link(lab: Lab, record_property: Any) -> None:
     page = lab.open("laptop-light")
     page.locator("#time:enabled").wait_for()

@@ -154,13 +154,13 @@ def test_what_happened_is_said(swing, page, text):
 
 
 def test_formulas_without_the_converter(swing, monkeypatch):
-    from dalembert.pictures.formulas import formula
+    from dalembert.pictures.formulas import mathml
 
-    formula.cache_clear()
+    mathml.cache_clear()
     monkeypatch.setitem(sys.modules, "latex2mathml", None)
     monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
     found = report_page(swing)
-    formula.cache_clear()
+    mathml.cache_clear()
     assert "<math" not in found and 'pip install "dalembert[lab]"' in found
     assert re.search(r'<pre class="tex">[^<]*\\ddot\{x\}', found)
 
