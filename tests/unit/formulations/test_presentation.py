@@ -25,10 +25,20 @@ QUICK = (
 QUICK_FORMS = BASIC_FORMS
 #: Systems whose equations take seconds to write out.
 LARGE = ("planar-chain", "three-planar-bodies", "unicycle-rider", "rolling-disk", "rolling-disk-vakonomic")
-PAIRS = [
-    pytest.param(name, form, marks=[] if name in QUICK or (form in QUICK_FORMS and name not in LARGE) else [pytest.mark.long])
-    for name, form in every_form()
-]
+#: Pairs whose expressions take seconds to write.
+HEAVY = {
+    ("driven-double-pendulum", "implicit-lagrangian"),
+    ("driven-double-pendulum", "voronets"),
+    ("snakeboard", "pontryagin"),
+    ("snakeboard", "hamel-orthonormal"),
+}
+
+
+def is_quick(name: str, form: str) -> bool:
+    return (name, form) not in HEAVY and (name in QUICK or (form in QUICK_FORMS and name not in LARGE))
+
+
+PAIRS = [pytest.param(name, form, marks=[] if is_quick(name, form) else [pytest.mark.long]) for name, form in every_form()]
 
 
 class Numbers:
@@ -143,14 +153,7 @@ def compared(equations: da.Equations, written: Written, parameters: dict[str, fl
         assert same_rows(bound, expected) < 1e-8
 
 
-#: Pairs whose expressions take seconds to write.
-HEAVY = {("driven-double-pendulum", "implicit-lagrangian"), ("driven-double-pendulum", "voronets"), ("snakeboard", "pontryagin"),
-         ("snakeboard", "hamel-orthonormal")}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "form"), [pytest.param(*pair, marks=[pytest.mark.long] if tuple(pair) in HEAVY else []) for pair in PAIRS]
-)
+@pytest.mark.parametrize(("name", "form"), PAIRS)
 def test_what_is_written_is_what_is_computed(name: str, form: str) -> None:
     equations = equations_of(name, form)
     try:
