@@ -32,7 +32,7 @@ __all__ = ["latin_hypercube", "sweep"]
 #: What handing out a block and keeping its results may cost, as a share of the work in it.
 OVERHEAD = 0.03
 #: Seconds to hand out a block on a cluster, and to write one array of it; measured, see benchmarks/sweep_cluster.py.
-HANDING_SECONDS, WRITING_SECONDS = 0.01, 0.0006
+HANDING_SECONDS, WRITING_SECONDS = 0.03, 0.002
 #: A block takes no longer than this many seconds where it can be helped, and no more memory than this many numbers.
 LONGEST_BLOCK, LARGEST_BLOCK = 20.0, 8_000_000
 #: How many runs are timed to fit the blocks.
