@@ -18,6 +18,7 @@ import casadi as ca
 import numpy as np
 
 from ...compiled.constrained_solve import rank, solve
+from ...compiled.dense_function import DenseFunction
 from ...compiled.kernel import kernel_of
 from ...errors import ContradictionError, RunError
 from ...formulations.registry import derive
@@ -198,13 +199,13 @@ class _DifferentiatedStep:
         s, nu = ca.SX.sym("s", n), ca.SX.sym("nu", m)
         parts = (metric @ s - rows.T @ nu, residual + rows @ s, lift @ s)
         slopes = [ca.densify(ca.jacobian(part, letters)) for part in parts]
-        return ca.Function("blocks", inputs, blocks), ca.Function("slopes", [*inputs, s, nu], slopes), n, m
+        return DenseFunction(inputs, blocks), DenseFunction([*inputs, s, nu], slopes), n, m
 
     def _inputs(self, y: Any) -> list[Any]:
         return [self.start.time, y, self.start.p, np.zeros(len(self.start.kernel.free_inputs)), np.zeros(0)]
 
     def _numbers(self, y: Any) -> tuple[Any, Any, Any, Any]:
-        residual, rows, metric, lift = (np.asarray(block, dtype=float) for block in self.blocks.call(self._inputs(y)))
+        residual, rows, metric, lift = self.blocks(*self._inputs(y))
         return residual.ravel() - self.goal, rows.reshape(self.m, self.n), metric, lift
 
     def worst(self, y: Any) -> float:
@@ -235,9 +236,9 @@ class _DifferentiatedStep:
         missed, rows, metric, lift = self._numbers(y)
         definite = self.start.kernel.equations.is_definite
         found = solve(metric, np.zeros(self.n), rows, -missed, definite=definite, gauge=True)
-        numbers = self.push.call([*self._inputs(y), found.z, found.multipliers])
+        numbers = self.push(*self._inputs(y), found.z, found.multipliers)
         directions = np.vstack([slopes, self.start.by_parameters])
-        force, change, moved = (np.asarray(block, dtype=float) @ directions for block in numbers)
+        force, change, moved = (block @ directions for block in numbers)
         moved += slopes
         for c in range(slopes.shape[1]):
             right = self.held[:, c] - change[:, c]
