@@ -18,7 +18,7 @@ from ..formulations.registry import derive
 from . import advance as loop
 from .chart import DEGENERATES, Chart
 from .contact import Contacts
-from .endings import classify, crawling, unsolved
+from .endings import broken_row, classify, crawling, leaves_rows_out, unsolved
 from .fixed_steps import DEGENERATE, UNSOLVED
 from .inputs import InputCallback
 from .letters import shown_states, state_with_velocities
@@ -79,6 +79,8 @@ class Driver:
             outcome = Outcome.INTERRUPTED
             message = f"Interrupted at t = {self.run.t:.9g}; what was computed is kept."
         self.record.close(self.run, self.mode)
+        if outcome.is_success and leaves_rows_out(self.kernel.equations):
+            outcome, message = broken_row(self) or (outcome, message)
         return motion_of(self, outcome, message)
 
     def _start(self) -> Start:

@@ -12,15 +12,46 @@ from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from . import advance as loop
 from .outcome import Outcome
 
-__all__ = ["classify", "crawling", "unsolved"]
+__all__ = ["broken_row", "classify", "crawling", "leaves_rows_out", "unsolved"]
 
 #: A run that crawls for this many steps without a reason that we know ends all the same.
 PATIENCE = 20_000
 
 #: Inertia that fell below this part of what it was at the start is on its way to zero.
 LOST = 1e-6
+#: A constraint that was left out, because it follows from others, holds to this.
+HELD = 1e-6
 #: A state this many times larger than everything before is on its way to infinity.
 GROWTH = 1e6
+
+
+def leaves_rows_out(equations: Any) -> bool:
+    """Whether a form on independent velocities has left out rows because they depend on others."""
+    system = equations.system
+    return equations.rechoose is not None and len(system.bilateral) > len(system.coordinates) - len(equations.chart)
+
+
+def broken_row(driver: Any) -> tuple[Outcome, str] | None:
+    """The ending of a motion along which a constraint that was left out does not hold; None where all of them do.
+
+    Whether they follow from the others was asked at generic states when the form was derived.
+    """
+    names = [constraint.name for constraint in driver.task.equations.system.bilateral]
+    for segment in driver.record.segments:
+        kernel = segment.book.kernel
+        inputs = np.zeros((len(segment.step_t), len(kernel.free_inputs)))
+        values, _ = segment.book.observe(segment.step_t, np.ascontiguousarray(segment.step_y), inputs)
+        residuals = np.abs(values[:, kernel.observed["velocity residual"]])
+        broken = residuals > HELD * (1.0 + np.max(np.abs(segment.step_y), axis=1, keepdims=True))
+        if broken.any():
+            place = int(np.argmax(broken.any(axis=1)))
+            name = names[int(np.argmax(residuals[place]))]
+            return (
+                Outcome.CONTRADICTORY,
+                f"The constraint `{name}`, which was taken to follow from the others, has residual "
+                f'{residuals[place].max():.3g} at t = {segment.step_t[place]:.9g}. Use the form "lagrange", or correct it.',
+            )
+    return None
 
 
 def classify(driver: Any, code: int) -> tuple[Outcome, str]:

@@ -39,3 +39,17 @@ def test_a_row_that_follows_only_where_the_others_hold_is_left_out():
     system = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, potential=y, constraints=crank)
     motion = da.simulate(system, {x: 1.0, y: 0.0, y.dot: 0.3}, (0, 2), form="maggi")
     assert motion.success and np.max(np.abs(motion["x"] ** 2 + motion["y"] ** 2 - 1)) < 1e-9
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_row_that_could_not_be_judged_beforehand_is_judged_along_the_motion(many, monkeypatch):
+    """Where no generic state was found to ask at, a motion that breaks the row does not end as finished."""
+    monkeypatch.setattr("dalembert.formulations.generic_rows.ConstraintRows.contradicted", lambda *_: None)
+    start = {x.dot: 1.0, y.dot: np.array([0.3, 0.4]) if many else 0.3}
+    found = da.simulate(particle(x.dot - 1, x.dot - cos(da.t)), start, (0, 1), form="maggi")
+    outcomes = [found.motion((k,)).outcome for k in range(2)] if many else [found.outcome]
+    assert all(outcome == da.Outcome.CONTRADICTORY for outcome in outcomes)
+    if many:
+        assert all(str(outcome) == "constraints contradict" for outcome in np.ravel(found.outcomes))
+    else:
+        assert "taken to follow from the others" in found.message

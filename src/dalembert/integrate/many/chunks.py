@@ -24,6 +24,7 @@ from ...formulations.independent import STEADY_QUALITY, choose_split
 from ...formulations.registry import derive
 from ...model.flow import Flow
 from ...model.methods import EXTERNAL
+from ..endings import leaves_rows_out
 from ..letters import reported_letters
 from ..outcome import Outcome
 from ..simulate import Task
@@ -82,7 +83,7 @@ class Plan:
         equations, task = self.task.equations, self.task
         if equations.system.unilateral or task.events or task.inputs or task.method in EXTERNAL:
             return False
-        if getattr(task.stepping, "adapt", None) is not None:
+        if getattr(task.stepping, "adapt", None) is not None or leaves_rows_out(equations):
             return False
         return equations.rechoose is None or self.is_steady
 
