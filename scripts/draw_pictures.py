@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import runpy
 import shutil
 import subprocess
 import tempfile
@@ -409,10 +410,10 @@ def nonholonomic_energy() -> None:
 def page_of_pictures() -> None:
     """What the code of docs/pictures.md draws, and the report that it writes as a browser shows it, where there is one."""
     page = (FOLDER.parent / "pictures.md").read_text(encoding="utf-8")
-    namespace: dict[str, Any] = {}
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
-        for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
-            exec(block, namespace)
+        Path("page.py").write_text(code, encoding="utf-8")
+        runpy.run_path("page.py")
         for name in ("crane", "section", "spectrum", "exponents"):
             smaller(Image.open(f"{name}.png"), 1000, FOLDER / f"{name}.png")
         browser = shutil.which("chromium")

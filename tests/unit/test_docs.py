@@ -71,7 +71,7 @@ def test_the_python_of_a_page_runs_in_order_and_prints_what_it_says(page, tmp_pa
 def test_every_whole_model_file_of_a_page_is_a_model(page):
     for block in blocks(page):
         if block.language == "toml" and re.search(r"^coordinates\s*=", block.body, re.MULTILINE):
-            loads(block.body)
+            assert loads(block.body).system.coordinates
 
 
 #: The whole table of `dalembert verify`, and the lab, which serves until it is stopped, have tests of their own.

@@ -46,8 +46,7 @@ from .unrolled import HEALTHY, UnrolledSolution, unrolled_solve
 __all__ = ["Kernel", "compile_equations", "kernel_of", "parameter_values"]
 
 #: The most unknowns for which the solve is unrolled, with and without constraints; beyond, loops are faster to compile and run.
-UNROLLED_CONSTRAINED = 24
-UNROLLED_FREE = 14
+UNROLLED_CONSTRAINED, UNROLLED_FREE = 24, 14
 UNROLLED_INSTRUCTIONS = 120_000
 #: Larger problems are unrolled where no more than this share of G is not zero, and the factors take no more operations.
 SPARSE_SHARE, SPARSE_OPERATIONS = 0.2, 40_000

@@ -131,7 +131,7 @@ def write_video(frame: Callable[[int], Frame], count: int, path: Path, fps: floa
             with process.stdin as pipe:
                 for k in range(count):
                     _write_all(pipe, frame(k).tobytes())
-        except BrokenPipeError:
+        except BrokenPipeError:  # the program has ended, and says why below
             pass
         except BaseException:
             process.kill()

@@ -100,3 +100,4 @@ def test_any_name_can_stand_in_a_picture(name, tmp_path):
     motion = da.simulate(system, {}, (0, 1), at=[0, 0.5, 1])
     motion.plot(path=tmp_path / "plot.svg")
     motion.animate(tmp_path / "poses.svg")
+    assert all("</svg>" in (tmp_path / name).read_text(encoding="utf-8") for name in ("plot.svg", "poses.svg"))
