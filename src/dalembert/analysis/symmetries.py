@@ -96,7 +96,16 @@ class Symmetries:
             raise ModelError("The generators do not close to a Lie algebra", remedy="choose some of them")
         columns = [sympy.Matrix(generator.field) for generator in self.generators]
         fields = sympy.Matrix.hstack(*columns) if columns else sympy.zeros(len(self.coordinates), 0)
-        return GroupAction(self.coordinates, self.algebra, generators=fields)
+        try:
+            return GroupAction(self.coordinates, self.algebra, generators=fields)
+        except ModelError as error:
+            if letters := sorted({s.name for s in fields.free_symbols} - {s.name for s in self.coordinates}):
+                raise ModelError(
+                    "The structure constants of these generators depend on parameters, and were found for drawn values of them",
+                    seen=", ".join(letters),
+                    remedy="put numbers in the place of these parameters in the system, or choose generators without them",
+                ) from error
+            raise
 
     def text(self) -> str:
         """The symmetries as plain text."""

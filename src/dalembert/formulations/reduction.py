@@ -92,6 +92,8 @@ def reduce(
 def equations_on(bundle: Bundle, reconstruct: bool) -> Equations:
     """The record of a bundle: without the group, or with it."""
     system = bundle.system
+    if not reconstruct:
+        _check_laws(bundle)
     shape = tuple(system.coordinates[k] for k in bundle.shape)
     momentum_rates = tuple(Parameter(f"{p.name}_dot") for p in bundle.momenta)
     outputs = {speed.name: speed for speed in bundle.speeds}
@@ -186,6 +188,19 @@ def _check_invariance(bundle: Bundle) -> None:
                 "The constraints are not invariant under the group",
                 seen=", ".join(c.name for c in bundle.system.bilateral),
                 remedy="choose a subgroup that leaves them invariant",
+            )
+
+
+def _check_laws(bundle: Bundle) -> None:
+    """Without the group, no law of an input may read where on the group the system is, or how it moves there."""
+    letters = {s for q in bundle.group_letters for s in (q, q.dot)}
+    used = {u.name: law.free_symbols & letters for u, law in bundle.system.inputs.items() if law is not None}
+    for name, found in used.items():
+        if found:
+            raise FormError(
+                f"The law of the input `{name}` reads letters of the group, which the reduced equations do not have",
+                seen=", ".join(sorted(s.name for s in found)),
+                remedy="pass reconstruct=True, or write what the law stands for into the forces",
             )
 
 

@@ -81,6 +81,8 @@ def test_a_circuit_turns_what_its_laws_hold_still():
     assert all(generator.by == "symbolically" for generator in found.generators)
     turning = [generator for generator in found.generators if generator.field.has(*found.coordinates)]
     assert len(turning) == 3 and all(generator.field.free_symbols - set(found.coordinates) for generator in turning)
+    with pytest.raises(ModelError, match=r"depend on parameters.*Ca, Cab.*put numbers"):
+        _ = found.action  # whose structure constants hold for drawn values of the capacities alone
 
 
 # -- a rival: finite motions -------------------------------------------------------------------------------------

@@ -327,3 +327,13 @@ def test_a_hamiltonian_needs_partners() -> None:
     q, p, r = da.coordinates("q p r")
     with pytest.raises(ModelError, match=r"without a partner.*r"):
         da.hamiltonian_control(p**2 + r * q, [(q, p)], [])
+
+
+def test_a_balance_across_an_impact_is_refused() -> None:
+    """A ball that lost energy on the ground: the open balance would be the loss, and say nothing of it."""
+    x = da.coordinates("x")
+    ball = da.System([x], kinetic=x.dot**2 / 2, potential=9.81 * x, constraints=[da.unilateral(x >= 0, 0.5, "floor")])
+    before = da.simulate(ball, {x: 1.0}, (0, 0.4))
+    assert da.energy_balance(before).worst < 1e-9
+    with pytest.raises(ModelError, match=r"no port accounts for.*floor.*before the first impact"):
+        da.energy_balance(da.simulate(ball, {x: 1.0}, (0, 1)))

@@ -340,3 +340,18 @@ def test_a_gait_names_what_it_lacks() -> None:
     system = da.gallery.load("snakeboard").system
     with pytest.raises(FormError, match="missing phi"):
         da.follow_shape(system, se2(system), {"psi": da.t})
+
+
+def test_a_law_that_reads_the_group_is_refused_without_the_group_and_kept_with_it() -> None:
+    """u = -x_dot, where x is divided out: the state has no x_dot; with the group the motion is that of the system."""
+    x, y = da.coordinates("x y")
+    u = da.Input("u")
+    energies = {"kinetic": (x.dot**2 + y.dot**2) / 2, "potential": y**2 / 2}
+    steered = da.System([x, y], forces={y: u}, inputs={u: -x.dot}, **energies)
+    with pytest.raises(FormError, match=r"`u` reads letters of the group.*x_dot.*reconstruct=True"):
+        da.reduce(steered, {"w": {x: 1}})
+    start = {x: 0.0, y: 1.0, x.dot: 1.0, y.dot: 0.0}
+    whole = da.simulate(da.reduce(steered, {"w": {x: 1}}, reconstruct=True), start, (0, 3))
+    assert float(whole["y"][-1]) == pytest.approx(2 * np.cos(3) - 1, abs=1e-8)
+    stated = da.linearise(da.reduce(da.System([x, y], forces={y: -x.dot}, **energies), {"w": {x: 1}}))
+    assert stated.matrix == pytest.approx(np.array([[0, 1, 0], [-1, 0, -1], [0, 0, 0]]), abs=1e-12)

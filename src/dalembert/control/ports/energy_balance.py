@@ -49,6 +49,8 @@ class EnergyBalance:
         stored - supplied + dissipated - other - explicit.
     least_dissipation : float
         The smallest power of the damping along the motion: not negative where the system is passive.
+    energy : array
+        H itself.
     """
 
     t: Any
@@ -59,6 +61,7 @@ class EnergyBalance:
     explicit: Any
     residual: Any
     least_dissipation: float
+    energy: Any
 
     def __repr__(self) -> str:
         terms = [(values[-1], f"by {name}") for name, values in self.supplied.items()]
@@ -72,8 +75,8 @@ class EnergyBalance:
 
     @property
     def worst(self) -> float:
-        """The largest residual, relative to the largest energy that moved."""
-        parts = [self.stored, self.dissipated, self.other, self.explicit, *self.supplied.values()]
+        """The largest residual, relative to the largest energy that was there or moved."""
+        parts = [self.energy, self.stored, self.dissipated, self.other, self.explicit, *self.supplied.values()]
         size = max(float(np.max(np.abs(part), initial=0.0)) for part in parts) or 1.0
         return float(np.max(np.abs(self.residual))) / size
 
@@ -93,7 +96,7 @@ def energy_balance(motion: Motion, form: PortForm | None = None) -> EnergyBalanc
     Raises
     ------
     ModelError
-        Where an input was a function and not an expression, or constraints do work.
+        Where an input was a function and not an expression, constraints do work, or an impact took energy away.
 
     Examples
     --------
@@ -107,6 +110,12 @@ def energy_balance(motion: Motion, form: PortForm | None = None) -> EnergyBalanc
     (True, True)
     """
     system = motion.system
+    if motion.impacts:
+        raise ModelError(
+            "Impacts take energy away that no port accounts for",
+            seen=f"{len(motion.impacts)} impacts, the first at t = {motion.impacts[0][0]:.6g} on {motion.impacts[0][1]!r}",
+            remedy="take the balance of a motion that ends before the first impact",
+        )
     if isinstance(system, Flow):
         if form is None:
             raise ModelError("A flow does not say what its energy is", remedy="pass the PortForm it came from")
@@ -130,7 +139,8 @@ def energy_balance(motion: Motion, form: PortForm | None = None) -> EnergyBalanc
     stored = energy - energy[0]
     residual = stored - sum(supplied.values(), np.zeros_like(times)) + table["dissipated"] - table["other"] - table["explicit"]
     least = float(np.min(powers[list(expressions).index("dissipated")], initial=np.inf))
-    return EnergyBalance(times, stored, supplied, table["dissipated"], table["other"], table["explicit"], residual, least)
+    losses = (table["dissipated"], table["other"], table["explicit"])
+    return EnergyBalance(times, stored, supplied, *losses, residual, least, energy)
 
 
 def _of_system(system: System, state: set[str]) -> dict[str, sympy.Expr]:
