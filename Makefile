@@ -1,10 +1,12 @@
 # Everything here works from a fresh clone and needs only Python 3.11+ with pip and venv.
 PYTHON ?= python3
-VENV := .venv
+# With PINNED=1 exactly the versions of requirements/ci.txt, checked by their hashes, in an environment of their own.
+VENV := $(if $(PINNED),.venv-pinned,.venv)
+PINS := $(if $(PINNED),requirements/ci.txt)
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help demo lab test test-long test-extras lint docs bench bench-quick clean
+.PHONY: help demo lab test test-long test-extras soak soak-quick pins audit lint docs bench bench-quick clean
 
 help:
 	@echo "make demo        set up, run a system end to end, leave pictures and results in demo/"
@@ -12,15 +14,19 @@ help:
 	@echo "make test        set up and run the tests"
 	@echo "make test-long   the tests that take minutes"
 	@echo "make test-extras the tests that need optional packages, in the environment of the peers"
+	@echo "make soak        hours of random systems, bad input, faults and load; docs/promises.md says what for"
+	@echo "make pins        choose versions for requirements/ci.txt anew; PINNED=1 tests with exactly these"
+	@echo "make audit       ask for known advisories against the pinned versions"
 	@echo "make lint        formatting, lint and types"
 	@echo "make docs        build the documentation into site/"
 	@echo "make bench       measure beside the peers, in an environment of its own"
 	@echo "make clean       remove what these commands made"
 
 # The stamp is newer than pyproject.toml once the environment holds what it asks for; then no network is needed.
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml $(PINS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(if $(PINNED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/ci.txt)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PINNED),--no-deps --no-build-isolation) -e ".[dev]"
 	touch $@
 
 demo: $(VENV)/.ready
@@ -44,9 +50,26 @@ test-extras: $(BENCH)/.ready-extras
 	$(BENCH)/bin/python -m pytest -q -m extras tests/unit/integrate
 	$(BENCH)/bin/python -m pytest -q tests/unit/compiled/test_to_jax.py
 
+soak: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[soak]"
+	$(BIN)/python -m soak
+	$(BIN)/python scripts/promises.py
+
+soak-quick: $(VENV)/.ready
+	$(BIN)/python -m soak --quick
+
+pins: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python scripts/pin.py
+
+# Asks the registry for known advisories against the pinned versions; it needs a connection to one that has them.
+audit: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip_audit --progress-spinner off --strict --require-hashes --disable-pip -r requirements/ci.txt
+
 lint: $(VENV)/.ready
-	$(BIN)/ruff format --check src tests benchmarks scripts examples
-	$(BIN)/ruff check src tests benchmarks scripts examples
+	$(BIN)/ruff format --check src tests benchmarks scripts examples soak
+	$(BIN)/ruff check src tests benchmarks scripts examples soak
 	$(BIN)/mypy
 
 $(VENV)/.ready-docs: $(VENV)/.ready
@@ -68,4 +91,4 @@ bench-quick: $(BENCH)/.ready
 	$(BENCH)/bin/python benchmarks/run.py --quick
 
 clean:
-	rm -rf $(VENV) $(BENCH) demo site docs/generated
+	rm -rf .venv .venv-pinned $(BENCH) demo site docs/generated

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -17,6 +17,7 @@ import numpy as np
 import sympy
 
 import dalembert as da
+from core_systems import values_of
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.compiled.constrained_solve import solve
 from dalembert.compiled.kernel import Kernel
@@ -25,12 +26,14 @@ from dalembert.formulations.equations import Equations
 from dalembert.formulations.registry import forms
 from dalembert.formulations.vakonomic import costates
 from dalembert.integrate.letters import state_with_velocities
-from dalembert.model.constraints import ImageConstraint
+from dalembert.model.constraints import HolonomicConstraint, ImageConstraint
 
 #: Forms of another principle than d'Alembert's.
 EXTREMAL = ("vakonomic", "pontryagin")
 #: Every form once, without its aliases.
 FORMS = tuple(form for form in forms() if form not in ("gauss", "udwadia-kalaba"))
+#: How far two forms may lie apart, relatively.
+LIMIT = 1e-9
 #: A state where the rows, of length one in the kinetic metric, are nearer to another rank than this is not generic.
 LEAST_ANGLE = 0.03
 #: A choice of independent velocities with a smaller determinant than this loses digits that no form can give back.
@@ -47,7 +50,8 @@ class Instant:
 
     def named(self, system: da.System) -> dict[str, float]:
         letters = (*system.coordinates, *system.velocities)
-        return {"t": self.time} | {s.name: float(x) for s, x in zip(letters, (*self.q, *self.v), strict=True)}
+        state = {s.name: float(x) for s, x in zip(letters, (*self.q, *self.v), strict=True)}
+        return {"t": self.time} | values_of(system) | state
 
 
 @dataclass
@@ -72,16 +76,40 @@ class Comparison:
             self.faults.append(f"{' and '.join(pair)} differ by {gap:.1e}: {where}")
 
 
+class Interpreted(Kernel):
+    """The blocks of a record as they are derived, not shortened; the forms of a system are lowered into one graph."""
+
+    def __init__(self, equations: Equations) -> None:
+        system = equations.system
+        self.equations, self.backend = equations, "numpy"
+        self.algebra = system.__dict__.get("_shared_algebra")
+        if self.algebra is None:
+            self.algebra = GraphAlgebra()
+            object.__setattr__(system, "_shared_algebra", self.algebra)
+        self.graph = equations.blocks(self.algebra)
+        self.parameters: Any = tuple(system.parameters)
+        self.free_inputs: Any = tuple(s for s, value in system.inputs.items() if value is None)
+        self.n_state, self.n, self.m = len(equations.state), len(equations.unknowns), len(equations.row_names)
+        self._programs: Any = {}
+
+
+def values(system: da.System) -> Any:
+    """The values of a random system's parameters as a column."""
+    return np.array(list(values_of(system).values()))
+
+
 # -- states --------------------------------------------------------------------------------------------------------------
 
 
 def instants(system: da.System, seed: int, count: int) -> list[Instant]:
-    """Random states that obey the constraints of a system without parameters, where their rows are well apart."""
-    kernel = Kernel(da.derive(system, "lagrange"), "numpy")
-    g, n = kernel.graph, len(system.coordinates)
+    """Random states that obey the constraints of a system, where their rows are well apart."""
+    kernel = kernel_of(da.derive(system, "lagrange"))
+    g, n, p = kernel.graph, len(system.coordinates), values(system)
     q, v = kernel.algebra.vector(system.coordinates), kernel.algebra.vector(system.velocities)
     functions = [
         ca.Function("f", kernel._inputs(), [ca.densify(block) for block in (residual, ca.jacobian(residual, letters))])
+        if residual.numel()
+        else None
         for residual, letters in ((g.position.residual, q), (g.velocity.residual, v))
     ]
     blocks = ca.Function("blocks", kernel._inputs(), [ca.densify(g.metric), ca.densify(g.rows)])
@@ -89,8 +117,8 @@ def instants(system: da.System, seed: int, count: int) -> list[Instant]:
     found: list[Instant] = []
     for _ in range(60):
         time, y = float(random.uniform(0, 2)), random.uniform(-0.9, 0.9, 2 * n)
-        if all(newton(f, time, y, range(k * n, (k + 1) * n)) for k, f in enumerate(functions)) and np.abs(y).max() < 4:
-            metric, rows = (np.asarray(b, dtype=float) for b in blocks(time, y, [], [], []))
+        if all(newton(f, time, y, p, range(k * n, (k + 1) * n)) for k, f in enumerate(functions)) and np.abs(y).max() < 4:
+            metric, rows = (np.asarray(b, dtype=float) for b in blocks(time, y, p, [], []))
             if is_generic(metric, rows):
                 found.append(Instant(time, y[:n], y[n:]))
         if len(found) == count:
@@ -98,10 +126,12 @@ def instants(system: da.System, seed: int, count: int) -> list[Instant]:
     return found
 
 
-def newton(function: Any, time: float, y: Any, places: range) -> bool:
+def newton(function: Any, time: float, y: Any, p: Any, places: range) -> bool:
+    if function is None:
+        return True
     for _ in range(30):
-        value, rows = (np.asarray(block, dtype=float) for block in function(time, y, [], [], []))
-        if not value.size or np.abs(value).max() < 2e-15:
+        value, rows = (np.asarray(block, dtype=float) for block in function(time, y, p, [], []))
+        if np.abs(value).max() < 2e-15:
             return True
         step = np.linalg.lstsq(rows, -value.ravel(), rcond=1e-8)[0]
         y[places] += step * min(1.0, 1.0 / (np.abs(step).max() + 1e-300))
@@ -132,14 +162,14 @@ def evidence(equations: Equations, instant: Instant) -> dict[str, Any] | None:
         except FormError:
             return None
     kernel = kernel_of(equations)
-    y = state_with_velocities(kernel, instant.time, instant.q, instant.v, np.zeros(0))
+    y = state_with_velocities(kernel, instant.time, instant.q, instant.v, values(equations.system))
     return said(kernel, instant.time, y)
 
 
 def letters_at(equations: Equations, instant: Instant) -> dict[str, float]:
     """The state of a form at (q, q_dot), by name, in the choice of independent velocities that the form makes there."""
     record = equations if equations.rechoose is None else equations.rechoose(instant.named(equations.system))
-    y = state_with_velocities(kernel_of(record), instant.time, instant.q, instant.v, np.zeros(0))
+    y = state_with_velocities(kernel_of(record), instant.time, instant.q, instant.v, values(record.system))
     return {symbol.name: float(value) for symbol, value in zip(record.state, y, strict=True)}
 
 
@@ -147,7 +177,7 @@ def kernel_of(equations: Equations) -> Kernel:
     """The kernel of a record, made once."""
     kept = equations.__dict__.get("_interpreted")
     if kept is None:
-        kept = Kernel(equations, "numpy")
+        kept = Interpreted(equations)
         object.__setattr__(equations, "_interpreted", kept)
     return kept
 
@@ -166,7 +196,8 @@ def said(kernel: Kernel, time: float, y: Any) -> dict[str, Any] | None:
             ca.Function("blocks", kernel._inputs(), [ca.densify(ca.SX(b)) for b in blocks]),
             ca.Function("observed", kernel._inputs(kernel._unknown_letters), [ca.densify(ca.SX(b)) for b in observed]),
         )
-    metric, force, rows, right, quality = (np.asarray(b, dtype=float) for b in functions[0](time, y, [], [], []))
+    p = values(kernel.equations.system)
+    metric, force, rows, right, quality = (np.asarray(b, dtype=float) for b in functions[0](time, y, p, [], []))
     if not abs(quality) > LEAST_QUALITY**2:
         return None
     try:
@@ -176,7 +207,7 @@ def said(kernel: Kernel, time: float, y: Any) -> dict[str, Any] | None:
     except SingularError:
         return None
     w = np.concatenate([solution.z, solution.multipliers])
-    a, reaction, v, energy, p = (np.asarray(b, dtype=float).ravel() for b in functions[1](time, y, [], [], w))
+    a, reaction, v, energy, p = (np.asarray(b, dtype=float).ravel() for b in functions[1](time, y, p, [], w))
     found = {"accelerations": a, "energy": energy, "momenta": p}
     if len(rows) or kernel.equations.system.constraints:
         found |= {"reaction": reaction, "power": np.array([reaction @ v])}
@@ -187,8 +218,8 @@ def gap_of(first: dict[str, Any], second: dict[str, Any]) -> tuple[float, str]:
     """The worst relative difference, and of what; the power is measured by the size of the reaction."""
     worst, what = 0.0, "accelerations"
     for key in first:
-        size = max(1.0, *(np.abs(x["reaction" if key == "power" else key]).max() for x in (first, second)))
-        gap = float(np.abs(first[key] - second[key]).max() / size)
+        size = max(1.0, *(np.abs(x["reaction" if key == "power" else key]).max(initial=0.0) for x in (first, second)))
+        gap = float(np.abs(first[key] - second[key]).max(initial=0.0) / size)
         if not gap <= worst:
             worst, what = gap, key
     return worst, what
@@ -205,7 +236,10 @@ def derived(system: da.System, form: str) -> Equations | None:
 def compared(
     comparison: Comparison, system: da.System, seed: int, label: str, limit: float, count: int = 2
 ) -> Iterator[Instant]:
-    """Every form that applies against every other at consistent states, which are given back one by one."""
+    """Every form that applies against the first that speaks, Lagrange's, at consistent states, which are given back one by one.
+
+    Two forms that agree with a third to the limit agree with each other to twice of it.
+    """
     records = {form: record for form in FORMS if form not in EXTREMAL and (record := derived(system, form)) is not None}
     comparison.systems += 1
     for number, instant in enumerate(instants(system, seed, count)):
@@ -213,9 +247,10 @@ def compared(
         known = {form: word for form, word in words.items() if word is not None}
         comparison.heard.update(list(known))
         comparison.silent.update(words.keys() - known.keys())
-        for pair in combinations(known, 2):
-            gap, what = gap_of(known[pair[0]], known[pair[1]])
-            comparison.add(pair, gap, f"{what} of {label}, state {number + 1}", limit)
+        first = next(iter(known), None)
+        for form in [form for form in known if form != first]:
+            gap, what = gap_of(known[first], known[form])
+            comparison.add((first, form), gap, f"{what} of {label}, state {number + 1}", limit)
         yield instant
 
 
@@ -280,9 +315,61 @@ def extremal_words(system: da.System, instant: Instant, chi: Any) -> dict[str, d
     y = np.concatenate([instant.q, instant.v, chi])
     g, v = vakonomic.graph, vakonomic.algebra.vector(system.velocities)
     augmented = g.momenta + ca.jacobian(g.velocity.residual, v).T @ vakonomic.algebra.vector(costates(system))
-    xi = np.asarray(ca.Function("xi", vakonomic._inputs(), [augmented])(instant.time, y, [], [], []), dtype=float).ravel()
+    costate = ca.Function("xi", vakonomic._inputs(), [augmented])
+    xi = np.asarray(costate(instant.time, y, values(system), [], []), dtype=float).ravel()
     words = {"vakonomic": said(vakonomic, instant.time, y)}
     pontryagin = derived(system, "pontryagin")
     if pontryagin is not None:
         words["pontryagin"] = said(kernel_of(pontryagin), instant.time, np.concatenate([instant.q, xi]))
     return words
+
+
+# -- two statements of one system ----------------------------------------------------------------------------------------------
+
+
+def against(
+    comparison: Comparison, system: da.System, other: da.System, instant: Instant, names: tuple[str, str], label: str
+) -> None:
+    """Two statements of one system, each in the form it was stated for and in a form of its own."""
+    here = evidence(da.derive(system), instant)
+    assert here is not None
+    forms = ["implicit-lagrangian", "implicit-hamiltonian"] if other.image else [None, "maggi"]
+    for form in forms:
+        if form == "maggi" and set("nm") & {c.name[0] for c in other.constraints}:
+            continue
+        record = da.derive(other) if form is None else derived(other, form)
+        there = None if record is None else evidence(record, instant)
+        if there is not None:
+            gap, what = gap_of(here, there)
+            comparison.add(names, gap, f"{what} of {label}, {form}", LIMIT)
+
+
+def extremals(comparison: Comparison, system: da.System, instant: Instant, number: int, label: str) -> None:
+    """The vakonomic form and Pontryagin's, and d'Alembert's motion where every constraint is on positions."""
+    chi = np.random.default_rng(number).normal(size=len(system.bilateral))
+    words = {form: word for form, word in extremal_words(system, instant, chi).items() if word is not None}
+    if all(isinstance(c, HolonomicConstraint) for c in system.bilateral):
+        words["lagrange"] = evidence(da.derive(system, "lagrange"), instant) or {}
+    for first, second in pairwise(words):
+        gap, what = gap_of(words[first], words[second])
+        comparison.add((first, second), gap, f"{what} of {label}", LIMIT)
+
+
+def by_speeds(system: da.System, seed: int) -> da.System:
+    """A system whose constraints give some velocities by the others, restated by speeds; one speed too many now and then."""
+    random = np.random.default_rng(seed)
+    given: dict[Any, Any] = {}
+    for constraint in system.bilateral:
+        bound = next(v for v in reversed(system.velocities) if constraint.expression.has(v) and v not in given)
+        given[bound] = bound - constraint.expression
+    free = [v for v in system.velocities if v not in given]
+    speeds = [da.Speed(f"w{k + 1}") for k in range(len(free) + int(random.integers(0, 2)))]
+    turned = {
+        v: sum(
+            (float(random.uniform(0.2, 0.9)) + sympy.sin(free[0].coordinate) / 5 + int(k == j)) * w
+            for k, w in enumerate(speeds)
+        )
+        for j, v in enumerate(free)
+    }
+    velocities = {v.coordinate: sympy.expand(given.get(v, v).xreplace(turned)) for v in system.velocities}
+    return system.replacing(constraints=[da.image(velocities, speeds)])

@@ -56,19 +56,43 @@ def random_mass_matrix(random: np.random.Generator, n: int) -> np.ndarray:
     return factor @ factor.T / n + np.eye(n)
 
 
+def total(terms: Any) -> sympy.Expr:
+    """The sum of many terms, made at once."""
+    return sympy.Add(*terms)
+
+
 def random_system(
-    seed: int, *, n: int = 3, kinds: str = "hv", gyroscopic: bool = True, forced: bool = True, stated: str = "lagrangian"
+    seed: int,
+    *,
+    n: int = 3,
+    kinds: str = "hv",
+    gyroscopic: bool = True,
+    forced: bool = True,
+    stated: str = "lagrangian",
+    parametric: bool = False,
+    driven: bool = False,
+    contact: bool = False,
 ) -> Any:
     """A random mechanism with n coordinates.
 
     L = v^T M(q) v / 2 + a(q, t) . v - V(q, t); `kinds` are its constraints: h(olonomic), r(heonomic), v(elocity, not
     integrable), a(ffine in the velocities), n(onlinear in the velocities), s(olvable: nonlinear in the first velocity alone),
-    t(ime in the coefficients), m(omentum), e(xplicit in a coordinate), c(haplygin's: explicit in a velocity), and at the end of
-    the list d(ependent on the others), which leave everything else as it is. `stated` says how the energies are written:
-    "lagrangian", "kinetic", "hamiltonian", "bundle" (n + 1 fibre velocities), "planar" (SE(2) acts on the first three
-    coordinates), "cyclic" (the coordinates that the constraints give occur nowhere).
+    t(ime in the coefficients), w(ork: linear in the velocities and not ideal), m(omentum), e(xplicit in a coordinate),
+    c(haplygin's: explicit in a velocity), and at the end of the list d(ependent on the others), which leave everything else as
+    it is. `stated` says how the energies are written: "lagrangian", "kinetic", "hamiltonian", "bundle" (n + 1 fibre
+    velocities), "planar" (SE(2) acts on the first three coordinates), "cyclic" (the coordinates that the constraints give occur
+    nowhere), "parts" (bodies, springs and dampers). A `parametric` system has letters in the place of about every third number,
+    see `values_of`; one that is `driven` has inputs with laws in time and state in its forces; `contact` adds a wall that is
+    one-sided.
     """
-    return _Mechanism(seed, n, kinds).system(stated, gyroscopic, forced)
+    mechanism = _Mechanism(seed, n, kinds)
+    mechanism.parametric = parametric
+    return mechanism.system(stated, gyroscopic, forced, driven, contact)
+
+
+def values_of(system: da.System) -> dict[str, float]:
+    """The values of a random system's parameters: c<k> has the k-th value of a sequence in 0.2 to 0.9."""
+    return {symbol.name: 0.2 + 0.7 * (0.618034 * int(symbol.name[1:]) % 1.0) for symbol in system.parameters}
 
 
 class _Mechanism:
@@ -81,8 +105,11 @@ class _Mechanism:
         self.v = tuple(c.dot for c in self.q)
         self.bound = sum(kind in "ec" for kind in kinds)
         self.shown = n  # the coordinates that waves may contain
+        self.parametric = False
 
-    def number(self) -> sympy.Float:
+    def number(self) -> sympy.Expr:
+        if self.parametric and self.random.uniform() < 0.3:
+            return da.Parameter(f"c{self.random.integers(1, 9)}")
         return sympy.Float(float(np.round(self.random.uniform(0.2, 0.9), 3)))
 
     def wave(self) -> sympy.Expr:
@@ -90,95 +117,124 @@ class _Mechanism:
         size, inner = self.number(), self.q[first] + self.number() * self.q[second] + self.number()
         return size * sympy.sin(inner, evaluate=False)  # or else SymPy looks for multiples of pi, for milliseconds
 
-    def system(self, stated: str, gyroscopic: bool, forced: bool) -> da.System:
+    def system(self, stated: str, gyroscopic: bool, forced: bool, driven: bool = False, contact: bool = False) -> da.System:
         q, v, n, number, wave = self.q, self.v, self.n, self.number, self.wave
         if stated == "cyclic":
-            self.shown = n - self.bound
+            self.shown = max(1, n - self.bound)
         energies: dict[str, Any]
         if stated == "lagrangian":
-            mass = random_mass_matrix(self.random, n)
-            kinetic = sum(float(mass[i, j]) * v[i] * v[j] for i in range(n) for j in range(n)) / 2
-            kinetic += sum((wave() * v[k]) ** 2 for k in range(n)) / 2
-            lagrangian = kinetic - sum(c**2 for c in q) / 2 - wave()
+            terms = self.bilinear(v)
+            terms += [(wave() * v[k]) ** 2 / 2 for k in range(n)]
+            terms += [-(c**2) / 2 for c in q] + [-wave()]
             if gyroscopic:
-                lagrangian += sum((wave() + number() * sympy.cos(da.t)) * v[k] for k in range(n))
-                lagrangian += number() * sympy.sin(da.t) * q[0]
-            energies = {"lagrangian": lagrangian}
+                terms += [(wave() + number() * sympy.cos(da.t)) * v[k] for k in range(n)]
+                terms += [number() * sympy.sin(da.t) * q[0]]
+            energies = {"lagrangian": total(terms)}
         else:
             energies = self.energies(stated, gyroscopic)
         base = [self.constraint(place, kind) for place, kind in enumerate(self.kinds) if kind != "d"]
-        forces = {q[0]: wave() - number() * v[0], q[-1]: number() * sympy.sin(da.t) * v[0]} if forced else {}
+        forces = {q[0]: wave() - number() * v[0]} if forced else {}
+        if forced:
+            forces[q[-1]] = forces.get(q[-1], 0) + number() * sympy.sin(da.t) * v[0]
         dissipation = number() * v[-1] ** 2 / 2 if forced else 0
         copies = [self.dependent(base, place) for place, kind in enumerate(self.kinds) if kind == "d"]
-        return da.System(q, constraints=base + copies, forces=forces, dissipation=dissipation, **energies)
+        inputs = self.inputs(forces) if driven else {}
+        walls = [da.unilateral(q[0] + number() * q[-1] - 2, restitution=number(), name="wall")] if contact else []
+        constraints = [*base, *copies, *walls]
+        return da.System(q, constraints=constraints, forces=forces, dissipation=dissipation, inputs=inputs, **energies)
+
+    def inputs(self, forces: dict[Any, Any]) -> dict[Any, Any]:
+        """Two inputs in the forces: one with a law in time, one with a law in time and state."""
+        first, second = da.inputs("drive1 drive2")
+        place = self.q[int(self.random.integers(0, self.n))]
+        forces[place] = forces.get(place, 0) + (self.number() + self.wave()) * first
+        forces[self.q[-1]] = forces.get(self.q[-1], 0) + second
+        feedback = -self.number() * self.v[0] + self.wave()
+        return {first: self.number() * sympy.sin(2 * da.t), second: feedback * sympy.cos(da.t)}
 
     # -- energies ------------------------------------------------------------------------------------------------------
 
     def energies(self, stated: str, gyroscopic: bool) -> dict[str, Any]:
         """Energies in other words than a Lagrangian of the velocities; M(q) is full, and depends on the coordinates."""
         q, p = self.q, tuple(c.momentum for c in self.q)
-        potential = sum(c**2 for c in q[: self.shown]) / 2 + self.wave() - self.number() * sympy.sin(da.t) * q[0]
+        if stated == "parts":
+            return {"parts": self.parts()}
+        stored = [c**2 / 2 for c in q[: self.shown]] + [self.wave(), -self.number() * sympy.sin(da.t) * q[0]]
+        potential = total(stored)
         if stated == "hamiltonian":
-            return {"hamiltonian": self.quadratic(p) + (self.linear(p) if gyroscopic else 0) + potential}
+            return {"hamiltonian": total([*self.quadratic(p), *(self.linear(p) if gyroscopic else ()), potential])}
         if stated == "bundle":
             letters = da.speeds(f"u1:{self.n + 2}")
-            fibre = {u: sum((self.number() + self.wave()) * w for w in self.v) for u in letters}
-            mass = random_mass_matrix(self.random, len(letters))
-            kinetic = sum(float(mass[i, j]) * a * b for i, a in enumerate(letters) for j, b in enumerate(letters)) / 2
-            drift = self.linear(letters) if gyroscopic else 0
-            return {"lagrangian": kinetic + drift - potential, "bundle": fibre}
-        speeds = self.v
+            fibre = {u: total((self.number() + self.wave()) * w for w in self.v) for u in letters}
+            drift = self.linear(letters) if gyroscopic else []
+            return {"lagrangian": total([*self.bilinear(letters), *drift, -potential]), "bundle": fibre}
         if stated == "planar":
             turn, others = q[2], (*self.v[2:],)
             ahead = self.v[0] * sympy.cos(turn) + self.v[1] * sympy.sin(turn)
             aside = self.v[1] * sympy.cos(turn) - self.v[0] * sympy.sin(turn)
-            mass = random_mass_matrix(self.random, self.n)
             body = (ahead, aside, *others)
-            kinetic = sum(float(mass[i, j]) * body[i] * body[j] for i in range(self.n) for j in range(self.n)) / 2
+            kinetic = self.bilinear(body)
             if self.n > 3:
-                kinetic += (self.number() * sympy.sin(q[3]) * body[0] + self.number() * body[1]) ** 2 / 2
+                kinetic.append((self.number() * sympy.sin(q[3]) * body[0] + self.number() * body[1]) ** 2 / 2)
         else:
-            kinetic = self.quadratic(speeds)
-        return {"kinetic": kinetic + (self.linear(speeds) if gyroscopic else 0), "potential": potential}
+            kinetic = self.quadratic(self.v)
+        return {"kinetic": total([*kinetic, *(self.linear(self.v) if gyroscopic else ())]), "potential": potential}
 
-    def quadratic(self, letters: Any) -> Any:
+    def parts(self) -> list[Any]:
+        """Particles on the coordinates, coupled by springs and a damper, in a field of gravity."""
+        q, number = self.q, self.number
+        made: list[Any] = []
+        for k, c in enumerate(q):
+            place = [c + number() * sympy.sin(q[k - 1]), number() * sympy.cos(c)]
+            made += [da.particle(1 + number(), place), da.gravity(1 + number(), place[1], 1)]
+            made.append(da.spring(number(), c))
+        made.append(da.damper(number(), q[-1]))
+        return made
+
+    def bilinear(self, letters: Any) -> list[Any]:
+        """The terms of w^T M w / 2 with a constant matrix."""
         mass = random_mass_matrix(self.random, len(letters))
-        total = sum(float(mass[i, j]) * a * b for i, a in enumerate(letters) for j, b in enumerate(letters)) / 2
-        return total + sum(self.wave() * letter for letter in letters) ** 2 / 2
+        pairs = [(i, j) for i in range(len(letters)) for j in range(i, len(letters))]
+        return [float(mass[i, j]) * (0.5 if i == j else 1.0) * letters[i] * letters[j] for i, j in pairs]
 
-    def linear(self, letters: Any) -> Any:
-        return sum((self.wave() + self.number() * sympy.cos(da.t)) * letter for letter in letters)
+    def quadratic(self, letters: Any) -> list[Any]:
+        return [*self.bilinear(letters), total(self.wave() * letter for letter in letters) ** 2 / 2]
+
+    def linear(self, letters: Any) -> list[Any]:
+        return [(self.wave() + self.number() * sympy.cos(da.t)) * letter for letter in letters]
 
     # -- constraints ---------------------------------------------------------------------------------------------------
 
     def constraint(self, place: int, kind: str) -> Any:
         q, v, number, wave = self.q, self.v, self.number, self.wave
         name = f"{kind}{place}"
-        row = sum((number() + wave()) * w for w in v)
+        row = total((number() + wave()) * w for w in v)
         match kind:
             case "h":
-                return da.holonomic(sum(number() * c for c in q) + wave() - number(), name=name)
+                return da.holonomic(total(number() * c for c in q) + wave() - number(), name=name)
             case "r":
-                return da.holonomic(sum(number() * c for c in q) + wave() - sympy.sin(da.t), name=name)
+                return da.holonomic(total(number() * c for c in q) + wave() - sympy.sin(da.t), name=name)
             case "v":
                 return da.velocity(row, name=name)
+            case "w":
+                return da.velocity(row, name=name, work={q[0]: wave() - number() * v[-1], q[-1]: number()})
             case "a":
                 return da.velocity(row - number() * sympy.cos(da.t) + wave(), name=name)
             case "n":
-                return da.velocity(row + number() * sum(w**2 for w in v) - number(), name=name)
+                return da.velocity(row + number() * total(w**2 for w in v) - number(), name=name)
             case "s":
                 return da.velocity(row + number() * v[0] ** 2 + wave() * v[0] ** 3, name=name)
             case "t":
                 return da.velocity(row + number() * sympy.sin(da.t) * v[0] + number() * sympy.cos(da.t) * v[-1], name=name)
             case "m":
                 momenta = [(number() + wave()) * c.momentum for c in q]
-                return da.momentum(sum(momenta) - number() * sympy.sin(da.t), name=name)
+                return da.momentum(total(momenta) - number() * sympy.sin(da.t), name=name)
         last = self.n - 1 - sum(letter in "ec" for letter in self.kinds[:place])
-        self.shown, shown = self.n - self.bound, self.shown
+        self.shown, shown = max(1, self.n - self.bound), self.shown
         if kind == "e":
             found = da.holonomic(q[last] - wave() - number() * sympy.sin(q[0] + da.t), name=name)
         else:
-            found = da.velocity(v[last] - sum((number() + wave()) * w for w in v[: self.shown]), name=name)
+            found = da.velocity(v[last] - total((number() + wave()) * w for w in v[: self.shown]), name=name)
         self.shown = shown
         return found
 
@@ -186,17 +242,17 @@ class _Mechanism:
         """A constraint that the others imply: at position level where they all are, else at velocity level."""
         name = f"d{place}"
         if all(isinstance(c, HolonomicConstraint) for c in base) and self.random.uniform() < 0.6:
-            return da.holonomic(sum((self.number() + self.wave()) * c.expression for c in base), name=name)
+            return da.holonomic(total((self.number() + self.wave()) * c.expression for c in base), name=name)
         if all(isinstance(c, MomentumConstraint) for c in base):
-            return da.momentum(sum((self.number() + self.wave()) * c.expression for c in base), name=name)
+            return da.momentum(total((self.number() + self.wave()) * c.expression for c in base), name=name)
         rows = [c for c in base if not isinstance(c, MomentumConstraint)]
-        return da.velocity(sum((self.number() + self.wave()) * self.rate(c) for c in rows), name=name)
+        return da.velocity(total((self.number() + self.wave()) * self.rate(c) for c in rows), name=name)
 
     def rate(self, constraint: Any) -> Any:
         """A constraint at velocity level."""
         if not isinstance(constraint, HolonomicConstraint):
             return constraint.expression
-        along = sum(sympy.diff(constraint.expression, c) * c.dot for c in self.q)
+        along = total(sympy.diff(constraint.expression, c) * c.dot for c in self.q)
         return along + sympy.diff(constraint.expression, da.t)
 
 

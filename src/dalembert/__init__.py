@@ -117,6 +117,7 @@ _HOMES = {
     "reduced_two_form": "analysis.reduced_two_form",
     "relative_equilibria": "analysis.planar_reduction",
     "repeat": "model.repeat",
+    "rerun": "integrate.rerun",
     "rest_to_rest": "control.optimal.rest_to_rest",
     "restricted_two_form": "analysis.restricted_two_form",
     "rigid_body": "model.rigid_bodies",

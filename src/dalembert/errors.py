@@ -37,6 +37,10 @@ __all__ = [
 ]
 
 
+#: Characters of known words that a wrong one is compared with.
+MOST_COMPARED = 20_000
+
+
 class DalembertError(Exception):
     """Base of all errors raised on purpose.
 
@@ -119,7 +123,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     >>> nearest("coordinate", ["coordinates", "kinetic"])
     'coordinates'
     """
-    matches = difflib.get_close_matches(word[:200], list(known), n=1, cutoff=0.6)
+    compared, length = [], 0
+    for candidate in known:  # comparing takes time by the square of the length, and thousands of long words would take minutes
+        compared.append(candidate)
+        length += len(candidate)
+        if length > MOST_COMPARED:
+            break
+    matches = difflib.get_close_matches(word[:200], compared, n=1, cutoff=0.6)
     return matches[0] if matches else None
 
 

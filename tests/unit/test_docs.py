@@ -74,8 +74,8 @@ def test_every_whole_model_file_of_a_page_is_a_model(page):
             assert loads(block.body).system.coordinates
 
 
-#: The whole table of `dalembert verify`, and the lab, which serves until it is stopped, have tests of their own.
-OWN_TESTS = ("dalembert verify", "dalembert lab")
+#: The table of `dalembert verify`, the lab, which serves until it is stopped, and what needs a file have tests of their own.
+OWN_TESTS = ("dalembert verify", "dalembert lab", "dalembert rerun FILE.nc", "dalembert rerun disk.nc")
 COMMANDS = sorted(
     {
         command

@@ -57,7 +57,7 @@ class GraphAlgebra:
     """Expressions as nodes of a CasADi SX graph; every letter of the model is one symbolic node."""
 
     def __init__(self) -> None:
-        self._nodes: dict[sympy.Basic, Any] = {}
+        self._nodes = _Nodes()
         self._sums: dict[sympy.Basic, list[tuple[frozenset[sympy.Basic], Any]]] = {}
         self._ranks: dict[sympy.Basic, int] = {}
         self._beginnings: dict[tuple[int, sympy.Basic], int] = {}
@@ -67,7 +67,7 @@ class GraphAlgebra:
     # -- from the model ------------------------------------------------------------------------------------------
 
     def scalar(self, expression: sympy.Expr) -> Any:
-        known = self._nodes.get(expression)
+        known = self._nodes[expression] if expression.is_Number else self._nodes.get(expression)
         if known is not None:
             return known
         sums = _sums_by_length(expression)
@@ -81,7 +81,7 @@ class GraphAlgebra:
         pending: list[tuple[sympy.Basic, bool]] = [(expression, False)]
         while pending:  # post-order without recursion: expressions may be deep
             node, ready = pending.pop()
-            if node in self._nodes:
+            if node.is_Number or node in self._nodes:
                 continue
             if ready or not node.args:
                 self._nodes[node] = self._lower(node)
@@ -95,7 +95,7 @@ class GraphAlgebra:
             case sympy.Symbol():
                 self.letters[node] = ca.SX.sym(node.name)
                 return self.letters[node]
-            case sympy.Number() | sympy.NumberSymbol():
+            case sympy.NumberSymbol():
                 return ca.SX(float(node))
             case sympy.Add():
                 return self._sum(node)
@@ -357,6 +357,13 @@ def _sums_by_length(expression: sympy.Basic) -> list[sympy.Add]:
                 seen.add(argument)
                 pending.append(argument)
     return sorted(found, key=lambda node: len(node.args))
+
+
+class _Nodes(dict[sympy.Basic, Any]):
+    """The nodes of expressions; a number's is made where it is asked for, which is faster than to hash a SymPy number."""
+
+    def __getitem__(self, expression: sympy.Basic) -> Any:
+        return ca.SX(float(expression)) if expression.is_Number else super().__getitem__(expression)
 
 
 def _product(node: sympy.Mul, nodes: dict[sympy.Basic, Any]) -> Any:

@@ -226,7 +226,7 @@ def _bundle_chart(system: System, side: str) -> _Chart:
     fibre_rate = algebra.along(follows, x, rate) + sigma @ second + algebra.jacobian(follows, time)
     force = applied_force(system, algebra, costate)
     if side == "hamiltonian":
-        held = algebra.vector([Parameter(f"held_{name}") for name in names])
+        held = algebra.vector([Parameter(f"held {name}") for name in names])
         omega = _pulled_back(algebra, algebra.substitute(algebra.jacobian(sigma.T @ held, x), held, p), sigma.T)
         momentum_rate = algebra.along(p, x, rate) + metric @ fibre_rate + algebra.jacobian(p, time)
         flow = algebra.stack([rate, momentum_rate])

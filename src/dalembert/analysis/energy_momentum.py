@@ -330,7 +330,7 @@ class _Method:
         metric = algebra.without(algebra.jacobian(momenta, v), v)
         potential = -algebra.substitute(lagrangian, v, algebra.zeros(v.shape[0]))
         K = algebra.columns([algebra.vector(J.generators[:, a]) for a in range(len(J.names))])
-        self.letters = [Parameter(f"rate_{k}_of_group") for k in range(len(J.names))]
+        self.letters = [Parameter(f"rate {k} of group") for k in range(len(J.names))]
         xi = algebra.vector(self.letters)
         augmented = p.T @ algebra.solve_square(metric, p) / 2 + potential - p.T @ K @ xi
         level = ca.DM(list(map(float, mu)))

@@ -169,6 +169,21 @@ def sweep(
 
 
 @app.command()
+def rerun(
+    file: Annotated[Path, typer.Argument(metavar="FILE.nc", help="A motion that was saved.", show_default=False)],
+    rtol: Annotated[
+        float | None, typer.Option("--rtol", help="The difference that is allowed; the tolerance of the run by default.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="NEW.nc", help="Save the new motion.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Make a saved motion again by the call that its file holds, and compare."""
+    from .rerun import rerun_command
+
+    return rerun_command(file, rtol, output, as_json)
+
+
+@app.command()
 def derive(
     system: System,
     form: Form = None,

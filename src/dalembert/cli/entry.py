@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import PurePath
 
 from ..errors import DalembertError, RunError
+from .signals import KeptInterruptError, Signals
 
 __all__ = ["main", "one_line"]
 
@@ -16,6 +19,8 @@ FINE, UNFINISHED, WRONG = 0, 1, 2
 #: What Typer returns after Ctrl-C.
 INTERRUPTED = 130
 LONGEST_SENTENCE = 1500
+#: Errors of a stream, which has no name: a full disk behind it, a limit, a device, or a reader that has gone.
+OUTPUT_TROUBLE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE)
 MOST_FAULTS = 5
 
 
@@ -32,21 +37,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit status.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+    signals = Signals()
+    if arguments is not None:
+        return _guarded(list(arguments), signals)
+    with signals.turned_into_interrupts():
+        return _guarded(sys.argv[1:], signals)
+
+
+def _guarded(given: Sequence[str], signals: Signals) -> int:
+    """The exit status of a command whose output may have nowhere to go."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # it was closed before we began
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = _status(given)
+        status = _status(given, signals)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return UNFINISHED
+    except KeyboardInterrupt:
+        return _say("Interrupted.", signals.status)
+    except OSError as error:
+        # Python would complain once more when it closes the stream.
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if isinstance(error, BrokenPipeError):  # whoever read our output has gone
+            return UNFINISHED
+        return _say(f"The output cannot be written (seen: {error.strerror or error}): check where it goes.", WRONG)
 
 
-def _status(given: Sequence[str]) -> int:
+def _status(given: Sequence[str], signals: Signals) -> int:
     """The exit status of a command, with its sentence on stderr."""
     try:
         from .app import app
@@ -54,19 +78,25 @@ def _status(given: Sequence[str]) -> int:
         result = app(args=with_optional_path(given) or ["--help"], prog_name="dalembert", standalone_mode=False)
     except DalembertError as error:
         return _say(one_line(error), UNFINISHED if isinstance(error, RunError) else WRONG)
+    except KeptInterruptError as ending:
+        return _say(str(ending), signals.status)
     except KeyboardInterrupt:
         result = INTERRUPTED
-    except BrokenPipeError:
-        raise
+    except OSError as error:
+        if error.errno in OUTPUT_TROUBLE and error.filename is None:
+            raise
+        return _usage_or_fault(error)
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else FINE
     except (MemoryError, RecursionError) as error:
         what = "memory" if isinstance(error, MemoryError) else "room: the model is nested too deeply"
         return _say(f"There is not enough {what}.", WRONG)
     except Exception as error:
-        return _usage_or_fault(error)
+        if type(error).__name__ != "Abort":
+            return _usage_or_fault(error)
+        result = INTERRUPTED
     if result == INTERRUPTED:
-        return _say("Interrupted.", UNFINISHED)
+        return _say("Interrupted.", signals.status)
     return result if isinstance(result, int) else FINE
 
 
@@ -76,8 +106,6 @@ def _usage_or_fault(error: Exception) -> int:
     if callable(message):
         command = getattr(getattr(error, "ctx", None), "command_path", "dalembert")
         return _say(f"{_flat(message()).rstrip('.')}: see {command} --help.", WRONG)
-    if type(error).__name__ == "Abort":
-        return _say("Interrupted.", UNFINISHED)
     if os.environ.get("DALEMBERT_DEBUG"):
         traceback.print_exc()
     seen = _flat(f"{type(error).__name__}: {error}")[:200]
@@ -86,7 +114,8 @@ def _usage_or_fault(error: Exception) -> int:
 
 
 def _say(sentence: str, status: int) -> int:
-    print(sentence, file=sys.stderr)
+    with suppress(OSError):  # there is nowhere left to say it
+        print(sentence, file=sys.stderr)
     return status
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import FileError, ModelError
 from ..model.scenario import Scenario
+from ..model.whole_file import write_whole
 from .entry import FINE
 from .systems import configured, read_span
 from .terminal import waiting
@@ -84,7 +85,7 @@ def _check(request: ExportRequest) -> None:
 def _word(scenario: Scenario) -> str:
     from ..export.names import identifier
 
-    return identifier(scenario.system.name).lower()
+    return identifier(scenario.system.name).lower()[:100]
 
 
 def _written(request: ExportRequest, scenario: Scenario, equations: Equations, place: Path) -> list[str]:
@@ -94,7 +95,7 @@ def _written(request: ExportRequest, scenario: Scenario, equations: Equations, p
 
         text = equations.to_latex(scenario=scenario) if request.format == "latex" else jax_source(equations.compile())
         try:
-            place.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+            write_whole(place, text.rstrip("\n") + "\n")
         except OSError as error:
             raise FileError(f"{place} cannot be written", seen=error.strerror, remedy="name another place") from error
         return [str(place)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from ..errors import ContradictionError, DalembertError, FileError, ModelError, 
 from ..model.names import shortened
 from ..model.scenario import Scenario
 from .entry import FINE, UNFINISHED, one_line
+from .signals import KeptInterruptError
 from .systems import check_inputs, configured, read_span, read_times
 from .terminal import Progress, print_json, show
 
@@ -72,6 +75,8 @@ def run_command(request: Request) -> int:
         raise trouble
     if motion.success:
         return FINE
+    if motion.outcome.value == "interrupted":
+        raise KeptInterruptError(motion.message)
     print(motion.message, file=sys.stderr)
     return UNFINISHED
 
@@ -93,6 +98,10 @@ def _check_targets(request: Request) -> None:
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise FileError(
                 f"The motion cannot be saved as {shortened(request.output)}", seen=folder, remedy="name a folder that exists"
+            )
+        if request.output.exists() and not request.output.is_file():
+            raise FileError(
+                f"The motion cannot be saved as {shortened(request.output)}", seen="no plain file", remedy="name another file"
             )
     if request.picture is not None:
         from ..pictures.style import STILL_SUFFIXES, checked_path
@@ -131,8 +140,18 @@ def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | N
             reason = error.strerror or str(error)
             trouble = trouble or FileError(f"{shortened(path)} cannot be written", seen=reason, remedy="check the disk")
         except DalembertError as error:
-            trouble = trouble or error
+            trouble = trouble or (_kept_elsewhere(motion, path, error) if path is request.output else error)
     return trouble, written
+
+
+def _kept_elsewhere(motion: Motion, path: Path, error: DalembertError) -> DalembertError:
+    """The error of a motion that could not be saved, with the place where it was saved instead, if there is one."""
+    rescue = Path(tempfile.gettempdir()) / f"{path.stem}-{secrets.token_hex(4)}.nc"
+    try:
+        motion.save(rescue)
+    except DalembertError:
+        return error
+    return FileError(error.what, seen=error.seen, remedy=f"take the motion from {rescue}, where it was saved instead")
 
 
 def _film_options(request: Request) -> dict[str, Any]:

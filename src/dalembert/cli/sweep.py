@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FileError, ModelError, RunError
+from ..errors import FileError, ModelError
 from ..model.names import shortened
 from .entry import FINE, UNFINISHED
+from .signals import KeptInterruptError
 from .systems import check_inputs, configured, read_number, read_span, read_times
 from .terminal import Progress, print_json, show
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SweepRequest", "sweep_command"]
 
+#: Characters of a file of samples.
+LARGEST_SAMPLES = 2**28
 #: How many failed runs are listed.
 MOST_LISTED = 10
 #: The most runs that one call may ask for.
@@ -88,10 +93,8 @@ def _reported(request: SweepRequest, ensemble: Ensemble) -> int:
     counts = ensemble.counts
     missing = counts.get("not run", 0)
     if ensemble.statistics["interrupted"] or missing:
-        raise RunError(
-            f"Interrupted: {len(ensemble) - missing} of {len(ensemble)} runs are in {shortened(str(request.output))}",
-            remedy="go on with --resume",
-        )
+        there = f"{len(ensemble) - missing} of {len(ensemble)} runs are in {shortened(str(request.output))}"
+        raise KeptInterruptError(f"Interrupted: {there}; go on with --resume.")
     if ensemble.success:
         return FINE
     failed = int(ensemble.failed.sum())
@@ -124,6 +127,8 @@ def read_over(request: SweepRequest) -> tuple[dict[str, Any], bool]:
     if request.sample is not None:
         if not 1 <= request.sample <= MOST_RUNS:
             raise ModelError("--sample is a number of runs, at least 1", seen=request.sample)
+        if request.seed < 0:
+            raise ModelError("--seed is a number from 0 on", seen=request.seed, remedy="write --seed 1")
         return latin_hypercube(over, request.sample, request.seed), True
     count = 1
     for values_of in over.values():
@@ -158,9 +163,14 @@ def read_samples(path: Path) -> dict[str, list[float]]:
     """The columns of a CSV file by name: one line a run."""
     shown = shortened(str(path))
     try:
+        if stat.S_ISCHR(path.stat().st_mode):
+            raise FileError(f"The samples {shown} are a device", remedy="name a CSV file")
         with path.open(newline="", encoding="utf-8-sig") as stream:
-            lines = [line for line in csv.reader(stream) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+            text = stream.read(LARGEST_SAMPLES + 1)
+        if len(text) > LARGEST_SAMPLES:
+            raise FileError(f"The samples {shown} have more than {LARGEST_SAMPLES} characters", remedy="split them")
+        lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+    except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or "it is not CSV text"
         raise FileError(f"The samples {shown} cannot be read", seen=reason, remedy="check the path") from error
     if len(lines) < 2:

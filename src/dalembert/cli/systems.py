@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -120,11 +121,16 @@ def read_times(text: str) -> list[float]:
             times.append(read_number(part, "A time of --at"))
             continue
         pieces = part.split(":")
-        if len(pieces) != 3 or not pieces[2].strip().isdigit() or not 1 <= int(pieces[2]) <= 1_000_000:
+        if len(pieces) != 3 or not _is_count(pieces[2]):
             raise ModelError("A range of --at is FIRST:LAST:COUNT", seen=shortened(part), remedy="write --at 0:10:101")
         first, last = (read_number(piece, "A time of --at") for piece in pieces[:2])
         times += np.linspace(first, last, int(pieces[2])).tolist()
     return times
+
+
+def _is_count(text: str) -> bool:
+    """Whether a text is a number from one to a million."""
+    return re.fullmatch(r"\s*[0-9]{1,7}\s*", text) is not None and 1 <= int(text) <= 1_000_000
 
 
 def read_span(text: str | None, times: Sequence[float] | None, stated: Any) -> tuple[float, float]:

@@ -6,11 +6,14 @@ import json
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from rich.console import Console
+
+from .signals import held
 
 __all__ = ["Progress", "plain", "print_json", "show", "waiting"]
 
@@ -80,18 +83,28 @@ class Progress:
 
         columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()]
         columns += [TimeElapsedColumn(), TimeRemainingColumn()]
-        self.bar = Bar(*columns, console=Console(file=sys.stderr), transient=True)
-        self.task = self.bar.add_task(self.title, total=1.0)
-        self.bar.start()
+        with held():
+            self.bar = Bar(*columns, console=Console(file=sys.stderr), transient=True)
+            self.task = self.bar.add_task(self.title, total=1.0)
+            self.bar.start()
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.bar is not None:
-            self.bar.stop()
+            with held():
+                self.bar.stop()
 
 
-def waiting(title: str) -> Any:
+@contextmanager
+def waiting(title: str) -> Iterator[None]:
     """A spinner on stderr for work whose length is not known; nothing where stderr is no terminal."""
-    return Console(file=sys.stderr).status(title)
+    status = Console(file=sys.stderr).status(title)
+    try:
+        with held():
+            status.start()
+        yield
+    finally:
+        with held():
+            status.stop()

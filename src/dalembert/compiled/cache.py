@@ -1,12 +1,18 @@
-"""Object code on disk: addressed by what it was made from, verified by what it contains, written in one move."""
+"""Object code on disk: addressed by what it was made from, verified by what it contains, written in one move.
+
+The digest of a file tells damage, not malice: who may write into the folder may have any code executed. So nobody else may.
+A folder that others can write to is not used; one of the user's own inside it is, which only the user can enter.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import os
+import stat
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 __all__ = ["ObjectCache", "cache_folder"]
@@ -16,21 +22,26 @@ VARIABLE = "DALEMBERT_CACHE"
 _LIMIT_BYTES = 512 * 1024 * 1024
 #: In how many of 256 cases the folder is looked at after a file was added: with thousands of files that takes a while.
 _TRIMMED = 8
+#: Seconds after which a file that was begun is taken for what a kill left.
+_OLDEST_PART = 3600.0
 
 
 def cache_folder() -> Path | None:
-    """The folder of the cache, or None where it is switched off."""
+    """The folder of the cache, or None where it is switched off or there is no place for it."""
     chosen = os.environ.get(VARIABLE)
     if chosen == "off":
         return None
     if chosen:
         return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    try:
+        if sys.platform == "win32":
+            base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+        elif sys.platform == "darwin":
+            base = str(Path.home() / "Library" / "Caches")
+        else:
+            base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    except RuntimeError:  # a user without a home
+        return None
     return Path(base) / "dalembert"
 
 
@@ -46,11 +57,12 @@ class ObjectCache:
 
     def get(self, identity: str) -> bytes | None:
         """The code stored under an identity, or None."""
-        if self.folder is None:
-            return None
-        path = self.folder / f"{identity}.o"
         try:
-            data = path.read_bytes()
+            folder = self._private()
+            if folder is None:
+                return None
+            path = folder / f"{identity}.o"
+            data = _content(path)
         except OSError:
             return None
         digest, code = data[:32], data[32:]
@@ -67,26 +79,70 @@ class ObjectCache:
         digest = hashlib.sha256(identity.encode() + code).digest()
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
+            folder = self._private(make=True)
+            if folder is None:
+                return
+            handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(digest + code)
-                os.replace(name, self.folder / f"{identity}.o")
-            except OSError:
+                os.replace(name, folder / f"{identity}.o")
+            except BaseException:
                 Path(name).unlink(missing_ok=True)
                 raise
             if digest[0] < _TRIMMED:
-                self._trim()
+                _trim(folder)
 
-    def _trim(self) -> None:
-        """Drop the files that were unused for longest, once the folder holds more than its limit."""
-        assert self.folder is not None
-        with os.scandir(self.folder) as entries:
-            found = [(entry.stat(), Path(entry.path)) for entry in entries if entry.name.endswith(".o")]
-        files = [(status.st_mtime, status.st_size, path) for status, path in found]
-        total = sum(size for _, size, _ in files)
-        for _, size, path in sorted(files):
-            if total <= _LIMIT_BYTES:
-                return
+    def _private(self, make: bool = False) -> Path | None:
+        """The folder where nobody else can write to it, else one inside that belongs to the user alone; None without one.
+
+        Raises
+        ------
+        OSError
+            Where there is no such folder.
+        """
+        if self.folder is None or os.name == "nt":
+            return self.folder
+        if _is_private(self.folder):
+            return self.folder
+        own = self.folder / f"user-{os.geteuid()}"
+        if make:
+            own.mkdir(mode=0o700, exist_ok=True)
+        return own if _is_private(own) else None
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether a folder belongs to the user or to the superuser, and nobody else can write to it."""
+    status = folder.stat()
+    is_trusted = status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return is_trusted and stat.S_ISDIR(status.st_mode)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a plain file of a size that can be; a pipe would be waited for, and a huge file fill the memory."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LIMIT_BYTES:
+            raise OSError("no file of ours")
+        return file.read()
+
+
+def _trim(folder: Path) -> None:
+    """Drop the files that were unused for longest, once the folder holds more than its limit, and what kills have left."""
+    files: list[tuple[float, int, Path]] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                if entry.name.endswith(".o"):
+                    files.append((status.st_mtime, status.st_size, Path(entry.path)))
+                elif entry.name.endswith(".part") and time.time() - status.st_mtime > _OLDEST_PART:
+                    os.unlink(entry.path)
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if total <= _LIMIT_BYTES:
+            return
+        with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
-            total -= size
+        total -= size

@@ -62,7 +62,8 @@ def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True
     """
     metric = np.ascontiguousarray(G, dtype=float)
     n = metric.shape[0]
-    rows = np.zeros((0, n)) if A is None else np.ascontiguousarray(A, dtype=float).reshape(-1, n)
+    rows = np.zeros((0, n)) if A is None else np.ascontiguousarray(A, dtype=float)
+    rows = rows.reshape(rows.size // n if n else rows.shape[0], n)
     m = rows.shape[0]
     right = np.zeros(m) if b is None else np.ascontiguousarray(b, dtype=float).reshape(m)
     z, mu, info = np.zeros(n), np.zeros(m), np.zeros(4)

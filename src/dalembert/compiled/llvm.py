@@ -166,6 +166,13 @@ def _identity(text: str, level: int) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+def _own_module(text: str) -> Any:
+    """A module in a context of its own: what LLVM keeps once in a context, such as constants, is freed with the module."""
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = llvm.get_default_triple()
+    return module
+
+
 def object_code(text: str, level: int) -> bytes:
     """Native object code of LLVM assembly, from the cache where it is known."""
     cache = ObjectCache()
@@ -174,8 +181,7 @@ def object_code(text: str, level: int) -> bytes:
     if known is not None:
         return known
     _target()
-    module = llvm.parse_assembly(text)
-    module.triple = llvm.get_default_triple()
+    module = _own_module(text)
     code: bytes = _machine(level).emit_object(module)
     cache.put(identity, code)
     return code
@@ -193,8 +199,7 @@ def optimised_object_code(write: Callable[[], str], key: str | None = None) -> b
         if known is not None:
             return known
         _target()
-        module = llvm.parse_assembly(write())
-        module.triple = llvm.get_default_triple()
+        module = _own_module(write())
         machine = _machine(2)
         module.data_layout = str(machine.target_data)
         options = llvm.create_pipeline_tuning_options(speed_level=2)

@@ -205,7 +205,9 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
     """Bring y back to its constraints by Newton steps in the kinetic metric: level 0 are positions, level 1 velocities.
 
     A level is finished when its residual is at rounding, or right after a step from so near that Newton's quadratic
-    convergence leaves nothing. Returns REGULAR, MISSING, SINGULAR or STUCK.
+    convergence leaves nothing. Residuals are measured by rows times the state, or times one where that is larger; where the
+    state is small against one, which units may make it, they go on until they come no closer. Returns REGULAR, MISSING,
+    SINGULAR or STUCK.
     """
     ns = book[STATE]
     out, clock = reals_at(book[OUT]), reals_at(book[TIME])
@@ -219,25 +221,26 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
             status = correction(book, level, count, y, out)
             if status != REGULAR:
                 return status
-            size = 1.0
+            size = 0.0
             for i in range(ns):
                 size = max(size, abs(y[i]))
-            worst = 0.0
+            worst, share = 0.0, 0.0
             for i in range(count):
                 residual = abs(out[ns + i])
                 if not residual < INFINITY:
                     return SINGULAR
                 if residual > 0.0:
-                    worst = max(worst, residual / (size * out[ns + count + i] + 1e-300))
-            if worst <= 4.5e-16 or (worst < 1e-11 and worst >= before):
+                    worst = max(worst, residual / (max(size, 1.0) * out[ns + count + i] + 1e-300))
+                    share = max(share, residual / (size * out[ns + count + i] + 1e-300))
+            if (worst <= 4.5e-16 and share <= 1e-12) or (worst < 1e-11 and worst >= before):
                 break
             if attempt == most:
-                if worst < 1e-10:
+                if worst < 1e-10 and share < 1e-6:
                     return REGULAR
                 return STUCK
             for i in range(ns):
                 y[i] += out[i]
-            if worst < 1e-8:
+            if share < 1e-8:
                 break
             before = worst
     return REGULAR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError, nearest
-from ..model.symbols import name_of
+from ..model.names import shortened
+from ..model.symbols import by_name
 
 __all__ = ["parameter_values"]
 
@@ -26,7 +28,7 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
                 remedy=f"give {', '.join(names) or 'none'} in this order, or by name",
             )
         return _finite(names, listed)
-    table = {name_of(key): value for key, value in given.items()}
+    table = by_name(given, "mapping of parameters")
     missing = [name for name in names if name not in table]
     if missing:
         raise ModelError(
@@ -52,8 +54,14 @@ def _finite(names: Sequence[str], given: Sequence[Any]) -> Any:
     for k, (name, value) in enumerate(zip(names, given, strict=True)):
         try:
             values[k] = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             values[k] = np.nan
         if not np.isfinite(values[k]):
-            raise ModelError(f"The parameter {name} must be a finite number", seen=str(value)[:60])
+            raise ModelError(f"The parameter {name} must be a finite number", seen=shortened(value), remedy="give it a number")
+        if 0.0 < abs(values[k]) < sys.float_info.min:
+            raise ModelError(
+                f"The parameter {name} is so small that numbers lose their digits",
+                seen=f"{values[k]:g} (limit {sys.float_info.min:.2g})",
+                remedy="take units in which it is larger, or 0",
+            )
     return values

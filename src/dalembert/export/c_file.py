@@ -20,6 +20,7 @@ from ..compiled.c_programs import c_comment
 from ..compiled.native import evaluate, project
 from ..errors import FileError
 from ..formulations.equations import Equations
+from ..model.whole_file import write_whole
 from .c_functions import public_functions
 from .c_header import header_text
 from .c_main import main_text
@@ -60,8 +61,8 @@ class CSource:
         header, source = place / f"{self.name}.h", place / f"{self.name}.c"
         try:
             place.mkdir(parents=True, exist_ok=True)
-            header.write_text(self.header, encoding="utf-8")
-            source.write_text(self.source, encoding="utf-8")
+            write_whole(header, self.header)
+            write_whole(source, self.source)
         except OSError as error:
             raise FileError(f"The C files cannot be written to {place}", seen=error.strerror, remedy="name a folder") from error
         return header, source

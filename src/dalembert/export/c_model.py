@@ -15,6 +15,8 @@ from .task import ExportTask
 __all__ = ["CModel", "Observed", "c_model"]
 
 #: Constants of the header, which letters of the state must not be called: sizes, statuses, its guard and that of the program.
+#: Characters of a name, which becomes that of files.
+LONGEST_NAME = 100
 SIZES = ("STATE", "INPUTS", "PARAMETERS", "UNKNOWNS", "ROWS", "POSITION_CONSTRAINTS", "VELOCITY_CONSTRAINTS")
 CONSTANTS = frozenset({*(f"N_{word}" for word in SIZES), *STATUSES, "H", "MAIN"})
 
@@ -83,7 +85,11 @@ def c_model(task: ExportTask, name: str | None = None) -> CModel:
         raise ModelError(
             "The name of an export must be an identifier of C", seen=name, remedy=f"did you mean {identifier(name)}"
         )
-    word = name or identifier(kernel.equations.system.name).lower()
+    word = name or identifier(kernel.equations.system.name).lower()[:LONGEST_NAME]
+    if len(word) > LONGEST_NAME:
+        raise ModelError(
+            f"The name of an export has at most {LONGEST_NAME} characters", seen=f"{len(word)}", remedy="shorten it"
+        )
     inputs = _pairs([symbol.name for symbol in kernel.free_inputs])
     return CModel(
         task,

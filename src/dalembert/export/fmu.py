@@ -22,6 +22,7 @@ from ..errors import FileError, ModelError, RunError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.symbols import name_of
+from ..model.whole_file import replaced_whole
 from .c_file import c_source_of
 from .c_model import CModel, c_model
 from .fmi2_text import fmi2_text
@@ -173,7 +174,7 @@ def _written(path: Path, texts: Mapping[str, str], libraries: Mapping[str, bytes
     contents = {**{name: text.encode() for name, text in texts.items()}, **libraries}
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        with replaced_whole(place) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in contents.items():
                 entry = zipfile.ZipInfo(name, _WRITTEN)
                 entry.compress_type = zipfile.ZIP_DEFLATED

@@ -21,13 +21,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from ..algebra.graph import GraphAlgebra
 from ..model.legendre import conjugate_letters
 from ..model.system import System
 from .blocks import Blocks
 from .canonical_voronets import canonical_letters, check_restricted_legendre
 from .equations import Equations
-from .independent import Reduction, choose_split, reduced_equations
+from .independent import Reduction, reduced_equations
 
 __all__ = ["ConstraintManifold", "derive", "hypotheses"]
 
@@ -36,7 +35,7 @@ CITATION = "Hamilton's equations on M = FL(D) (Bates and Sniatycki 1993; Bloch e
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    check_restricted_legendre(Reduction(system, GraphAlgebra(), choose_split(system)))
+    check_restricted_legendre(Reduction.asked(system))
 
 
 def derive(system: System) -> Equations:

@@ -25,7 +25,7 @@ from .canonical_voronets import canonical_blocks, canonical_letters, check_restr
 from .equations import Equations
 from .hamel import KINDS, QuasiVelocities, transitivity, transitivity_of_inverse
 from .hamel import hypotheses as hamel_hypotheses
-from .independent import Reduction, choose_split, reduced_equations
+from .independent import Reduction, reduced_equations
 
 __all__ = ["derive", "hypotheses"]
 
@@ -35,7 +35,7 @@ CITATION = "Canonical equations in quasi-velocities (Rumyantsev eqs. 3.5-3.7)"
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
     hamel_hypotheses(system)
-    check_restricted_legendre(Reduction(system, GraphAlgebra(), choose_split(system)))
+    check_restricted_legendre(Reduction.asked(system))
 
 
 def derive(system: System, kind: str = "first") -> Equations:
@@ -78,7 +78,7 @@ def derive_on(reduction: Reduction, kind: str = "first", written_out: bool = Tru
 def _from_hamiltonian(quasi: QuasiVelocities, lagrangian: Any, y: Any) -> tuple[Any, Any, Any]:
     """eta_s(q, y_s, t), dH*/dq and all momenta y_r, with dH*/dy_a = 0 solved for the y_a."""
     reduction, algebra = quasi.reduction, quasi.reduction.algebra
-    bound = algebra.vector([Parameter(f"y_bound_{k + 1}") for k in range(quasi.bound.shape[0])])
+    bound = algebra.vector([Parameter(f"y bound {k + 1}") for k in range(quasi.bound.shape[0])])
     hamiltonian, _ = conjugate(algebra, lagrangian, quasi.eta, algebra.stack([y, bound]))
     solved = conjugate_letters(algebra, hamiltonian, bound, algebra.zeros(bound.shape[0]))
 

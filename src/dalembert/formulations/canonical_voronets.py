@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.legendre import conjugate
 from ..model.system import System
 from .blocks import Blocks
 from .equations import Equations
-from .independent import Letters, Reduction, Split, choose_split, reduced_equations
+from .independent import Letters, Reduction, Split, reduced_equations
 from .voronets import transitivity
 
 __all__ = ["canonical_blocks", "canonical_letters", "check_restricted_legendre", "derive", "hypotheses"]
@@ -29,7 +28,7 @@ CITATION = "Canonical form of Voronets' equations (Rumyantsev eqs. 3.19, 3.20)"
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    check_restricted_legendre(Reduction(system, GraphAlgebra(), choose_split(system)))
+    check_restricted_legendre(Reduction.asked(system))
 
 
 def check_restricted_legendre(reduction: Reduction) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.system import System
+from . import lagrange
 from .blocks import Blocks
 from .equations import Equations
 from .independent import Reduction, Split, choose_split, reduced_equations
@@ -36,17 +37,27 @@ def _check(system: System, split: Split) -> None:
         ) from None
 
 
+def _occurring(system: System) -> frozenset[int]:
+    """The places of the coordinates that occur in the Lagrangian, found once: no choice may make one of them dependent."""
+    kept: frozenset[int] | None = system.__dict__.get("_occurring")
+    if kept is None:
+        algebra = GraphAlgebra()
+        lagrangian = lagrange.lagrangian_and_momenta(system, algebra)[0]
+        letters = [algebra.scalar(q) for q in system.coordinates]
+        kept = frozenset(k for k, q in enumerate(letters) if algebra.depends(lagrangian, q))
+        object.__setattr__(system, "_occurring", kept)
+    return kept
+
+
 def _obstacle(system: System, split: Split) -> str | None:
-    """Which hypothesis fails on a split, as a clause."""
-    reduction = Reduction(system, GraphAlgebra(), split)
+    """Which hypothesis fails on a split, as a clause; the Lagrangian is asked first, which rules most of them out."""
+    names = ", ".join(system.coordinates[k].name for k in split.dependent)
+    if not _occurring(system).isdisjoint(split.dependent):
+        return f"one of the dependent coordinates {names} occurs in the Lagrangian"
+    reduction = Reduction.asked(system, split)
     algebra = reduction.algebra
     cyclic = algebra.part(reduction.q, split.dependent, [0])
-    names = ", ".join(system.coordinates[k].name for k in split.dependent)
-    for what, block in (
-        ("the Lagrangian", reduction.lagrangian),
-        ("the constraints", reduction.solved),
-        ("the forces", reduction.applied),
-    ):
+    for what, block in (("the constraints", reduction.solved), ("the forces", reduction.applied)):
         if algebra.depends(block, cyclic):
             return f"one of the dependent coordinates {names} occurs in {what}"
     if algebra.depends(reduction.solved, reduction.time):

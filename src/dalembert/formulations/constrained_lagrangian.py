@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.symbols import t
 from ..model.system import System
@@ -31,7 +30,7 @@ def hypotheses(system: System) -> None:
     split = choose_split(system)
     if not split.dependent:
         raise FormError("The constrained Lagrangian needs constraints", seen="none", remedy='use the form "lagrange"')
-    reduction = Reduction(system, GraphAlgebra())
+    reduction = Reduction.asked(system)
     algebra = reduction.algebra
     coefficients = connection(reduction)
     rest = reduction.solved + coefficients @ reduction.independent

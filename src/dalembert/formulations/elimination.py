@@ -10,7 +10,6 @@ Reactions do not occur in them; they are recovered from the equations that were 
 
 from __future__ import annotations
 
-from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.constraints import HolonomicConstraint
 from ..model.system import System
@@ -46,7 +45,7 @@ def hypotheses(system: System) -> None:
 
 def _is_affine(system: System, split: Split) -> bool:
     """Whether the constraints are affine in the dependent coordinates of a split, and can be solved for them."""
-    reduction = Reduction(system, GraphAlgebra(), split)
+    reduction = Reduction.asked(system, split)
     algebra = reduction.algebra
     dependent = algebra.part(reduction.q, split.dependent, [0])
     slope = algebra.jacobian(reduction.level.holonomic, dependent)

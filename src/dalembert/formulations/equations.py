@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from ..algebra.tree import TreeAlgebra
-from ..errors import FormError
+from ..errors import FileError, FormError
 from ..model.system import System
+from ..model.whole_file import write_whole
 from .blocks import Blocks
 
 if TYPE_CHECKING:
@@ -87,13 +87,17 @@ class Equations:
 
     def __post_init__(self) -> None:
         """The letters of a form must not be letters of the model with another meaning."""
-        own = {symbol.name for symbol in (*self.system.parameters, *self.system.inputs)}
-        needed = [*(letter.name for letter in (*self.state, *self.unknowns)), *(f"mu_{name}" for name in self.row_names)]
-        taken = [name for name in needed if name in own]
+        system = self.system
+        fixed = {symbol.name for symbol in (*system.parameters, *system.inputs)}
+        moving = {symbol.name: symbol for symbol in (*system.coordinates, *system.velocities)}
+        needed = {letter.name: letter for letter in (*self.state, *self.unknowns)}
+        taken = [name for name in needed if name in system.outputs]
+        needed |= {f"mu_{name}": None for name in self.row_names}
+        taken += [name for name, letter in needed.items() if name in fixed or moving.get(name, letter) != letter]
         if taken:
             raise FormError(
                 f'The form "{self.form}" needs the letter `{taken[0]}` for itself',
-                seen="a parameter or input of the model with that name",
+                seen="another quantity of the model with that name",
                 remedy="rename it",
             )
 
@@ -156,7 +160,11 @@ class Equations:
 
         text = latex_document(self, scenario)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            try:
+                write_whole(path, text)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise FileError("The derivation cannot be written", seen=reason, remedy="check the path") from error
         return text
 
     def lines(self) -> list[tuple[sympy.Expr, sympy.Expr]]:

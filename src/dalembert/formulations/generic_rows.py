@@ -23,6 +23,8 @@ __all__ = ["ConstraintRows", "constraint_rows", "independent_rows"]
 
 #: How many generic states are looked at.
 STATES = 24
+#: An entry of a row that is smaller on the constraints than this part of what it is elsewhere vanishes there.
+VANISHING = 1e-9
 #: A row that follows from others leaves no more than this where they hold.
 AGREEMENT = 1e-8
 
@@ -64,10 +66,11 @@ class ConstraintRows:
         rank = max((numeric_rank(sample) for sample in samples[:4]), default=0)
         if self.matrix.shape[0] < 2:
             return samples, rank
-        landed = self._on_constraints(points[:4])
+        typical = np.median(np.abs(samples), axis=0) if samples else np.zeros(self.matrix.shape)
+        landed = self._on_constraints(points[:4], typical)
         if max((numeric_rank(sample) for sample in landed), default=rank) >= rank:
             return samples, rank
-        landed = self._on_constraints(points)
+        landed = self._on_constraints(points, typical)
         ranks = [numeric_rank(sample) for sample in landed]
         lower = max(ranks)
         if lower >= rank:
@@ -91,8 +94,13 @@ class ConstraintRows:
                 return worst, float(value[worst])
         return None
 
-    def _on_constraints(self, points: list[Any]) -> list[Any]:
-        return self._scaled([place for point in points if (place := self._landed(point)) is not None])
+    def _on_constraints(self, points: list[Any], typical: Any) -> list[Any]:
+        """The rows at states on the constraints; what is rounding beside `typical` entries elsewhere is zero there.
+
+        A constraint f g = 0 beside g = 0 has the row f g_q + g f_q: its second part is no direction where g vanishes.
+        """
+        samples = self._scaled([place for point in points if (place := self._landed(point)) is not None])
+        return [np.where(np.abs(sample) < VANISHING * typical, 0.0, sample) for sample in samples]
 
     def _scaled(self, points: list[Any]) -> list[Any]:
         samples = []

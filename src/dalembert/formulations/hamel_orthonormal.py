@@ -12,13 +12,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.system import System
 from .blocks import Blocks
 from .equations import Equations
 from .hamel import second_kind
-from .independent import Letters, Reduction, Split, choose_split, reduced_equations
+from .independent import Letters, Reduction, Split, reduced_equations
 
 __all__ = ["derive", "hypotheses", "orthonormal_frame"]
 
@@ -27,7 +26,7 @@ CITATION = "Hamel's equations in an orthonormal frame adapted to the constraints
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    reduction = Reduction(system, GraphAlgebra(), choose_split(system))
+    reduction = Reduction.asked(system)
     algebra = reduction.algebra
     if not reduction.split.independent:
         raise FormError("There is no frame: the constraints leave no freedom", remedy='use the form "lagrange"')

@@ -47,7 +47,7 @@ def derive(system: System) -> Equations:
 def hamiltonian_side(on: Reduction | OnSpeeds, fibre: Fibre) -> Any:
     """The bracket of (25), (n x 1)."""
     algebra = on.algebra
-    p = algebra.vector([Parameter(f"p_fibre_{k + 1}") for k in range(fibre.letters.shape[0])])
+    p = algebra.vector([Parameter(f"p of fibre {k + 1}") for k in range(fibre.letters.shape[0])])
     if fibre.hamiltonian is not None:
         hamiltonian = algebra.substitute(fibre.hamiltonian, fibre.momenta, p)
     else:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.system import System
 from .blocks import Blocks
@@ -39,7 +38,7 @@ def hypotheses(system: System) -> None:
             seen="neither",
             remedy='use the form "lagrange"',
         )
-    reduction = Reduction(system, GraphAlgebra())
+    reduction = Reduction.asked(system)
     algebra = reduction.algebra
     still = algebra.zeros(len(reduction.split.independent))
     at_rest = algebra.substitute(reduction.velocities, reduction.independent, still)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.symbols import Parameter, t
 from ..model.system import System
@@ -178,6 +179,24 @@ class Reduction:
         self.frame = algebra.jacobian(self.velocities, self.independent)
         self.drift = algebra.along(self.velocities, self.q, self.velocities) + algebra.jacobian(self.velocities, self.time)
 
+    @classmethod
+    def shared(cls, system: System, algebra: Any, split: Split) -> Reduction:
+        """The reduction in an algebra, made once for all forms that are derived in it."""
+        kept: dict[Any, Reduction] = algebra.__dict__.setdefault("_reductions", {})
+        key = (id(system), split)
+        if key not in kept:
+            kept[key] = cls(system, algebra, split)
+        return kept[key]
+
+    @classmethod
+    def asked(cls, system: System, split: Split | None = None) -> Reduction:
+        """The reduction in a graph that is kept with the system: for questions of hypotheses, which add no letters to it."""
+        algebra = system.__dict__.get("_asked")
+        if algebra is None:
+            algebra = GraphAlgebra()
+            object.__setattr__(system, "_asked", algebra)
+        return cls.shared(system, algebra, split or choose_split(system))
+
     def _solve_dependent(self) -> Any:
         """phi(q, v_I, t): the chosen rows are affine in the dependent velocities."""
         algebra, split = self.algebra, self.split
@@ -257,6 +276,11 @@ class Reduction:
 
     def blocks(self, metric: Any, force: Any) -> Blocks:
         """The record of a form with unknowns z and no rows."""
+        return replace(self._record, metric=metric, force=force)
+
+    @cached_property
+    def _record(self) -> Blocks:
+        """What the forms have in common, without their equations."""
         algebra, system, split = self.algebra, self.system, self.split
         n, k = len(system.coordinates), len(split.independent)
         full, here = self.full, self.here
@@ -269,8 +293,8 @@ class Reduction:
             c.name: rows[place, :].T * multipliers[place] + here(prescribed[c.name]) for place, c in enumerate(system.bilateral)
         }
         return Blocks(
-            metric=metric,
-            force=force,
+            metric=algebra.zeros(k, k),
+            force=algebra.zeros(k),
             rows=algebra.zeros(0, k),
             right=algebra.zeros(0),
             unknowns=self.z,
@@ -374,7 +398,7 @@ def reduced_equations(
         state=(*system.coordinates, *chosen.state),
         unknowns=chosen.rates,
         row_names=(),
-        derivation=lambda algebra: derivation(Reduction(system, algebra, split)),
+        derivation=lambda algebra: derivation(Reduction.shared(system, algebra, split)),
         start_form="lagrange",
         rechoose=rechoose,
         chart=tuple(system.velocities[k].name for k in split.independent),

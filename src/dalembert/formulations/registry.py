@@ -7,7 +7,6 @@ import math
 from types import ModuleType
 from typing import Any
 
-from ..algebra.graph import GraphAlgebra
 from ..errors import FormError, ModelError, nearest
 from ..model.flow import Flow
 from ..model.system import System
@@ -174,7 +173,7 @@ def _fastest_form(system: System) -> str:
         split = choose_split(system)
     except FormError:
         return stated
-    reduction = Reduction(system, GraphAlgebra(), split)
+    reduction = Reduction.asked(system, split)
     nonlinear = reduction.algebra.without(reduction.frame, reduction.independent) is None
     return stated if len(split.rows) < count or not split.is_steady or nonlinear else "maggi"
 

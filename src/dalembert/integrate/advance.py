@@ -256,6 +256,7 @@ def advance(book: Integers, budget: int) -> int:
         if abs(left) < 1.1 * abs(h):
             h = left
         t_new = clock[T_END] if h == left else clock[T] + h
+        h = t_new - clock[T]  # what the clock can tell: far from zero a sum of steps would leave its own times
         status = try_expansion(book, h, t_new) if book[EXPANSION] != 0 else try_step(book, h, t_new)
         if status == MISSING:
             clock[H] = h

@@ -27,8 +27,11 @@ __all__ = ["Contacts"]
 
 #: Impacts that follow from each other at one instant are resolved in at most this many rounds.
 MOST_ROUNDS = 50
-#: A flight shorter than this, relative to the time scale of the run, is no flight: the contact rests.
+#: A flight shorter than this part of the longest one is no flight: the contact rests.
 SHORT_FLIGHT = 1e-9
+#: A gap at the start counts as closed, and one on the wrong side as rounding, where it is below these parts of the way that it
+#: goes during the run, at the speed and acceleration of the start.
+TOUCHING, WITHIN = 1e-12, 1e-9
 
 
 class Contacts:
@@ -37,6 +40,7 @@ class Contacts:
     def __init__(self, system: System) -> None:
         self.constraints = {c.name: c for c in system.unilateral}
         self.impacts: list[tuple[float, str]] = []
+        self.longest = 0.0
 
     def __bool__(self) -> bool:
         return bool(self.constraints)
@@ -70,8 +74,15 @@ class Contacts:
 
     # -- the start -----------------------------------------------------------------------------------------------
 
-    def check_start(self, driver: Any, y: Any, t: float) -> None:
-        """Refuse a start on the wrong side, and restitutions that are none."""
+    def check_start(self, driver: Any) -> None:
+        """Refuse restitutions that are none, and runs backwards, in which an impact has no unique state before it."""
+        first, last = driver.task.span
+        if self and last < first:
+            raise ModelError(
+                f"A motion with the one-sided constraint `{next(iter(self.constraints))}` is followed forwards in time",
+                seen=f"span {first:g} to {last:g}",
+                remedy="start at the earlier time",
+            )
         for name, constraint in self.constraints.items():
             if not 0 <= self._restitution(driver, name) <= 1:
                 raise ModelError(
@@ -79,26 +90,52 @@ class Contacts:
                     seen=f"{constraint.restitution} = {self._restitution(driver, name):g}",
                     remedy="0 is a plastic and 1 an elastic impact",
                 )
-            gap = self._number(driver, constraint.expression, t, y)
-            if gap > 1e-9:
+
+    def settle_start(self, driver: Any, t: float) -> None:
+        """Close the contacts that the start rests on, and let those hit that it moves into.
+
+        What is near is told by the way that a gap goes during the run, so that units do not matter.
+        """
+        y = driver.run.y.copy()
+        length = abs(driver.task.span[1] - t)
+        hitting, resting = [], []
+        for name, constraint in self.constraints.items():
+            gap, speed, acceleration = self._gap_and_rates(driver, constraint.expression, t, y)
+            way = abs(speed) * length + 0.5 * abs(acceleration) * length**2
+            if gap > (WITHIN * way if way > 0 else WITHIN):
                 raise StartError(
                     f"The start breaks the one-sided constraint `{name}`",
                     seen=f"{constraint.expression} = {gap:.3g}, which must not be positive",
                     remedy="start on the allowed side",
                 )
-
-    def settle_start(self, driver: Any, t: float) -> None:
-        """Close the contacts that the start rests on, and let those hit that it moves into."""
-        y = driver.run.y
-        touching = [n for n, c in self.constraints.items() if abs(self._number(driver, c.expression, t, y)) <= 1e-9]
-        hitting = [n for n in touching if self._number(driver, rate(self.constraints[n].expression), t, y) > 1e-9]
+            if gap < -TOUCHING * way:
+                continue
+            if abs(speed) <= SHORT_FLIGHT * abs(acceleration) * length:
+                resting.append(name)
+            elif speed > 0:
+                hitting.append(name)
         if hitting:
             self._impact(driver, tuple(hitting), t, y)
             return
-        resting = [n for n in touching if abs(self._number(driver, rate(self.constraints[n].expression), t, y)) <= 1e-9]
         closed = self._pressed(driver, tuple(resting), t, y)
         if closed:
             driver.enter(closed, t, y)
+
+    def _gap_and_rates(self, driver: Any, expression: sympy.Expr, t: float, y: Any) -> tuple[float, float, float]:
+        """A gap and its first two derivatives along the motion that the run begins with."""
+        kernel = driver.kernel
+        time, state, *_ = inputs = kernel._inputs()
+        rates = ca.SX.sym("rates", kernel.n_state)
+        gap, speed = kernel.lower([expression]), kernel.lower([rate(expression)])
+        acceleration = ca.jtimes(speed, state, rates) + ca.jacobian(speed, time)
+        function = ca.Function("gap", [*inputs[:-1], rates], [gap, speed, acceleration])
+        values = function(t, y, driver.task.parameters, driver.input_values(t, y), driver.run.stages[0, : kernel.n_state])
+        found = [float(value) for value in values]
+        return found[0], found[1], found[2]
+
+    def _short(self, t: float) -> float:
+        """The time of a flight that is none: a part of the longest one, and more than the clock can tell apart."""
+        return SHORT_FLIGHT * self.longest + 16 * float(np.spacing(abs(t)))
 
     # -- on the way ----------------------------------------------------------------------------------------------
 
@@ -113,6 +150,8 @@ class Contacts:
 
     def _impact(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[Outcome, str] | None:
         resting_before = driver.mode
+        since = self.impacts[-1][0] if self.impacts else driver.task.span[0]
+        self.longest = max(self.longest, t - since) or driver.task.span[1] - t
         try:
             names, closed, after = self._collide(driver, names, t, y)
         except DalembertError as error:
@@ -123,7 +162,7 @@ class Contacts:
             leaving = -self._number(driver, rate(self.constraints[name].expression), t, after)
             inward = self._inward(driver, closed, name, t, after)
             time = 2 * leaving / inward if inward > 0 else np.inf
-            if time < SHORT_FLIGHT * max(1.0, abs(t)):
+            if time < self._short(t):
                 resting.append(name)
             else:
                 flight = min(flight, time)
@@ -168,7 +207,7 @@ class Contacts:
                 continue
             speed = self._number(driver, rate(constraint.expression), t, y)
             gap = self._number(driver, constraint.expression, t, y)
-            if speed > 1e-9 * fastest and gap + speed * SHORT_FLIGHT * max(1.0, abs(t)) >= 0:
+            if speed > 1e-9 * fastest and gap + speed * self._short(t) >= 0:
                 found.append(name)
         return tuple(found)
 

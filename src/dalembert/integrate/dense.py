@@ -27,7 +27,7 @@ def dense_states(motion: Any, t: Any) -> Any:
     result = np.empty((flat.size, len(motion.state)))
     ends = [segment.step_t[k] for segment in motion.segments for k in (0, -1)]
     low, high = min(ends), max(ends)
-    slack = 1e-12 * max(1.0, abs(high - low))
+    slack = 1e-12 * abs(high - low) + 4 * float(np.spacing(max(abs(low), abs(high))))
     if flat.size and not (np.min(flat) >= low - slack and np.max(flat) <= high + slack):
         raise ModelError(
             "Dense output was asked for outside the motion",

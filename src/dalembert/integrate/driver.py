@@ -36,6 +36,8 @@ __all__ = ["Driver"]
 CRAWL = 1e-9
 #: With at most this many times asked for, each is reached by a step of its own; with more, by dense output.
 EXACT_TIMES = 256
+#: Events not more than so many spacings of the clock apart are met at one instant.
+SAME_INSTANT = 8
 
 
 class Driver:
@@ -69,7 +71,7 @@ class Driver:
         start = self._start()
         self.start_state = start.state.copy()
         self.report += start.report
-        self.contacts.check_start(self, start.state, t)
+        self.contacts.check_start(self)
         self._begin(t, start.state, None)
         try:
             if self.contacts:
@@ -166,7 +168,8 @@ class Driver:
         """Find the events inside the last step in their order; stop, jump or go on."""
         run, found = self.run, self.record.found
         began, h = float(run.clock[loop.T_OLD]), float(run.clock[loop.H_OLD])
-        for elapsed, number in passages(run, self.mode_events):
+        met = passages(run, self.mode_events)
+        for place, (elapsed, number) in enumerate(met):
             event = self.mode_events[number]
             t, y = (run.t if elapsed == h else began + elapsed), state_after(run, elapsed)
             if number < len(found):
@@ -174,6 +177,7 @@ class Driver:
                 found[number].states.append(self.shown(t, y))
                 if not event.terminal:
                     continue
+                self._note_others(met[place + 1 :], elapsed, t, y)
                 cut(run, t, y)
                 return Outcome.STOPPED, f"Stopped by the event `{event.name}` at t = {t:.9g}."
             cut(run, t, y)
@@ -182,6 +186,13 @@ class Driver:
             return self.contacts.handle(self, event, t, y)
         run.call("commit")
         return None
+
+    def _note_others(self, later: list[tuple[float, int]], elapsed: float, t: float, y: Any) -> None:
+        """Record the events of the user that are met at the very instant of one that stops the run."""
+        for other, number in later:
+            if abs(other - elapsed) <= SAME_INSTANT * np.spacing(abs(t)) and number < len(self.record.found):
+                self.record.found[number].times.append(t)
+                self.record.found[number].states.append(self.shown(t, y))
 
     # -- modes ---------------------------------------------------------------------------------------------------
 

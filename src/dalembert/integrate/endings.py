@@ -19,6 +19,8 @@ PATIENCE = 20_000
 
 #: Inertia that fell below this part of what it was at the start is on its way to zero.
 LOST = 1e-6
+#: Constraints whose rows are this many times nearer to depending on each other than at the start are on their way there.
+DEPENDENT = 1e-2
 #: A constraint that was left out, because it follows from others, holds to this.
 HELD = 1e-6
 #: A state this many times larger than everything before is on its way to infinity.
@@ -42,7 +44,8 @@ def broken_row(driver: Any) -> tuple[Outcome, str] | None:
         inputs = np.zeros((len(segment.step_t), len(kernel.free_inputs)))
         values, _ = segment.book.observe(segment.step_t, np.ascontiguousarray(segment.step_y), inputs)
         residuals = np.abs(values[:, kernel.observed["velocity residual"]])
-        broken = residuals > HELD * (1.0 + np.max(np.abs(segment.step_y), axis=1, keepdims=True))
+        largest = np.max(np.abs(segment.step_y), axis=1, keepdims=True)
+        broken = residuals > HELD * (min(1.0, float(np.max(largest))) + largest)
         if broken.any():
             place = int(np.argmax(broken.any(axis=1)))
             name = names[int(np.argmax(residuals[place]))]
@@ -63,11 +66,11 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
     start = np.asarray(driver.start_state)
     if code in (loop.NOT_DETERMINED, loop.OFF_CONSTRAINTS):
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
-    lost = _lost_inertia(driver)
+    lost = _lost_inertia(driver) or _lost_rank(driver)
     reason = vanishing(driver.kernel, t, run.y, run.book.parameters, start)
     if lost is not None or reason is not None:
         return Outcome.SINGULAR, _singular_sentence(driver, t, start, reason or lost)
-    if np.max(np.abs(run.y)) > GROWTH * (1.0 + np.max(np.abs(start))):
+    if np.max(np.abs(run.y)) > (1.0 + float(np.max(np.abs(start)))) * GROWTH:
         return _blown_up(driver)
     if run.counts[loop.LAST_STATUS] in (SINGULAR, STUCK):
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
@@ -91,7 +94,7 @@ def unsolved(driver: Any) -> tuple[Outcome, str]:
     """The ending of a run whose implicit equations could not be solved in a step."""
     driver.check_inputs()
     run, task = driver.run, driver.task
-    if np.max(np.abs(run.y)) > GROWTH * (1.0 + np.max(np.abs(driver.start_state))):
+    if np.max(np.abs(run.y)) > (1.0 + float(np.max(np.abs(driver.start_state)))) * GROWTH:
         return _blown_up(driver)
     reason = vanishing(driver.kernel, run.t, run.y, run.book.parameters, driver.start_state)
     if reason is not None:
@@ -139,6 +142,32 @@ def _lost_inertia(driver: Any) -> str | None:
     before, after = values
     if np.isfinite(before) and before > 0 and after < LOST * before:
         return "the mass matrix loses rank on the directions that the constraints allow"
+    return None
+
+
+def _lost_rank(driver: Any) -> str | None:
+    """Which constraints have come to depend on each other on the way: a motion cannot pass where they say less than before."""
+    import casadi as ca
+
+    kernel, run = driver.kernel, driver.run
+    if kernel.graph.rows.shape[0] == 0:
+        return None
+    function = ca.Function("rows", kernel._inputs(), [ca.densify(kernel.graph.rows)])
+    u = np.zeros(len(kernel.free_inputs))
+    found = []
+    for t, y in ((driver.task.span[0], driver.start_state), (run.t, run.y)):
+        rows = np.asarray(function(t, y, run.book.parameters, u, np.zeros(0)), dtype=float)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not np.all(np.isfinite(rows)) or not np.all(lengths > 0):
+            return None
+        unit = rows / lengths
+        squares, combinations = np.linalg.eigh(unit @ unit.T)
+        found.append((combinations.T, np.sqrt(np.maximum(squares, 0.0))))
+    (_, before), (combinations, after) = found
+    for size, start, combination in zip(after, before, combinations, strict=True):
+        if start > HELD and size < DEPENDENT * start:
+            names = [name for name, part in zip(kernel.equations.row_names, combination, strict=True) if abs(part) > 0.05]
+            return f"the constraints {', '.join(f'`{name}`' for name in names)} come to depend on each other"
     return None
 
 

@@ -58,6 +58,12 @@ def read_events(given: Any, equations: Equations) -> tuple[Event, ...]:
     system = equations.system
     known = {t, *equations.state, *system.coordinates, *system.velocities, *system.momenta, *system.parameters, *system.inputs}
     for item in found:
+        if not item.expression.free_symbols:
+            raise ModelError(
+                f"The event {item.name or item.expression} is a constant, which does not pass through zero",
+                seen=str(item.expression)[:60],
+                remedy="write it in the coordinates, velocities, momenta or time",
+            )
         foreign = sorted(str(letter) for letter in item.expression.free_symbols - known)
         if foreign:
             raise ModelError(
@@ -71,11 +77,15 @@ def read_events(given: Any, equations: Equations) -> tuple[Event, ...]:
 def find_root(function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float) -> float:
     """The point of a sign change in [low, high], to the last digit, by bisection with secant steps (ITP-like safeguard).
 
-    The end that is returned has the sign of `at_high`, so that the root has just been passed.
+    `at_low` is not zero. The end that is returned no longer has its sign, so that the root has just been passed; where the
+    function is zero over a stretch, it is where that begins.
+
+    >>> find_root(lambda x: x - 0.5, 0.25, 0.5, -0.25, 0.0)
+    0.5
     """
-    sign = 1.0 if at_high > 0 else -1.0
-    below, above = low, high
-    f_below, f_above = at_low * sign, at_high * sign
+    sign = -1.0 if at_low > 0 else 1.0
+    below, above = float(low), float(high)
+    f_below, f_above = float(at_low) * sign, float(at_high) * sign
     for attempt in range(200):
         middle = 0.5 * (below + above)
         if middle in (below, above):
@@ -87,13 +97,11 @@ def find_root(function: Callable[[float], float], low: float, high: float, at_lo
             trial = min(max(secant, below + margin), above - margin)
             if attempt % 3 == 1:  # step slightly past the estimate, so that both ends close in
                 trial = min(max(secant + 4e-16 * abs(secant), below), above)
-            if trial in (below, above):
+            if not min(below, above) < trial < max(below, above):  # also where a value is infinite
                 trial = middle
         value = sign * function(trial)
         if value >= 0.0:
             above, f_above = trial, value
-            if value == 0.0:
-                break
         else:
             below, f_below = trial, value
     return above

@@ -80,6 +80,8 @@ class Motion:
         The letters of y: those of the form, with all velocities where it keeps only the independent ones.
     start, start_report : the consistent start that was used, and what was completed or moved for it
     statistics : dict
+    call : mapping
+        What the run was asked to do and what it was made with, as plain data; `dalembert.rerun` repeats it.
 
     Examples
     --------
@@ -109,6 +111,7 @@ class Motion:
     start_report: tuple[str, ...] = ()
     statistics: dict[str, Any] = field(default_factory=dict)
     scenario: Scenario | None = field(default=None, repr=False)
+    call: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         reach = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} points" if len(self.t) else "no points"

@@ -16,6 +16,10 @@ from .steppers.taylor_places import EXPANSION
 __all__ = ["cut", "passages", "state_after"]
 
 
+#: An expression that changes its sign where it is so many times larger than nearby has a pole there, and no zero.
+POLE = 100.0
+
+
 def state_after(run: Run, elapsed: float) -> Any:
     """The state a time after the beginning of the last step."""
     if elapsed == run.clock[loop.H_OLD]:
@@ -41,8 +45,10 @@ def passages(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
             passed = low * high < 0 or (high == 0 and low != 0)
             if not passed or (event.direction and event.direction * (high - low) < 0):
                 continue
-            root = find_root(partial(_value, run, count, number), points[k], points[k + 1], low, high)
-            found.append((root, number))
+            value = partial(_value, run, count, number)
+            root = find_root(value, points[k], points[k + 1], low, high)
+            if abs(value(root)) <= POLE * max(abs(low), abs(high)):
+                found.append((root, number))
     return sorted(found)
 
 

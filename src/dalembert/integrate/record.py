@@ -10,10 +10,12 @@ import numpy as np
 
 from ..compiled import native
 from . import advance as loop
+from .call import call_of
 from .events import Event
 from .letters import reported_letters, shown_states
 from .motion import Motion, Segment
 from .outcome import Outcome
+from .remarks import remarks
 from .run import COUNTED, Run
 from .step_density import written_size
 
@@ -149,7 +151,7 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
         segments=tuple(record.segments),
         owner=owner,
         outcome=outcome,
-        message=message,
+        message=" ".join([message, *remarks(driver, outcome.is_success)]),
         event_names=tuple(found.event.name for found in record.found),
         t_events=[np.array(found.times) for found in record.found],
         y_events=[_stacked(found.states, len(names)) for found in record.found],
@@ -160,6 +162,7 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
         start_report=tuple(driver.report),
         statistics=statistics,
         scenario=task.scenario,
+        call=call_of(task),
     )
 
 

@@ -123,6 +123,6 @@ def hold_roots(run: Any) -> None:
         (places.ROOT_SCALES, np.zeros((count, width))),
         (places.ROOT_ORDER, np.zeros((count, width), np.int64)),
         (places.ROOT_KEPT, np.zeros((count, sets), np.int64)),
-        (places.ROOT_RESIDUAL, np.zeros(width)),
+        (places.ROOT_RESIDUAL, np.zeros(2 * width)),
     ):
         run.book.hold(place, numbers)

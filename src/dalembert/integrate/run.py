@@ -103,6 +103,7 @@ class Run:
         return self.step_times[:0].copy(), self.step_states[:0].copy()
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def first_step(run: Run, task: Any, t: float) -> float:
     """A first step from the size of the state and of its first two derivatives (Hairer et al., section II.4)."""
     length = abs(task.span[1] - t)

@@ -7,10 +7,8 @@ netCDF. A group "dalembert" beside it keeps what only we need: every step, the e
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +20,8 @@ from ..errors import DalembertError, FileError, MissingExtraError, ModelError
 from ..model.files import dumps
 from ..model.names import shortened
 from ..model.scenario import Scenario
+from ..model.whole_file import write_whole
+from .file_image import file_image, opened, sealed
 from .reactions import refuse_too_many
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "save", "scenario_of", "to_dataframe", "to_xarray"]
 
 #: The group for ourselves, and the version of what it holds.
-GROUP, FORMAT = "dalembert", 2
+GROUP, FORMAT = "dalembert", 3
 #: HDF5 keeps no attribute beyond 64 kB.
 LONGEST_ATTRIBUTE = 30_000
 
@@ -207,40 +207,26 @@ def save(motion: Motion, path: Any) -> None:
     shown = shortened(os.fspath(path), 100)
     if target.is_dir():
         raise FileError(f"The motion cannot be saved as {shown}, which is a folder", remedy="name a file in it")
+    if target.exists() and not target.is_file():
+        raise FileError(f"The motion cannot be saved as {shown}, which is no plain file", remedy="name another file")
     try:
-        handle, name = tempfile.mkstemp(prefix=".dalembert-", suffix=".part", dir=target.parent)
+        write_whole(target, sealed(_image(motion)))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileError(f"The motion cannot be saved as {shown}", seen=reason, remedy="check the folder") from error
-    os.close(handle)
-    try:
-        _write(motion, name)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except OSError as error:
         raise FileError(
-            f"The motion cannot be saved as {shown}", seen=error.strerror or error, remedy="check the disk"
+            f"The motion cannot be saved as {shown}",
+            seen=reason,
+            remedy="check the folder and the disk, or save it elsewhere",
         ) from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _write(motion: Motion, path: str) -> None:
+def _image(motion: Motion) -> bytes:
+    """The netCDF file of a motion, made in memory: where a disk is full, HDF5 would not come back from its own writing."""
     public, private = to_xarray(motion), _private(motion)
     for key, value in public.attrs.items():
         if len(value.encode()) > LONGEST_ATTRIBUTE:
             public.attrs[key] = f"too long for an attribute: see `record` in the group `{GROUP}`"
-    for dataset, group, mode in ((public, None, "w"), (private, GROUP, "a")):
-        packed = {"zlib": True, "complevel": 1, "shuffle": True, "fletcher32": True}
-        encoding = {name: packed for name, v in dataset.variables.items() if v.dtype.kind in "fi" and v.size > 1}
-        dataset.to_netcdf(path, engine="h5netcdf", group=group, mode=mode, encoding=encoding)
+    return file_image({None: public, GROUP: private})
 
 
 def _private(motion: Motion) -> Any:
@@ -277,7 +263,9 @@ def _private(motion: Motion) -> Any:
         "roles": layout.roles,
         "reactions": list(motion.reactions),
         "drawing": drawing_record(motion),
+        "call": {key: value for key, value in motion.call.items() if key != "at"},
     }
+    asked = motion.call.get("at")
     size = len(record["state"])
     return xarray.Dataset(
         {
@@ -288,6 +276,7 @@ def _private(motion: Motion) -> Any:
             "passage_t": ("passage", np.concatenate([np.zeros(0), *motion.t_events])),
             "passage_y": (("passage", "letter"), np.concatenate([np.zeros((0, size)), *motion.y_events])),
         }
+        | ({} if asked is None else {"asked_t": ("asked", np.asarray(asked, dtype=float))})
     )
 
 
@@ -310,9 +299,11 @@ def load(path: Any) -> Motion:
     shown = shortened(os.fspath(path), 100)
     if not Path(path).exists():
         raise FileError(f"There is no file {shown}", remedy="check the path")
+    if not Path(path).is_file():
+        raise FileError(f"{shown} is no plain file", remedy="name a file that Motion.save wrote")
     try:
-        public, private = _read(path, None), _read(path, GROUP)
-        return stored_motion(public, private)
+        file, is_sealed = opened(path)
+        return stored_motion(_read(file, None), _read(file, GROUP), is_sealed)
     except FileError:
         raise
     except DalembertError as error:
@@ -325,8 +316,9 @@ def load(path: Any) -> Motion:
         ) from error
 
 
-def _read(path: Any, group: str | None) -> Any:
+def _read(file: Any, group: str | None) -> Any:
     import xarray
 
-    with xarray.open_dataset(path, engine="h5netcdf", group=group, decode_times=False) as dataset:
+    file.seek(0)
+    with xarray.open_dataset(file, engine="h5netcdf", group=group, decode_times=False) as dataset:
         return dataset.load()

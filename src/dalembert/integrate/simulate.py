@@ -17,7 +17,7 @@ from ..formulations.registry import default_form, derive, fastest_form
 from ..model.flow import Flow
 from ..model.methods import AUTO, EXTERNAL, FIXED_STEP
 from ..model.scenario import Scenario
-from ..model.symbols import name_of
+from ..model.symbols import by_name, name_of
 from ..model.system import System
 from .driver import Driver
 from .events import Event, read_events
@@ -222,7 +222,7 @@ def read_task(
     if parameters is not None and not isinstance(parameters, Mapping):
         numbers = parameter_values(equations.system.parameters, parameters)
     else:
-        values |= {name_of(key): value for key, value in (parameters or {}).items()}
+        values |= by_name(parameters or {}, "mapping of parameters")
         # A law that was imposed instead of the system's own leaves the parameters of that without a place.
         known = {symbol.name for symbol in equations.system.parameters}
         idle = {symbol.name for symbol in stated_parameters(system)} - known if inputs else set()
@@ -230,7 +230,7 @@ def read_task(
     if start is not None and not isinstance(start, Mapping):
         raise StartError("The start must name its values", seen=type(start).__name__, remedy="pass start={x: 1.0, ...}")
     beginning = dict(scenario.start) if scenario else {}
-    beginning |= {name_of(key): value for key, value in (start or {}).items()}
+    beginning |= by_name(start or {}, "start")
     name, stepping = _read_stepping(
         (method, step, every, adapt, equations.system),
         stated,
@@ -353,8 +353,8 @@ def _read_at(at: Any, span: tuple[float, float]) -> Any | None:
     outside = times[~((times >= low) & (times <= high))]
     if outside.size:
         raise ModelError(
-            f"The time {outside[0]:g} in `at` lies outside the span",
-            seen=f"span {span[0]:g} to {span[1]:g}",
+            f"The time {float(outside[0])!r} in `at` lies outside the span",
+            seen=f"span {span[0]!r} to {span[1]!r}",
             remedy="widen the span or drop the time",
         )
     return times

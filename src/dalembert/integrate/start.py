@@ -17,13 +17,15 @@ import sympy
 
 from ..compiled.constrained_solve import solve
 from ..compiled.dense_function import DenseFunction
+from ..compiled.magnitudes import magnitudes
 from ..compiled.trouble import explain
 from ..compiled.verdicts import REGULAR, SINGULAR
 from ..errors import ContradictionError, DalembertError, RunError, StartError, nearest, raise_collected
 from ..model.constraints import HolonomicConstraint
+from ..model.names import shortened
 from ..model.symbols import name_of
 
-__all__ = ["Start", "consistent_start"]
+__all__ = ["Start", "consistent_start", "excess", "relative", "term_sizes"]
 
 #: Blocks at a state, and at the values of further letters.
 _Function = Callable[..., list[Any]]
@@ -32,8 +34,10 @@ _Function = Callable[..., list[Any]]
 GUESSES = (0.0, 0.1, -0.1, 1.0)
 #: No more letters are completed from the constraints at once: that solve is dense.
 MOST_COMPLETED = 5000
-#: A start is moved, and said to be, where a constraint's residual is larger than this.
+#: A start is moved, and said to be, where a constraint's residual is larger than this, also relative to its terms.
 LIMIT = 1e-9
+#: Where no letter of a state is as large as this, residuals are judged relative to their terms alone.
+SMALL_STATE = 0.1
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,33 @@ def consistent_start(book: Any, time: float, given: Mapping[Any, Any], p: Any, p
         For unknown names, values that are not finite, and starts that cannot be made consistent.
     """
     return _Starter(book, time, p, project_start).run(given)
+
+
+def excess(residual: Any, size: Any, states: Any) -> Any:
+    """How far residuals (..., m) are above what a consistent start may have, whose terms have sizes (..., m); 0 where not.
+
+    States (..., n) are those of the residuals. The largest excess of each state, (...,).
+    """
+    value = np.abs(residual)
+    is_small = np.max(np.abs(states), axis=-1, initial=0.0)[..., None] < SMALL_STATE
+    counts = ~((value <= LIMIT) & ~is_small) & ~(relative(residual, size) <= LIMIT)
+    return np.max(np.where(counts, value, 0.0), axis=-1, initial=0.0)
+
+
+def term_sizes(kernel: Any, residual: Any) -> Any:
+    """The size of the terms of a residual of the kernel's state, (m,): at least a thousandth of what its largest letter can do.
+
+    So a velocity that should be zero, and is rounding beside a position of size 1e-2, is not judged by itself.
+    """
+    letters = kernel.algebra.vector(kernel.equations.state)
+    slopes = ca.sum2(ca.fabs(ca.jacobian(residual, letters)))
+    return ca.fmax(magnitudes(kernel._inputs(), residual), 1e-3 * slopes * ca.mmax(ca.fabs(letters)))
+
+
+def relative(residual: Any, size: Any) -> Any:
+    """Residuals as parts of a size; nothing is no part of nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(residual == 0, 0.0, np.abs(residual) / size)
 
 
 class _Starter:
@@ -102,10 +133,11 @@ class _Starter:
                 continue
             try:
                 number = float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 number = np.nan
             if not np.isfinite(number):
-                faults.append(StartError(f"The start of `{name}` must be a finite number", seen=value))
+                fault = f"The start of `{name}` must be a finite number"
+                faults.append(StartError(fault, seen=shortened(value), remedy="give it a number"))
                 continue
             values[name] = number
         raise_collected(faults)
@@ -117,7 +149,7 @@ class _Starter:
         if not self.kernel.n_positions:
             return
         free = [k for k, q in enumerate(self.system.coordinates) if q.name not in values]
-        if free and self._worst("position", y) > LIMIT:
+        if free and self._excess("position", y):
             conditions = self._function(("positions", *free), lambda: self._position_conditions(free))
             for guess in GUESSES:
                 trial = y.copy()
@@ -130,7 +162,8 @@ class _Starter:
 
     def _position_conditions(self, free: list[int]) -> list[Any]:
         residual = self.kernel.graph.position.residual
-        return [residual, ca.jacobian(residual, self.kernel.algebra.vector(self.system.coordinates))[:, free]]
+        slope = ca.jacobian(residual, self.kernel.algebra.vector(self.system.coordinates))[:, free]
+        return [residual, slope, magnitudes(self.kernel._inputs(), residual)]
 
     # -- velocities ----------------------------------------------------------------------------------------------
 
@@ -166,7 +199,8 @@ class _Starter:
             conditions = self.kernel.lower(wanted) - w if wanted else ca.SX(0, 1)
             if constrained:
                 conditions = ca.vertcat(conditions, self.kernel.graph.velocity.residual)
-            return [conditions, ca.jacobian(conditions, self.kernel.algebra.vector([state[k] for k in level]))]
+            slope = ca.jacobian(conditions, self.kernel.algebra.vector([state[k] for k in level]))
+            return [conditions, slope, magnitudes(self.kernel._inputs(w), conditions)]
 
         return self._function(("velocities", constrained, *(s.name for s in wanted)), blocks, w)
 
@@ -185,13 +219,22 @@ class _Starter:
 
         return evaluate
 
-    def _residual(self, level: str, y: Any) -> Any:
-        (value,) = self._function(level, lambda: [getattr(self.kernel.graph, level).residual])(y)
-        return value
+    def _residual(self, level: str, y: Any) -> tuple[Any, Any]:
+        """What is left of the constraints of a level, and the size of their terms, (m,) each."""
+
+        def blocks() -> list[Any]:
+            residual = getattr(self.kernel.graph, level).residual
+            return [residual, term_sizes(self.kernel, residual)]
+
+        value, size = self._function(level, blocks)(y)
+        return value.ravel(), size.ravel()
 
     def _worst(self, level: str, y: Any) -> float:
-        value = self._residual(level, y)
+        value, _ = self._residual(level, y)
         return float(np.max(np.abs(value))) if value.size else 0.0
+
+    def _excess(self, level: str, y: Any) -> float:
+        return float(excess(*self._residual(level, y), y))
 
     def _newton(self, y: Any, conditions: _Function, free: list[int], values: Any = ()) -> bool:
         """Solve conditions = 0 over some entries of y by Newton's method with least steps; whether it converged."""
@@ -201,10 +244,11 @@ class _Starter:
                 seen=f"{len(free)} letters to solve for (limit {MOST_COMPLETED})",
                 remedy="give all coordinates and all velocities, or a start at rest",
             )
-        previous = np.inf
+        previous, before = np.inf, np.zeros(1)
         for _ in range(60):
-            value, rows = conditions(y, values)
-            worst = float(np.max(np.abs(value))) if value.size else 0.0
+            value, rows, size = conditions(y, values)
+            # The terms themselves may vanish at the solution: those of the step before count as well.
+            worst, before = float(np.max(relative(value, np.maximum(size, before)), initial=0.0)), size
             if not np.isfinite(worst) or not np.all(np.isfinite(rows)):
                 return False
             if worst < 1e-15 or (worst < 1e-10 and worst >= 0.5 * previous):
@@ -226,12 +270,12 @@ class _Starter:
     def _move_to_constraints(self, y: Any, level: str) -> None:
         if not getattr(self.kernel.graph, level).residual.numel():
             return
-        value = self._residual(level, y)
-        worst = float(np.max(np.abs(value)))
+        value, size = self._residual(level, y)
+        worst, is_broken = float(np.max(np.abs(value))), bool(excess(value, size, y))
         names = self._residual_names(level)
         if not np.isfinite(worst):
             raise explain(self.kernel, SINGULAR, self.time, y, self.p, self.book.info)
-        if worst > LIMIT and not self.project_start:
+        if is_broken and not self.project_start:
             name = names[int(np.argmax(np.abs(value)))]
             raise StartError(
                 f"The constraint `{name}` has residual {worst:.3g} at the start, at {level} level (limit {LIMIT:g})",
@@ -239,18 +283,19 @@ class _Starter:
             )
         before = y.copy()
         status = self._project(y, level)
-        if status == SINGULAR and worst <= LIMIT:
+        if status == SINGULAR and not is_broken:
             raise explain(self.kernel, SINGULAR, self.time, before, self.p, self.book.info)
-        if status != REGULAR or (worst > LIMIT and self._worst(level, y) > LIMIT):
+        if status != REGULAR or (is_broken and self._excess(level, y)):
             self._check_contradiction(before, level, names)
             name = names[int(np.argmax(np.abs(value)))]
             raise StartError(
                 f"The start cannot be moved to the constraint `{name}`, which has residual {worst:.3g} at {level} level",
                 remedy="give values that are closer to the constraints",
             )
-        if worst > LIMIT:
+        if is_broken:
             state = self.kernel.equations.state
-            moved = [k for k in range(len(y)) if abs(y[k] - before[k]) > 1e-12 * (1 + abs(y[k]))]
+            least = min(1.0, float(np.max(np.abs(y))))
+            moved = [k for k in range(len(y)) if abs(y[k] - before[k]) > 1e-12 * (least + abs(y[k]))]
             changes = ", ".join(f"{state[k].name} {before[k]:.6g} -> {y[k]:.6g}" for k in moved)
             self.report.append(f"Moved to the constraints, whose residual was {worst:.3g} at {level} level: {changes}.")
 

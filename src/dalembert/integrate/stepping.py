@@ -24,6 +24,8 @@ __all__ = ["check_equations", "natural_form", "read_method", "read_stepping", "s
 
 #: How far from a whole number of steps a span or a time may be, in steps and relative to their number.
 SLACK = 1e-9
+#: A step has at least so many spacings of the numbers that times are.
+LEAST_SPACINGS = 8
 #: With times asked for, about so many steps are kept for dense output where nothing else is said.
 KEPT = 4096
 #: The number of steps that is not known beforehand.
@@ -79,6 +81,13 @@ def read_stepping(
     if not (size > 0 and math.isfinite(size)):
         raise ModelError("The step must be positive", seen=step, remedy="pass step=0.01, say; the span gives the direction")
     length = span[1] - span[0]
+    apart = float(np.spacing(max(abs(span[0]), abs(span[1]))))
+    if size < LEAST_SPACINGS * apart and length != 0:
+        raise ModelError(
+            "The step is lost beside the times of the span",
+            seen=f"step {size:g}, and numbers near t = {max(abs(span[0]), abs(span[1])):g} lie {apart:.2g} apart",
+            remedy="count time from the start of the run, or take a longer step",
+        )
     if adapt is not None:
         return Stepping(math.copysign(size, length), UNBOUNDED, _read_every(every, at, 1), adapt)
     if not abs(length) / size < UNBOUNDED:

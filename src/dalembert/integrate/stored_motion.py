@@ -26,19 +26,21 @@ from .stored_options import options_from
 
 __all__ = ["stored_motion"]
 
-#: The version of the record that we read.
-FORMAT = 2
+#: The versions of the record that we read, and the first one whose files are sealed.
+FORMATS, SEALED = (2, 3), 3
 
 
-def stored_motion(public: Any, private: Any) -> Motion:
-    """The motion of the two groups of a file, as datasets."""
+def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
+    """The motion of the two groups of a file, as datasets; `is_sealed` where the file was found to be as it was written."""
     record = json.loads(str(private["record"].values))
-    if record["format"] != FORMAT:
+    if record["format"] not in FORMATS:
         raise FileError(
             "The motion was saved by another version of dalembert",
             seen=f"format {record['format']}, version {record['version']}",
             remedy="install that version",
         )
+    if record["format"] >= SEALED and not is_sealed:
+        raise FileError("The file has lost its seal: it is damaged, or was changed", remedy="save it again")
     if not record["model"]:
         raise FileError("The motion was saved without its model", seen=record["model_note"], remedy="open the file with xarray")
     scenario = loads(record["model"])
@@ -67,6 +69,7 @@ def stored_motion(public: Any, private: Any) -> Motion:
         start_report=tuple(record["start_report"]),
         statistics=record["statistics"],
         scenario=replace(scenario, drawing=drawing_from(record["drawing"], scenario.system)),
+        call=_call(record, private),
     )
     if motion.owner.shape != t.shape or len(motion.segments) == 0:
         raise FileError("The file holds a motion whose parts do not fit together")
@@ -77,6 +80,12 @@ def stored_motion(public: Any, private: Any) -> Motion:
         name: _column(public, record, name) for name in record["variables"] if name in own and equations.rechoose is not None
     }
     return motion
+
+
+def _call(record: Any, private: Any) -> dict[str, Any]:
+    """What the run was asked to do; empty where the file is older than that."""
+    call: dict[str, Any] = record.get("call") or {}
+    return call | {"at": _array(private["asked_t"]) if "asked_t" in private else None} if call else {}
 
 
 def _array(variable: Any) -> Any:

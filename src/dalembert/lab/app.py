@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import FileError, MissingExtraError
 from .guard import Guard
 from .limits import Limits
+from .pieces import InPieces
 from .refusals import RefusedError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def create_app(folder: Path | str = ".", workers: int = 2, limits: Limits | None
         raise FileError(f"There is no folder {str(folder)[:100]}", remedy="name a folder that exists")
     lab = Lab(place, max(1, workers), limits or Limits())
     app = FastAPI(title="dalembert lab", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lab.running)
+    app.add_middleware(InPieces)
     app.add_middleware(Guard, body_bytes=lab.limits.body_bytes)
     app.add_exception_handler(RefusedError, refused)
     app.add_exception_handler(HTTPException, unknown)

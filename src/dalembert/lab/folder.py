@@ -58,9 +58,10 @@ class ModelFolder:
             raise RefusedError(404, f"There is no model file {name}", remedy="choose one of the list") from error
         except OSError as error:
             raise RefusedError(404, f"The model file {name} cannot be read", seen=error.strerror) from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a folder, say, which would not even become a stream
+            os.close(descriptor)
+            raise RefusedError(404, f"The model file {name} is not a plain file", remedy="choose another")
         with os.fdopen(descriptor, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise RefusedError(404, f"The model file {name} is not a plain file", remedy="choose another")
             content, modified = stream.read(self.largest + 1), os.fstat(stream.fileno()).st_mtime
         if len(content) > self.largest:
             raise RefusedError(413, f"The model file {name} is larger than {self.largest} bytes", remedy="shorten it")

@@ -22,7 +22,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CHANGING = ("POST", "PUT", "DELETE")
-#: A body must go on coming within this time.
+#: A body must have come within this time.
 BODY_SECONDS = 15.0
 KNOWN = ("GET", "HEAD", *CHANGING)
 #: On every answer. Neither scripts nor styles stand in the text of the page: its script sets styles through the object model.
@@ -86,6 +86,9 @@ class Guard:
         host = headers.get("host", "")
         if host.lower() not in hosts:
             raise RefusedError(403, "The lab answers to its own address only", seen=host[:80], remedy="open 127.0.0.1")
+        if not (scope.get("query_string", b"") + scope.get("raw_path", b"")).isascii():
+            remedy = "write other characters as %XX"
+            raise RefusedError(400, "An address is made of ASCII characters", seen=repr(scope["path"])[:80], remedy=remedy)
         if scope["method"] not in KNOWN:
             raise RefusedError(405, f"The lab has no method {scope['method'][:20]}")
         from_elsewhere = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
@@ -103,19 +106,11 @@ class Guard:
 
     async def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """The whole body, read before anything is done with it; then whatever comes, which is the end of the connection."""
-        body, more = b"", scope["method"] in CHANGING
-        while more:
-            try:
-                async with asyncio.timeout(BODY_SECONDS):
-                    message = await receive()
-            except TimeoutError as error:
-                raise RefusedError(408, "The request did not come to its end") from error
-            if message["type"] != "http.request":
-                raise RefusedError(400, "The request ended early")
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self.body_bytes:
-                raise RefusedError(413, f"A request has at most {self.body_bytes} bytes", remedy="shorten the model")
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await self._body(receive) if scope["method"] in CHANGING else b""
+        except TimeoutError as error:
+            raise RefusedError(408, "The request did not come to its end") from error
         given = False
 
         async def received() -> MutableMapping[str, Any]:
@@ -126,6 +121,18 @@ class Guard:
             return {"type": "http.request", "body": body, "more_body": False}
 
         return received
+
+    async def _body(self, receive: Receive) -> bytes:
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise RefusedError(400, "The request ended early")
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self.body_bytes:
+                raise RefusedError(413, f"A request has at most {self.body_bytes} bytes", remedy="shorten the model")
+        return bytes(body)
 
 
 def own_hosts(port: int | None) -> set[str]:

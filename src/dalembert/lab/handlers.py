@@ -20,8 +20,8 @@ from .folder import ModelFolder
 from .limits import Limits
 from .page_files import PageFiles
 from .pool import Pool
-from .process import Answer
-from .refusals import RefusedError
+from .process import CANCELLED, Answer
+from .refusals import RefusedError, retry_headers
 from .runs import Run, Runs
 
 __all__ = ["Lab", "refused", "unknown"]
@@ -34,8 +34,6 @@ DOWNLOADS = {
     "toml": "application/toml",
     "py": "text/x-python; charset=utf-8",
 }
-#: What an answer is called that nobody waits for any more.
-GONE = 499
 
 
 class Lab:
@@ -189,12 +187,16 @@ class Lab:
         return await self._ask(request, "portrait", case, self.limits.equations_seconds)
 
     async def _ask(self, request: Request, kind: str, case: dict[str, Any], seconds: float, quick: bool = False) -> Response:
+        """The answer of a worker, as it is."""
+        return _response(await self._watched(request, kind, case, seconds, quick))
+
+    async def _watched(self, request: Request, kind: str, case: dict[str, Any], seconds: float, quick: bool = False) -> Answer:
         """The answer of a worker; the question of someone who has gone leaves the queue."""
         asked = asyncio.create_task(self.pool.ask(kind, case, seconds, model=identity(case), quick=quick))
         gone = asyncio.create_task(_gone(request))
         try:
             await asyncio.wait([asked, gone], return_when=asyncio.FIRST_COMPLETED)
-            return _response(asked.result()) if asked.done() else Response(status_code=GONE)
+            return asked.result() if asked.done() else CANCELLED
         finally:
             gone.cancel()
             asked.cancel()
@@ -224,17 +226,19 @@ class Lab:
 
     async def run_result(self, id: str) -> Response:
         """The result of a run, as the worker wrote it."""
-        return Response(_done(self.runs.get(id)).result, media_type="application/json")
+        run = _done(self.runs.get(id))
+        run.was_sent = True
+        return Response(run.result, media_type="application/json")
 
-    async def download(self, id: str, format: str = "csv") -> Response:
+    async def download(self, request: Request, id: str, format: str = "csv") -> Response:
         """A run as a file; formats other than JSON are made by a worker, if possible one that still has the motion."""
         run = _done(self.runs.get(id))
         if format not in DOWNLOADS:
             raise RefusedError(400, "There is no such format", seen=format[:20], remedy=f"ask for {', '.join(DOWNLOADS)}")
         content, stem = run.result, "run"
         if format != "json":
-            request = run.case | {"id": run.id, "label": run.label, "format": format}
-            answer = await self.pool.ask("download", request, self.limits.run_seconds, model=identity(run.case))
+            case = run.case | {"id": run.id, "label": run.label, "format": format}
+            answer = await self._watched(request, "download", case, self.limits.run_seconds)
             if answer.status != 200:
                 return _response(answer)
             content, stem = base64.b64decode(answer.value["content"]), str(answer.value["name"])
@@ -253,7 +257,7 @@ async def _gone(request: Request) -> None:
 
 
 def _response(answer: Answer) -> Response:
-    return Response(answer.content, answer.status, media_type="application/json")
+    return Response(answer.content, answer.status, retry_headers(answer.status), media_type="application/json")
 
 
 def _done(run: Run) -> Run:
@@ -264,7 +268,7 @@ def _done(run: Run) -> Run:
 
 async def refused(_: Request, error: Any) -> Response:
     """What the lab refuses."""
-    return JSONResponse(error.body, error.status)
+    return JSONResponse(error.body, error.status, retry_headers(error.status))
 
 
 async def unknown(_: Request, error: Any) -> Response:

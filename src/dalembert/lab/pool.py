@@ -18,8 +18,13 @@ from .refusals import RefusedError
 
 __all__ = ["Pool"]
 
-#: After so many starts in a row that failed, no worker is started any more.
+#: After so many starts in a row that failed, nothing is taken on until one succeeds.
 MOST_FAILURES = 3
+#: Seconds between two starts: twice as many after each that failed, up to the second number.
+PAUSE, LONGEST_PAUSE = 0.1, 10.0
+
+
+LATER = "try again in a while, or start the lab again"
 
 
 class Pool:
@@ -83,7 +88,7 @@ class Pool:
             Where too many wait already, or no worker can be started.
         """
         if self._trouble is not None or self._closing:
-            raise RefusedError(503, "No worker process can be started", seen=self._trouble, remedy="start the lab again")
+            raise RefusedError(503, "No worker process can be started", seen=self._trouble, remedy=LATER)
         if sum(job.quick == quick for job in self.waiting) >= self.limits.queued:
             raise RefusedError(429, "Too much is waiting to be computed", remedy="wait a moment and try again")
         job = Job(next(self._numbers), kind, request, seconds, model, quick, on_progress, on_start)
@@ -92,12 +97,14 @@ class Pool:
         return job
 
     async def ask(self, kind: str, request: dict[str, Any], seconds: float, **options: Any) -> Answer:
-        """Submit a job and wait for its answer; whoever stops waiting takes it out of the queue."""
+        """Submit a job and wait for its answer; whoever stops waiting takes it out of the queue, or asks its worker to stop."""
         job = self.submit(kind, request, seconds, **options)
         try:
             return await asyncio.shield(job.done)
         except asyncio.CancelledError:
-            self._withdraw(job)
+            if not self._withdraw(job):
+                for worker in self.workers:
+                    worker.ask_to_stop(job)
             raise
 
     async def cancel(self, job: Job) -> None:
@@ -145,15 +152,16 @@ class Pool:
             await self._start(worker)
 
     async def _start(self, worker: WorkerProcess) -> None:
-        while not self._closing and self._trouble is None:
+        while not self._closing:
             try:
                 await worker.start()
             except WorkerStartError as error:
                 self._failures += 1
                 if self._failures >= MOST_FAILURES:
-                    self._give_up(str(error))
+                    self._refuse_all(str(error))
+                await asyncio.sleep(min(PAUSE * 2.0 ** min(self._failures, 20), LONGEST_PAUSE))
                 continue
-            self._failures = 0
+            self._failures, self._trouble = 0, None
             self._now_idle(worker)
             return
 
@@ -161,10 +169,10 @@ class Pool:
         self._idle.append(worker)
         self._dispatch()
 
-    def _give_up(self, trouble: str) -> None:
+    def _refuse_all(self, trouble: str) -> None:
         self._trouble = trouble
         while self.waiting:
-            self.waiting.popleft().finish(refused(503, "No worker process can be started", trouble, "start the lab again"))
+            self.waiting.popleft().finish(refused(503, "No worker process can be started", trouble, LATER))
 
     def _background(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .limits import Limits
-from .messages import LONGEST_LINE, line
+from .messages import LONGEST_LINE, line, read_answer, read_line, read_progress
 from .refusals import parts
 
 __all__ = ["CANCELLED", "Answer", "Job", "WorkerProcess", "WorkerStartError", "refused"]
@@ -130,12 +130,18 @@ class WorkerProcess:
         arguments = [str(self.limits.memory_bytes), str(self.limits.result_bytes), "quick" if self.quick else "long"]
         self.seen.clear()
         try:
-            self._process = await asyncio.create_subprocess_exec(
+            made = asyncio.ensure_future(asyncio.create_subprocess_exec(
                 *self.command, *arguments,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
                 stderr=None if debug else asyncio.subprocess.DEVNULL,
                 cwd=tempfile.gettempdir(), env=environment, limit=LONGEST_LINE, start_new_session=True,
-            )  # fmt: skip
+            ))  # fmt: skip
+            try:
+                self._process = await asyncio.shield(made)
+            except asyncio.CancelledError:  # what was begun is finished, so that `kill` knows of it
+                with suppress(OSError):
+                    self._process = await made
+                raise
             async with asyncio.timeout(START_SECONDS):
                 message = await self._message()
             if not message.get("ready"):
@@ -151,6 +157,8 @@ class WorkerProcess:
             self.seen.remove(job.model)
         self.seen.append(job.model)
         try:
+            if job.cancelled:
+                return CANCELLED
             if job.on_start is not None:
                 job.on_start()
             head = {"job": job.number, "kind": job.kind, "seconds": job.seconds, "patience": job.patience}
@@ -166,12 +174,18 @@ class WorkerProcess:
         finally:
             self.job = None
 
+    def ask_to_stop(self, job: Job) -> None:
+        """Tell the process that nobody waits for a job any more; it stops where it looks."""
+        if self.job is job and self._process is not None and self._process.stdin is not None:
+            job.cancelled = True
+            with suppress(OSError):
+                self._process.stdin.write(line({"cancel": job.number}))
+
     async def cancel(self, job: Job) -> None:
         """Ask the process to stop a job, and kill it where it does not in time."""
         if self.job is not job:
             return
-        with suppress(OSError):
-            await self._send({"cancel": job.number})
+        self.ask_to_stop(job)
         await asyncio.wait([job.done], timeout=CANCEL_SECONDS)
         if self.job is job and not job.done.done():
             await self.kill()
@@ -205,10 +219,7 @@ class WorkerProcess:
         text = await self._process.stdout.readline()
         if not text.endswith(b"\n"):
             raise EOFError
-        message = json.loads(text)
-        if not isinstance(message, dict):
-            raise ValueError(message)
-        return message
+        return read_line(text)
 
     async def _answer(self, job: Job) -> Answer:
         assert self._process is not None and self._process.stdout is not None
@@ -217,14 +228,12 @@ class WorkerProcess:
             if message.get("job") != job.number:
                 continue
             if "progress" in message:
-                fraction, time = message["progress"]
+                fraction, time = read_progress(message)
                 if job.on_progress is not None:
-                    job.on_progress(float(fraction), float(time))
+                    job.on_progress(fraction, time)
                 continue
-            size = int(message["bytes"])
-            if not 0 <= size <= self.limits.result_bytes + 4096:
-                raise ValueError(size)
-            answer = Answer(int(message["status"]), await self._process.stdout.readexactly(size))
+            status, size = read_answer(message, self.limits.result_bytes + 4096)
+            answer = Answer(status, await self._process.stdout.readexactly(size))
             if message.get("last"):
                 await self.kill(patience=DEATH_SECONDS)
             return answer

@@ -6,11 +6,13 @@ from typing import Any
 
 from ..errors import DalembertError
 
-__all__ = ["RefusedError", "refusal"]
+__all__ = ["RETRY_AFTER", "RefusedError", "refusal", "retry_headers"]
 
 #: No part of a refusal is longer than this.
 LONGEST = 1500
 MOST_FAULTS = 12
+#: Seconds after which a request that met a full lab may be sent again.
+RETRY_AFTER = 2
 
 
 class RefusedError(Exception):
@@ -27,6 +29,15 @@ class RefusedError(Exception):
         made = cls(status, str(error.get("what", "")))
         made.body = {"error": error}
         return made
+
+
+def retry_headers(status: int) -> dict[str, str]:
+    """What an answer says besides, where the lab has too much to do for now.
+
+    >>> retry_headers(429), retry_headers(404)
+    ({'retry-after': '2'}, {})
+    """
+    return {"retry-after": str(RETRY_AFTER)} if status in (429, 503) else {}
 
 
 def parts(what: str, seen: object | None = None, remedy: str | None = None, line: int | None = None) -> dict[str, Any]:

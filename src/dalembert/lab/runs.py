@@ -35,6 +35,7 @@ class Run:
     time: float | None = None
     result: bytes = b""
     error: dict[str, Any] | None = None
+    was_sent: bool = False
     watchers: int = 0
     asked: float = field(default_factory=clock.monotonic)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -142,15 +143,16 @@ class Runs:
             run.status, run.fraction, run.result = "done", 1.0, answer.content
         else:
             run.status, run.error = "failed", answer.value["error"]
+        run.asked = clock.monotonic()
         run.tell()
         self._forget()
 
     def _forget(self) -> None:
-        """Drop the oldest runs that have ended, until what is kept is within its bounds."""
-        ended = [run for run in self._runs.values() if run.has_ended]
+        """Drop runs that have ended, until these are within bounds: first those whose result was sent, longest unasked."""
+        ended = sorted((run for run in self._runs.values() if run.has_ended), key=lambda run: (not run.was_sent, run.asked))
         size = sum(len(run.result) for run in ended)
-        for run in ended[:-1]:
-            if len(self._runs) <= self.limits.kept_runs and size <= self.limits.kept_bytes:
+        for left, run in zip(range(len(ended), 1, -1), ended, strict=False):
+            if left <= self.limits.kept_runs and size <= self.limits.kept_bytes:
                 return
             size -= len(run.result)
             del self._runs[run.id]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,6 @@ DEFAULT_PORT = 8350
 HOST = "127.0.0.1"
 #: Ports that are tried where none was asked for.
 TRIED = 20
-#: Connections at a time; more are answered with 503.
-MOST_CONNECTIONS = 256
 
 
 def serve(
@@ -47,25 +46,31 @@ def serve(
     MissingExtraError
         Where the extra `lab` is not installed.
     RunError
-        Where the port is taken.
+        Where the port is taken, or the application does not start.
     """
     try:
         import uvicorn
     except ImportError as missing:
         raise MissingExtraError("uvicorn", "lab") from missing
     from .app import create_app
+    from .connections import Connection
 
     app = create_app(folder, workers, limits)
     listener = _listener(port)
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
+    # What the server says of requests that were cut off, or of an end that was hurried, is no news for a terminal.
+    level = "warning" if os.environ.get("DALEMBERT_DEBUG") else "critical"
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="on", server_header=False, date_header=True,
-        limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=20, timeout_graceful_shutdown=1, ws="none",
+        app, log_level=level, access_log=False, lifespan="on", server_header=False, date_header=True,
+        http=Connection, timeout_keep_alive=20, timeout_graceful_shutdown=1, ws="none",
     )  # fmt: skip
     with listener:
         if ready is not None:
             ready(address)
-        uvicorn.Server(config).run(sockets=[listener])
+        server = uvicorn.Server(config)
+        server.run(sockets=[listener])
+    if not server.started:
+        raise RunError("The lab could not be started", remedy="set DALEMBERT_DEBUG=1 to see why")
 
 
 def _listener(port: int | None) -> socket.socket:

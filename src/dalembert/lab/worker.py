@@ -6,7 +6,6 @@ libraries write to the output goes elsewhere: the output belongs to the messages
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import sys
@@ -14,10 +13,11 @@ import threading
 import time as clock
 from collections.abc import Callable
 from contextlib import suppress
+from math import isfinite
 from typing import Any, BinaryIO
 
 from ..errors import DalembertError
-from .messages import encoded, line
+from .messages import encoded, line, read_jobs
 from .refusals import RefusedError, parts, refusal
 
 __all__ = ["CancelledError", "main"]
@@ -51,6 +51,7 @@ class Desk:
         self._late = clock.process_time() + seconds - min(MOST_RESERVED, SHARE_RESERVED * seconds)
         self._late_by_clock = clock.monotonic() + patience - min(MOST_RESERVED, SHARE_RESERVED * patience)
         _limit_time(seconds)
+        self._cancelled.difference_update([old for old in tuple(self._cancelled) if old < number])
 
     def cancel(self, number: int) -> None:
         """Called by the thread that reads."""
@@ -70,7 +71,7 @@ class Desk:
         """Tell the page, now and then."""
         self.check()
         now = clock.monotonic()
-        if now - self._spoken >= BETWEEN:
+        if now - self._spoken >= BETWEEN and isfinite(fraction) and isfinite(time):  # a span may be longer than any number
             self._spoken = now
             self._send(line({"job": self.number, "progress": [float(fraction), float(time)]}))
 
@@ -139,14 +140,8 @@ def _answer(answer: Callable[[dict[str, Any], Desk], Any], request: dict[str, An
 
 
 def _read(jobs: queue.SimpleQueue[dict[str, Any]], desk: Desk) -> None:
-    """Read jobs and cancellations; the end of the input is the end of the process, whatever it does."""
-    for text in sys.stdin.buffer:
-        message = json.loads(text)
-        if "cancel" in message:
-            desk.cancel(message["cancel"])
-        else:
-            jobs.put(message)
-    os._exit(0)
+    """Read jobs and cancellations; the end of the input, or of its sense, is the end of the process, whatever it does."""
+    os._exit(0 if read_jobs(sys.stdin.buffer, jobs.put, desk.cancel) else 1)
 
 
 def _own_output() -> BinaryIO:

@@ -24,6 +24,10 @@ MOST_BITS = 4096
 LARGEST_EXPONENT = 1000
 MOST_ARGUMENTS = 8
 LARGEST_CONSTANT = 30
+#: Magnitudes of products with more factors are left as they are written.
+MOST_FACTORS = 50
+#: The functions of pi/n are exact up to this n.
+FINEST_ANGLE = 24
 
 CONSTANTS: dict[str, sympy.Expr] = {"pi": sympy.pi}
 
@@ -47,6 +51,8 @@ _UNARY: dict[Any, Callable[[float], float]] = {
     sympy.Abs: abs,
 }
 _NUMERIC: dict[Any, Callable[..., float]] = {**_UNARY, sympy.atan2: math.atan2, sympy.Min: min, sympy.Max: max}
+
+_CIRCULAR = (sympy.sin, sympy.cos, sympy.tan)
 
 #: Name -> (SymPy function, least and greatest number of arguments).
 FUNCTIONS: dict[str, tuple[Any, int, int]] = {
@@ -176,12 +182,30 @@ def _bits(value: Any) -> int:
     return max(coefficient.p.bit_length(), coefficient.q.bit_length()) if coefficient.is_Rational else 0
 
 
+def _check_range(number: Any) -> None:
+    """Raise unless a number is one that can be written: as a double, or as a quotient of integers that are doubles."""
+    if not (number.is_Rational or number.is_Float):  # an infinity, which is refused by its value
+        return
+    try:
+        parts = (number.p, number.q) if number.is_Rational else (number,)
+        fits = all(math.isfinite(double := float(part)) and (double != 0 or part == 0) for part in parts)
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise ExpressionError("A number is outside the range of doubles", seen=_described(number), remedy="choose other units")
+
+
 def _settled(value: Any) -> sympy.Expr:
     """The same value, checked: short, and for a constant finite and simple."""
     if _bits(value) > MOST_BITS:
         raise ExpressionError(
             f"A number has more than {MOST_BITS} bits", seen="an integer of many digits", remedy="use a float"
         )
+    for term in sympy.Add.make_args(value):
+        _check_range(term.as_coeff_Mul()[0])
+        constants = [factor for factor in sympy.Mul.make_args(term) if factor.is_number]
+        if len(constants) > 1:  # such as 1e308*pi, which would be read as a product of constants
+            evaluate(sympy.Mul(*constants, evaluate=False))
     if value.is_number:
         double = evaluate(value)
         if value.args and (_nesting(value) > 1 or sum(1 for _ in sympy.preorder_traversal(value)) > LARGEST_CONSTANT):
@@ -261,11 +285,32 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     if all(argument.is_number for argument in arguments) and any(_nesting(argument) for argument in arguments):
         doubles = [evaluate(argument) for argument in arguments]
         return sympy.Float(_finite(lambda: float(_NUMERIC[function](*doubles)), function(*arguments, evaluate=False)))
-    result = function(*arguments)
+    if function in (sympy.Min, sympy.Max):
+        return _settled(_extreme(function, arguments))
+    if function in _CIRCULAR and _is_fine_angle(arguments[0]):
+        return sympy.Float(evaluate(function(*arguments, evaluate=False)))
+    many = function is sympy.Abs and len(arguments[0].args) > MOST_FACTORS
+    result = function(*arguments, evaluate=False) if many else function(*arguments)
     if function is sympy.tan:
         # SymPy turns tan(x + pi/2) into -cot(x), which the language does not have.
         result = result.xreplace({found: 1 / sympy.tan(*found.args) for found in result.atoms(sympy.cot)})
     return _settled(result)
+
+
+def _extreme(kind: Any, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
+    """The least or the greatest of arguments, with constants taken together; SymPy would compare them all with each other."""
+    flat = [part for argument in arguments for part in (argument.args if isinstance(argument, kind) else (argument,))]
+    constants = [part for part in flat if part.is_number]
+    letters = list(dict.fromkeys(part for part in flat if not part.is_number))
+    chosen = [(min if kind is sympy.Min else max)(constants, key=evaluate)] if constants else []
+    together = [*letters, *chosen]
+    return together[0] if len(together) == 1 else kind(*together, evaluate=False)
+
+
+def _is_fine_angle(angle: Any) -> bool:
+    """Whether an angle is a fraction of pi that has no short roots, which SymPy would look for all the same."""
+    share, rest = angle.as_coeff_Mul()
+    return bool(rest == sympy.pi and share.is_Rational and share.q > FINEST_ANGLE)
 
 
 def cases(left: sympy.Expr, sign: str, right: sympy.Expr, then: sympy.Expr, otherwise: sympy.Expr) -> sympy.Expr:

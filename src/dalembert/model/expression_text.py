@@ -10,7 +10,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from ..errors import ExpressionError
-from .expression_rules import FUNCTIONS
+from .expression_rules import FUNCTIONS, MOST_ARGUMENTS
 from .names import check_name, shortened
 from .symbols import as_expression
 
@@ -84,6 +84,8 @@ class _Writer:
             return self._power(expression)
         if isinstance(expression, sympy.Piecewise):
             return self._cases(expression.args), _ATOM
+        if expression.func in (sympy.Min, sympy.Max):
+            return self._extreme(_NAMES[expression.func], expression.args), _ATOM
         if expression.func in _NAMES:
             return f"{_NAMES[expression.func]}({self._listed(expression.args)})", _ATOM
         if expression.func in _RECIPROCALS:
@@ -96,6 +98,14 @@ class _Writer:
 
     def _listed(self, arguments: Sequence[Any]) -> str:
         return ", ".join(self.text(argument, _SUM) for argument in arguments)
+
+    def _extreme(self, name: str, arguments: Sequence[Any]) -> str:
+        """The least or greatest of any number of arguments, each call with as many as the language takes."""
+        texts = [self.text(argument, _SUM) for argument in arguments]
+        while len(texts) > MOST_ARGUMENTS:
+            groups = (texts[k : k + MOST_ARGUMENTS] for k in range(0, len(texts), MOST_ARGUMENTS))
+            texts = [f"{name}({', '.join(group)})" for group in groups]
+        return f"{name}({', '.join(texts)})"
 
     def _float(self, expression: sympy.Float) -> tuple[str, int]:
         value = float(expression)

@@ -43,6 +43,8 @@ __all__ = ["Relation", "evaluate", "format", "parse", "parse_relation"]
 
 DEEPEST_NESTING = 100
 DEEPEST_CALLS = 40
+#: Terms and factors that may stand in parentheses, counted again in each parenthesis around them.
+MOST_ENCLOSED = 100_000
 MINUS_ONE = sympy.Integer(-1)
 
 
@@ -178,7 +180,7 @@ class _Machine:
         self.text, self.symbols, self.relates = text, symbols, relates
         self.tokens = scan(text)
         self.stack = [_Group()]
-        self.calls = 0
+        self.calls = self.enclosed = 0
         self.wants_operand = True
 
     def run(self) -> _Comparison:
@@ -244,10 +246,10 @@ class _Machine:
         self._open(_Group(token.text, token.position), token)
 
     def _open(self, group: _Group, token: Token) -> None:
-        self.stack.append(group)
         if len(self.stack) > DEEPEST_NESTING or self.calls > DEEPEST_CALLS:
             limit = f"{DEEPEST_NESTING} parentheses or {DEEPEST_CALLS} functions"
             raise self._fault(f"An expression is nested deeper than {limit}", token, "write it flatter")
+        self.stack.append(group)
 
     # -- where an operator is expected -------------------------------------------------------------------------------
 
@@ -293,6 +295,9 @@ class _Machine:
             raise self._fault("A parenthesis was never opened", token, "remove it")
         group = self.stack.pop()
         group.end_argument()
+        self.enclosed += sum(len(value.args) for value in group.arguments if isinstance(value, sympy.Basic))
+        if self.enclosed > MOST_ENCLOSED:
+            raise self._fault("Long sums stand in too many parentheses", token, "write it flatter")
         if not group.function:
             self._accept(group.arguments[0])
             return

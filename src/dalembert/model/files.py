@@ -36,6 +36,7 @@ from .file_reader import read_scenario
 from .file_writer import written_scenario
 from .names import shortened
 from .scenario import Scenario
+from .whole_file import write_whole
 
 __all__ = ["dumps", "load_model", "loads", "save_model"]
 
@@ -143,7 +144,7 @@ def save_model(scenario: Scenario, path: str | os.PathLike[str]) -> None:
     """
     text = dumps(scenario)
     try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        write_whole(path, text)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "the text is not Unicode"
         raise FileError(

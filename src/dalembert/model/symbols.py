@@ -8,12 +8,12 @@ Python, in model files and in results.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy
 
-from ..errors import ExpressionError
+from ..errors import ExpressionError, ModelError
 
 __all__ = [
     "Acceleration",
@@ -25,6 +25,7 @@ __all__ = [
     "Velocity",
     "as_expression",
     "as_matrix",
+    "by_name",
     "coordinates",
     "inputs",
     "name_of",
@@ -210,6 +211,29 @@ def name_of(letter: Any) -> str:
     """
     name: str | None = getattr(letter, "name", None)  # writing a symbol out is slow, and its name is there
     return str(letter) if name is None else name
+
+
+def by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """Values by name, from a mapping whose keys are symbols or names; no name may have two values.
+
+    >>> by_name({coordinates("x"): 1.0, "y": 2.0}, "start")
+    {'x': 1.0, 'y': 2.0}
+    """
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        name = name_of(key)
+        if name in found and not _same(found[name], value):
+            seen = f"{found[name]} and {value}"[:120]
+            raise ModelError(f"The {what} gives `{name}` twice", seen, remedy="give it once, by name or symbol")
+        found[name] = value
+    return found
+
+
+def _same(first: Any, second: Any) -> bool:
+    try:
+        return first is second or bool(first == second)
+    except ValueError:  # arrays, of which one would not be used
+        return False
 
 
 def _named(kind: type[Any], names: str, assumptions: dict[str, Any]) -> Any:

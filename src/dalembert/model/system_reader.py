@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,12 @@ from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed
 __all__ = ["Reader"]
 
 ZERO = sympy.Integer(0)
+
+
+def _is_double(number: Any) -> bool:
+    """Whether a number has a double beside it: it is neither too large nor, unless it is zero, too small."""
+    value = float(number)
+    return math.isfinite(value) and (value != 0 or number == 0)
 
 
 class Reader:
@@ -85,6 +92,11 @@ class Reader:
         ends = leaves(value)
         if not ends.isdisjoint((sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)):
             self.faults.append(ModelError(f"The {where} is not finite", seen=value))
+            return ZERO
+        beyond = [end for end in ends if end.is_Number and not _is_double(end)]
+        if beyond:
+            seen = f"about {sympy.Float(beyond[0], 3)}"
+            self.faults.append(ModelError(f"The {where} has a number outside the range of doubles", seen, "choose other units"))
             return ZERO
         strangers: dict[Any, Any] = {}
         for symbol in (end for end in ends if isinstance(end, sympy.Symbol)):

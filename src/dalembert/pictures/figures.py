@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..errors import ModelError
+from ..model.whole_file import write_whole
 from .labels import mathtext
 from .panels import Curve
 from .plots import label_ends
@@ -82,7 +83,7 @@ def gavin_figures(folder: str | Path, *, suffix: str = ".png", style: str | Styl
         path = save_picture(item.picture, target / f"figure-{item.number}{suffix}")
         found.append(CaptionedFigure(item.number, path, item.caption, item.numbers))
     text = "\n\n".join(f"**Figure {item.number}.** {item.caption}\n\n![]({item.path.name})" for item in found)
-    (target / "captions.md").write_text(f"# Gavin's figures, computed again\n\n{text}\n", encoding="utf-8")
+    write_whole(target / "captions.md", f"# Gavin's figures, computed again\n\n{text}\n")
     return tuple(found)
 
 

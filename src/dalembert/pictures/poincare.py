@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
+from ..algebra.tabulate import tabulated
 from ..errors import ModelError, nearest
 from ..model.expressions import parse_relation
 from ..model.symbols import t as time_symbol
@@ -193,7 +194,7 @@ def _compiled(motion: Motion, expression: sympy.Expr) -> Any:
     """An expression of state, parameters and time as a function of times (k,), along the dense output."""
     names = {symbol.name: k for k, symbol in enumerate(motion.state)}
     letters = sorted(expression.free_symbols, key=lambda symbol: str(symbol.name))
-    function = sympy.lambdify(letters, expression, modules="numpy", cse=True)
+    function = tabulated(letters, [expression])
 
     def values(times: Array, states: Array | None = None) -> Array:
         if states is None:
@@ -204,8 +205,7 @@ def _compiled(motion: Motion, expression: sympy.Expr) -> Any:
                 arguments.append(states[names[letter.name]])
             else:
                 arguments.append(times if letter.name == "t" else float(motion.parameters[letter.name]))
-        with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(function(*arguments), dtype=float), times.shape).copy()
+        return np.broadcast_to(function(arguments)[0], times.shape).copy()
 
     return values
 

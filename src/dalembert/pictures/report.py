@@ -25,6 +25,7 @@ from .. import __version__
 from ..errors import DalembertError, FileError
 from ..model.drawing import drawing_of
 from ..model.energy_changes import energy_changes
+from ..model.whole_file import write_whole
 from .display import statements
 from .formulas import can_typeset, equation_lines, formula, is_longer_than, letter_latex
 from .panels import Panel, chosen_panels
@@ -81,7 +82,7 @@ def report(motion: Motion, path: str | Path, *, title: str | None = None, equati
     target = checked_path(path, (".html", ".htm"), "report")
     page = report_page(motion, title, equations)
     try:
-        target.write_text(page, encoding="utf-8", newline="\n")
+        write_whole(target, page)
     except OSError as error:
         reason = error.strerror or str(error)
         raise FileError(f"The report {target.name} cannot be written", seen=reason, remedy="check the path") from error

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
+from ..algebra.tabulate import tabulated
 from ..errors import ModelError
 from ..integrate.reactions import missing_quantity
 
@@ -129,12 +130,8 @@ def evaluate(motion: Motion, expressions: Sequence[Any], times: Array) -> Array:
     known = {**given, **motion.parameters}
     moving = series(motion, [letter.name for letter in letters if letter.name not in known], times)
     arguments = [float(known[name]) if name in known else moving[name] for name in (s.name for s in letters)]
-    function = sympy.lambdify(letters, exact, modules="numpy", cse=True)
-    with np.errstate(all="ignore"):
-        rows = function(*arguments)
-    return np.array([np.broadcast_to(np.asarray(row, dtype=float), times.shape) for row in rows]).reshape(
-        len(exact), times.size
-    )
+    rows = tabulated(letters, exact)(arguments)
+    return np.array(np.broadcast_to(rows, (len(exact), times.size)))
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ..errors import FileError, ModelError, nearest
+from ..model.whole_file import replaced_whole
 
 __all__ = ["DARK", "LIGHT", "ROLES", "STYLES", "Picture", "Style", "save_picture", "style_named"]
 
@@ -237,17 +238,24 @@ def save_picture(picture: Picture, path: str | Path) -> Path:
     Raises
     ------
     FileError
-        For another suffix, or a folder that is not there.
+        For another suffix, a folder that is not there, or a disk that is full.
     """
     target = checked_path(path, STILL_SUFFIXES)
     metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower(), {})
-    picture.savefig(target, metadata=metadata)
+    try:
+        with replaced_whole(target) as place:
+            picture.savefig(place, metadata=metadata, format=target.suffix[1:].lower())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"The picture {target.name} cannot be written", seen=reason, remedy="check the disk") from error
     return target
 
 
 def checked_path(path: str | Path, suffixes: tuple[str, ...], what: str = "picture") -> Path:
     """`path` as a Path, for what is to be written, whose suffix is one of `suffixes` and whose folder exists."""
     target = Path(path)
+    if "\0" in str(target):
+        raise FileError(f"A {what} has no path with a zero byte", seen=repr(str(target))[:80], remedy="name another file")
     if target.suffix.lower() not in suffixes:
         raise FileError(
             f"A {what} cannot be written to `{target.name}`",

@@ -8,12 +8,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ModelError, RunError
+from ..errors import FileError, ModelError, RunError
+from ..model.whole_file import replaced_whole
 
 __all__ = ["VIDEO_SUFFIXES", "ffmpeg_program", "gif_delay", "write_gif", "write_video"]
 
@@ -66,7 +67,20 @@ def write_gif(frame: Callable[[int], Frame], count: int, path: Path, delay: int)
             yield exact
 
     stream = images()
-    next(stream).save(path, format="GIF", save_all=True, append_images=stream, duration=10 * delay, loop=0, optimize=False)
+    film: dict[str, Any] = {
+        "format": "GIF",
+        "save_all": True,
+        "append_images": stream,
+        "duration": 10 * delay,
+        "loop": 0,
+        "optimize": False,
+    }
+    try:
+        with replaced_whole(path) as whole:
+            next(stream).save(whole, **film)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"The film {path.name} cannot be written", seen=reason, remedy="check the disk") from error
 
 
 def _codes(pixels: Frame) -> npt.NDArray[np.uint32]:
@@ -121,9 +135,18 @@ def require_ffmpeg(path: Path) -> str:
 def write_video(frame: Callable[[int], Frame], count: int, path: Path, fps: float) -> None:
     """Write frames (height, width, 3), with even sides, as MP4 or WebM."""
     program = require_ffmpeg(path)
+    try:
+        with replaced_whole(path) as place:
+            _through_ffmpeg(program, frame, count, path, place, fps)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"The film {path.name} cannot be written", seen=reason, remedy="check the disk") from error
+
+
+def _through_ffmpeg(program: str, frame: Callable[[int], Frame], count: int, path: Path, place: Path, fps: float) -> None:
     height, width, _ = frame(0).shape
     command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
-    command += ["-r", f"{fps:g}", "-i", "-", "-an", *_CODECS[path.suffix.lower()], str(path)]
+    command += ["-r", f"{fps:g}", "-i", "-", "-an", *_CODECS[path.suffix.lower()], str(place)]
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaints, bufsize=0)
         assert process.stdin is not None

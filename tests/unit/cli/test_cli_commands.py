@@ -142,7 +142,7 @@ def test_usage_errors_are_one_sentence(arguments: tuple[str, ...], capsys) -> No
         (ZeroDivisionError("secret\nline"), 1, "fault of dalembert itself (ZeroDivisionError: secret line)"),
         (MemoryError(), 2, "memory"),
         (RecursionError("maximum recursion depth"), 2, "nested too deeply"),
-        (KeyboardInterrupt(), 1, "Interrupted."),
+        (KeyboardInterrupt(), 130, "Interrupted."),
     ],
 )
 def test_every_error_becomes_a_status_and_a_sentence(error, status: int, words: str, monkeypatch, capsys) -> None:

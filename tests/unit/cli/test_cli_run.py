@@ -146,7 +146,7 @@ def test_interruption_keeps_what_was_computed(monkeypatch, capsys) -> None:
 
     monkeypatch.setattr(terminal.Progress, "__call__", interrupt)
     ending = call(capsys, "run", "rolling-disk", "--json")
-    assert ending.status == 1
+    assert ending.status == 130
     assert_sentence(ending.err)
     assert ending.json["outcome"] == "interrupted" and len(ending.json["t"]) > 1
 
@@ -157,7 +157,7 @@ def test_interruption_anywhere_else_is_one_sentence(monkeypatch, capsys) -> None
 
     monkeypatch.setattr("dalembert.cli.run.configured", interrupt)
     ending = call(capsys, "run", "rolling-disk")
-    assert (ending.status, ending.out, ending.err) == (1, "", "Interrupted.\n")
+    assert (ending.status, ending.out, ending.err) == (130, "", "Interrupted.\n")
 
 
 # -- files ---------------------------------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ RIGHT_SIDES = {
     "root": lambda m, x, y, t, p: (m.sqrt(1 + x * x), y**1.5),
     "hyperbolic": lambda m, x, y, t, p: (m.sinh(x) - m.cosh(y), y),
     "inverse": lambda m, x, y, t, p: (m.atan(x), m.asin(y / 3) - m.acos(x / 3)),
+    "exponent that moves": lambda m, x, y, t, p: (x**y, (1 + x) ** (p * t)),
+    "hypotenuse": lambda m, x, y, t, p: (m.hypot(x, y), m.hypot(x, p) / y),
     "time": lambda m, x, y, t, p: (m.sin(p * t) * x, t * t * y),
     "parameter": lambda m, x, y, t, p: (p * x - y / p, p * p),
 }
@@ -87,6 +89,18 @@ def test_the_order_may_be_any() -> None:
     _, low = called(found, [0.0], [0.7, 0.3], [1.0], order=5)
     _, high = called(found, [0.0], [0.7, 0.3], [1.0], order=20)
     np.testing.assert_array_equal(low, high[:6])
+
+
+@pytest.mark.parametrize("name", ["fabs", "sign", "floor", "fmin", "if_else"])
+def test_what_is_not_analytic_is_refused(name: str) -> None:
+    """A magnitude, a sign, a least value and cases have no coefficients across their edges."""
+    y = ca.SX.sym("y")
+    node = {"fmin": lambda: ca.fmin(y, 1), "if_else": lambda: ca.if_else(y > 0, y, -2 * y)}.get(
+        name, lambda: getattr(ca, name)(y)
+    )()
+    program = straight_line("fast", [ca.SX.sym("t"), y, ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, 1)], [node, ca.SX(1)])
+    with pytest.raises(FormError, match="analytic"):
+        expansion(program, 1)
 
 
 def test_a_function_without_a_rule_is_refused() -> None:

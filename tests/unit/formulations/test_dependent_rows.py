@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sympy import cos
+from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import FormError
@@ -53,3 +53,16 @@ def test_a_row_that_could_not_be_judged_beforehand_is_judged_along_the_motion(ma
         assert all(str(outcome) == "constraints contradict" for outcome in np.ravel(found.outcomes))
     else:
         assert "taken to follow from the others" in found.message
+
+
+def test_a_multiple_of_a_constraint_is_left_out_where_its_factor_has_directions_of_its_own():
+    """f g = 0 beside g = 0: the row f g_q + g f_q has entries of rounding on the constraints, which are no second direction."""
+    w = da.coordinates("w")
+    g = x - 0.565 * sin(y + da.t) - 0.839 * sin(y + 0.597 * z + 0.669)
+    rows = [da.holonomic(g, name="once"), da.holonomic((0.812 + 0.459 * sin(0.586 * w + z + 0.667)) * g, name="multiple")]
+    kinetic = (x.dot**2 + y.dot**2 + z.dot**2 + w.dot**2) / 2
+    once, twice = (da.System([x, y, z, w], kinetic=kinetic, potential=x * w, constraints=rows[:k]) for k in (1, 2))
+    start = da.simulate(once, {y: 0.3, w: 0.2, w.dot: 1.0}, (0, 0)).start
+    motions = [da.simulate(system, start, (0, 1), form="maggi", at=[1.0]) for system in (once, twice)]
+    assert motions[1].success, motions[1].message
+    assert np.allclose(motions[0].y[:, -1], motions[1].y[:, -1], atol=1e-9)

@@ -70,6 +70,7 @@ def test_the_reduced_motion_does_without_the_group(name: str) -> None:
     equations = da.reduce(system, group)
     moved = {q.name for k, q in enumerate(system.coordinates) if k in bundle_of(system, group).group}
     assert not moved & {symbol.name for symbol in equations.state}
+    assert equations.compile().graph.momenta.shape == (0, 1)  # those of the whole system are not functions on D/G
     options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12, "at": [0.0, 0.25, 0.5]}
     start = {key: value for key, value in scenario.start.items() if "chi" not in key}
     rebuilt = da.simulate(da.reduce(system, group, reconstruct=True), start, (0, 0.5), **options)

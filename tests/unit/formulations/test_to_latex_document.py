@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ import pytest
 import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import ModelError
+from dalembert.formulations import document_steps
 from dalembert.formulations.document_forms import PRINCIPLES, principle_of
 from dalembert.formulations.document_layout import ROOM, align, broken, escaped, width
 from dalembert.formulations.registry import _FORMS
-from dalembert.formulations.typeset import lines_latex
+from dalembert.formulations.typeset import _Setter, lines_latex
 from dalembert.model.files import loads
 
 QUICK = [("chaplygin-sleigh", "hamilton"), ("nonholonomic-particle", "lagrange"), ("chaplygin-sleigh", "hamel")]
@@ -140,12 +142,43 @@ def test_the_steps_are_those_of_a_hand_computation() -> None:
     assert r"$p_{x}$ is conserved" not in shown["voronets"]  # x is cyclic, and the constraint touches it
 
 
+def test_bound_quasi_velocities_are_numbered_on_after_the_free_ones() -> None:
+    w, x, y, z = da.coordinates("w x y z")
+    rows = [da.velocity(y.dot - z * x.dot, name="slope"), da.velocity(w.dot - x * z.dot, name="turn")]
+    kinetic = (w.dot**2 + x.dot**2 + y.dot**2 + z.dot**2) / 2
+    shown = da.derive(da.System([w, x, y, z], kinetic=kinetic, constraints=rows), "hamel").to_latex()
+    assert set(re.findall(r"\\eta_\{(\d+)\}", shown)) == {"3", "4"}
+    assert re.search(r"\\eta_\{3\} &= .*\\dot\{y\}", shown) and re.search(r"\\eta_\{4\} &= .*\\dot\{w\}", shown)
+
+
+def test_a_step_that_is_too_long_says_so_and_the_others_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(writer: object) -> str:
+        raise ModelError("too many terms")
+
+    steps = (("First.", lambda writer: "a = b"), ("Second.", refused), ("Third.", lambda writer: ""))
+    monkeypatch.setitem(document_steps._STEPS, "lagrange", steps)
+    said = document_steps.derivation_steps(SimpleNamespace(equations=SimpleNamespace(form="lagrange")))
+    assert said.startswith("First.\na = b\nSecond.\n" + document_steps.TOO_LONG) and "Third" not in said
+
+
 def test_the_second_kind_of_hamels_equations_says_so() -> None:
     system = da.gallery.load("chaplygin-sleigh").system
     first, second = document("chaplygin-sleigh", "hamel"), da.derive(system, "hamel", kind="second").to_latex()
     assert "W_s^r" in first and "T_s^i" not in first
     assert "T_s^i" in second and "W_s^r" not in second
     check_well_formed(second)
+
+
+def test_powers_below_one_are_written_as_fractions() -> None:
+    x, y = da.coordinates("x y")
+    shown = {
+        x**-2: r"\frac{1}{x^{2}}",
+        x**-0.5: r"\frac{1}{x^{0.5}}",
+        1 / (x + y): r"\frac{1}{x + y}",
+        y / x**2: r"\frac{y}{x^{2}}",
+    }
+    for expression, expected in shown.items():
+        assert _Setter([]).show(expression) == expected
 
 
 def test_long_sums_are_broken_and_lose_nothing() -> None:

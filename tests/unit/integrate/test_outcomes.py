@@ -91,6 +91,19 @@ def test_constraints_that_can_no_longer_be_met_end_the_motion() -> None:
     assert np.isfinite(motion.y).all()
 
 
+def test_constraints_that_come_to_depend_on_each_other_are_named() -> None:
+    """x_dot = 1 and y_dot^2 = 1 - x: at x = 1 both constraints bind x_dot, and neither y_dot. No force jumps there."""
+    system = da.System(
+        [X, Y],
+        kinetic=(X.dot**2 + Y.dot**2) / 2,
+        constraints=[da.velocity(X.dot - 1, name="drive"), da.velocity(X.dot + Y.dot**2 - (2 - X), name="speed")],
+    )
+    motion = da.simulate(system, {X.dot: 1.0, Y.dot: 1.0}, (0, 2))
+    assert_kept(motion, da.Outcome.SINGULAR)
+    assert motion.t[-1] == pytest.approx(1.0, abs=1e-5)
+    assert "`drive`, `speed` come to depend on each other" in motion.message
+
+
 def test_step_too_small() -> None:
     """A force that switches so fast that no step resolves it."""
     wild = sympy.sin(1e18 * da.t) * 1e12

@@ -12,6 +12,7 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import FileError, ModelError
+from dalembert.integrate.file_image import DIGEST, MARK, sealed
 from dalembert.integrate.save import scenario_of
 
 #: Hamiltonian, dependent constraints, contact, image, vakonomic, driven, singular mass matrix, and one that ends early.
@@ -220,7 +221,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dalembert.integrate.save._write", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(FileError, match="No space left"):
         disk.save(saved)
     assert saved.read_bytes() == before
@@ -260,23 +261,17 @@ def test_a_file_that_was_cut_off_is_refused(saved: Path) -> None:
         sentence(error)
 
 
-def test_damaged_files_are_refused_or_unharmed(saved: Path, disk: da.Motion) -> None:
+def test_damaged_files_are_refused(saved: Path) -> None:
     content = saved.read_bytes()
     random = np.random.default_rng(8)
-    refused = 0
     for _ in range(20):
         damaged = bytearray(content)
         place = int(random.integers(len(content) - 64))
         damaged[place : place + 64] = random.bytes(64)
         saved.write_bytes(damaged)
-        try:
-            loaded = da.load(saved)
-        except FileError as error:
-            assert "\n" not in str(error)
-            refused += 1
-        else:
-            np.testing.assert_array_equal(loaded.y, disk.y)
-    assert refused > 2
+        with pytest.raises(FileError) as error:
+            da.load(saved)
+        sentence(error)
 
 
 @pytest.mark.parametrize(
@@ -297,9 +292,11 @@ def test_damaged_files_are_refused_or_unharmed(saved: Path, disk: da.Motion) -> 
 def test_records_that_lie_are_refused(change, expected: str, saved: Path) -> None:
     import h5py
 
+    saved.write_bytes(saved.read_bytes()[: -len(MARK) - DIGEST])
     with h5py.File(saved, "a") as file:
         record = json.loads(file["dalembert/record"][()])
         file["dalembert/record"][()] = json.dumps(change(record))
+    saved.write_bytes(sealed(saved.read_bytes()))
     with pytest.raises(FileError) as error:
         da.load(saved)
     assert re.search(expected, sentence(error))

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from ...algebra.tabulate import tabulated
 from ...compiled.constrained_solve import rank
 from ...errors import ModelError, RunError
 from ...integrate.simulate import simulate
@@ -160,4 +161,4 @@ def _nodes(span: Sequence[float]) -> tuple[Any, Any]:
 def _values(expression: sympy.Expr, times: Any) -> Any:
     if not expression.has(t):
         return np.full(len(times), float(expression))
-    return np.asarray(sympy.lambdify(t, expression, "numpy")(times), dtype=float)
+    return tabulated([t], [expression])([times])[0]

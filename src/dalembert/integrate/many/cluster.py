@@ -7,6 +7,9 @@ what it gives up after too many deaths is handed out again from here.
 from __future__ import annotations
 
 import time as clock
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ...errors import DalembertError, MissingExtraError, RunError
@@ -49,6 +52,7 @@ class _Rounds:
 
     def __init__(self, distributed: Any, client: Any, work: Any, kept: Any, done: set[int]) -> None:
         self.distributed, self.client, self.work, self.kept = distributed, client, work, kept
+        self.name = uuid.uuid4().hex  # others may use the same scheduler, and Dask gives equal keys equal results
         self.todo = [number for number in reversed(range(len(kept.blocks))) if number not in done]
         self.attempts: dict[int, int] = {}
         self.pending: dict[Any, int] = {}
@@ -66,11 +70,27 @@ class _Rounds:
             return False
         finally:
             if self.pending:
-                self.client.cancel(list(self.pending), force=True)
+                with suppress(OSError, RuntimeError):  # where the scheduler has gone, nothing is left to be cancelled
+                    self.client.cancel(list(self.pending), force=True)
+
+    @contextmanager
+    def _talking(self) -> Iterator[None]:
+        """Say in a sentence that the scheduler has gone; whatever is asked of the cluster is asked in here."""
+        try:
+            yield
+        except (OSError, RuntimeError, self.distributed.CancelledError) as error:  # a time-out is an OSError
+            if isinstance(error, DalembertError):
+                raise
+            raise RunError(
+                "The scheduler of the cluster has gone",
+                seen=f"{type(error).__name__}; {self.kept.runs_done} of {self.work.count} runs are there",
+                remedy="start it and its workers again, then go on with resume",
+            ) from error
 
     def _hand_out(self) -> None:
         """Keep every thread of the cluster busy, and little more in flight."""
-        threads = sum(self.client.nthreads().values())
+        with self._talking():
+            threads = sum(self.client.nthreads().values())
         if threads:
             self.last_seen = clock.monotonic()
         elif clock.monotonic() - self.last_seen > PATIENCE:
@@ -83,28 +103,34 @@ class _Rounds:
             number = self.todo.pop()
             attempt = self.attempts[number] = self.attempts.get(number, 0) + 1
             parameters, values = self.work.part(self.kept.blocks.places(number))
-            future = self.client.submit(
-                execute,
-                self.work.order,
-                parameters,
-                values,
-                key=f"dalembert-{id(self)}-{number}-{attempt}",
-                pure=False,
-                retries=RETRIES,
-            )
+            with self._talking():
+                future = self.client.submit(
+                    execute,
+                    self.work.order,
+                    parameters,
+                    values,
+                    key=f"dalembert-{self.name}-{number}-{attempt}",
+                    pure=False,
+                    retries=RETRIES,
+                )
             self.pending[future] = number
 
     def _collect(self) -> None:
         """Keep what has come back; hand out again what was lost."""
         try:
-            self.distributed.wait(list(self.pending), timeout=1.0, return_when="FIRST_COMPLETED")
-        except (TimeoutError, self.distributed.TimeoutError):
-            return
+            with self._talking():
+                self.distributed.wait(list(self.pending), timeout=1.0, return_when="FIRST_COMPLETED")
+        except RunError as error:
+            if isinstance(error.__cause__, (TimeoutError, self.distributed.TimeoutError)):
+                return
+            if not isinstance(error.__cause__, self.distributed.CancelledError):
+                raise
         for future in [future for future in self.pending if future.done()]:
             number = self.pending.pop(future)
             if future.status == "finished":
-                results: Results = future.result()
-                future.release()
+                with self._talking():
+                    results: Results = future.result()
+                    future.release()
                 self.kept.keep(number, results)
                 if self.work.progress is not None:
                     self.work.progress(self.kept.runs_done / self.work.count, self.kept.runs_done)

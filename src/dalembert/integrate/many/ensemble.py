@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
+import shutil
 import threading
 import time as clock
 import warnings
@@ -19,6 +21,8 @@ import numpy as np
 from ...errors import FileError, ModelError, StartError, nearest
 from ...model.names import shortened
 from ...model.symbols import name_of
+from ...model.whole_file import place_beside, write_whole
+from ..file_image import file_image
 from ..motion import Motion
 from ..simulate import read_task, run_task
 from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan, Results, run_chunk
@@ -38,6 +42,8 @@ class Ensemble:
     ----------
     table : Table
         The axes of the runs, with the names and values along them.
+    columns : mapping of str to array
+        The variables of the table; those of a store are read when they are asked for.
     t : array (nt,)
         The times that were asked for.
     states : array (\\*shape, nt, n)
@@ -63,13 +69,37 @@ class Ensemble:
     """
 
     table: Table
-    states: Any = field(repr=False)
-    codes: Any
-    messages: Any = field(repr=False)
-    steps: Any = field(repr=False)
-    energy_drift: Any = field(repr=False)
+    columns: Mapping[str, Any] = field(repr=False)
     statistics: dict[str, Any]
     _rerun: Callable[[int], Motion] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def states(self) -> Any:
+        """All states, (\\*shape, nt, n)."""
+        return np.stack([self.columns[name][...] for name in self.table.letters], axis=-1)
+
+    @cached_property
+    def codes(self) -> Any:
+        """How each run ended as a number, (\\*shape)."""
+        return self._own("outcome")
+
+    @cached_property
+    def messages(self) -> Any:
+        """How each run ended that did not finish, (\\*shape) of str."""
+        return self._own("message").astype(object)
+
+    @cached_property
+    def steps(self) -> Any:
+        """Steps of each run, (\\*shape)."""
+        return self._own("steps")
+
+    @cached_property
+    def energy_drift(self) -> Any:
+        """The drift of the energy of each run, (\\*shape)."""
+        return self._own("energy_drift")
+
+    def _own(self, name: str) -> Any:
+        return self.columns[self.table.own_names[name]][...]
 
     @property
     def t(self) -> Any:
@@ -88,7 +118,7 @@ class Ensemble:
         """A letter of the state, (\\*shape, nt), or a value that differs from run to run, (\\*shape)."""
         key = getattr(name, "name", name)
         if key in self.table.letters:
-            return self.states[..., self.table.letters.index(key)]
+            return self.columns[key][...]
         if key == "t":
             return self.t
         if key in self.table.coordinates:
@@ -106,7 +136,7 @@ class Ensemble:
         """The last state of every run by letter, (\\*shape) each."""
         first, last = self.statistics["span"]
         place = int(np.argmax(self.t) if last >= first else np.argmin(self.t))
-        return {name: self.states[..., place, k] for k, name in enumerate(self.table.letters)}
+        return {name: self.columns[name][..., place] for name in self.table.letters}
 
     @cached_property
     def outcomes(self) -> Any:
@@ -126,8 +156,9 @@ class Ensemble:
     @property
     def counts(self) -> dict[str, int]:
         """How many runs had each outcome."""
-        names, counts = np.unique(self.outcomes.astype(str), return_counts=True)
-        return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+        codes, counts = np.unique(self.codes, return_counts=True)
+        names = [*OUTCOMES, "not run"]
+        return dict(sorted((names[code], int(count)) for code, count in zip(codes, counts, strict=True)))
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape))
@@ -151,22 +182,23 @@ class Ensemble:
         import xarray as xr
 
         table, own = self.table, self.table.own_names
-        found: dict[str, Any] = {name: self.states[..., k] for k, name in enumerate(table.letters)}
+        found: dict[str, Any] = {name: self[name] for name in table.letters}
         found |= {own["steps"]: self.steps, own["energy_drift"]: self.energy_drift}
         found |= {own["message"]: self.messages, own["outcome"]: self.codes}
         variables = {name: (v.dims, found[name], v.attributes) for name, v in table.variables.items()}
         return xr.Dataset(variables, coords={own["time"]: self.t, **table.coordinates}, attrs=dict(table.attributes))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the runs as netCDF (.nc) or Zarr (.zarr); an existing Zarr store is not replaced."""
+        """Write the runs as netCDF (.nc) or Zarr (.zarr); an existing Zarr store is not replaced.
+
+        They appear under their name only when they are complete.
+        """
         target = Path(path)
         try:
             if target.suffix == ".zarr":
-                with warnings.catch_warnings():  # that other programs may not read the copy of the metadata; they need not
-                    warnings.simplefilter("ignore")
-                    self.to_xarray().to_zarr(target, mode="w-", consolidated=True)
+                self._save_zarr(target)
             elif target.suffix in (".nc", ".nc4"):
-                self.to_xarray().to_netcdf(target, engine="h5netcdf")
+                write_whole(target, file_image({None: self.to_xarray()}))
             else:
                 raise FileError(
                     f"The runs cannot be saved as {shortened(str(target))}", remedy="name a file that ends in .nc or .zarr"
@@ -178,6 +210,18 @@ class Ensemble:
                 seen=reason,
                 remedy="name a new file in a folder that exists",
             ) from error
+
+    def _save_zarr(self, target: Path) -> None:
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+        scratch = place_beside(target.absolute())
+        try:
+            with warnings.catch_warnings():  # that other programs may not read the copy of the metadata; they need not
+                warnings.simplefilter("ignore")
+                self.to_xarray().to_zarr(scratch, mode="w-", consolidated=True)
+            os.rename(scratch, target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def simulate_many(
@@ -230,18 +274,11 @@ def simulate_many(
     results = run_all(plan, p, v, workers, progress)
     statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began}
     table = Table(dims, shape, coordinates, plan.times, plan.letters, described(plan))
-    columns = table.columns(results, shape)
-    own = table.own_names
-    return Ensemble(
-        table,
-        results.states.reshape(*shape, len(plan.times), -1),
-        columns[own["outcome"]],
-        columns[own["message"]],
-        columns[own["steps"]],
-        columns[own["energy_drift"]],
-        statistics,
-        lambda place: run_task(replace(plan.task_of(p[place], v[place]), at=None)),
-    )
+
+    def rerun(place: int) -> Motion:
+        return run_task(replace(plan.task_of(p[place], v[place]), at=None))
+
+    return Ensemble(table, table.columns(results, shape), statistics, rerun)
 
 
 def described(plan: Plan) -> dict[str, Any]:

@@ -117,7 +117,8 @@ def lane_sizes(book: Integers) -> None:
         if larger > 0.0:
             size = min(size, larger ** (-1.0 / float(order - 1)))
         left = clock[T_END] - times[lane]
-        sizes[lane] = left if abs(left) < 1.1 * size else (size if left > 0.0 else -size)
+        step = size if left > 0.0 else -size
+        sizes[lane] = left if abs(left) < 1.1 * size else (times[lane] + step) - times[lane]  # what the clock can tell
     h0, h1, h2, h3 = sizes[0], sizes[1], sizes[2], sizes[3]  # Horner's rule in registers, one for each lane
     for i in range(ns):
         row, start, result = last + i * LANES, states + i * LANES, new + i * LANES

@@ -15,9 +15,10 @@ import numpy as np
 from ...compiled.book import Book
 from ...compiled.gauss_problem import order_size, work_size
 from ...compiled.loops import functions
+from ...compiled.magnitudes import magnitudes
 from ...compiled.native import MISSING
 from ...compiled.verdicts import CONTRADICTORY, REGULAR, SINGULAR
-from ..start import GUESSES, LIMIT
+from ..start import GUESSES, excess, relative, term_sizes
 from .chunks import Plan
 from .rows import Rowwise, kept_rowwise
 
@@ -69,18 +70,19 @@ class _Starter:
 
     def _make_functions(self) -> None:
         graph, state, vector = self.kernel.graph, self.state, self.kernel.algebra.vector
-        self.position = self._kept("position", [graph.position.residual])
+        residual, size = graph.position.residual, magnitudes(self.kernel._inputs(), graph.position.residual)
+        self.position = self._kept("position", [residual, term_sizes(self.kernel, residual)])
         if self.kernel.n_positions and self.free_positions:
             jacobian = ca.jacobian(graph.position.residual, vector(self.system.coordinates))[:, self.free_positions]
             key = ("positions", *self.free_positions)
-            self.position_newton = self._kept(key, [graph.position.residual, jacobian], ca.SX(0, 1))
+            self.position_newton = self._kept(key, [residual, jacobian, size], ca.SX(0, 1))
         n_q = len(self.system.coordinates)
         self.level = [k for k in range(n_q, len(state)) if not state[k].name.startswith("chi_")]
         wanted = [s for s in (*self.system.velocities, *self.system.momenta) if s.name in self.places]
         known = set(wanted)
         wanted += [state[k] for k in self.level if state[k].name in self.places and state[k] not in known]
         residual = graph.velocity.residual
-        self.velocity = self._kept("velocity", [residual])
+        self.velocity = self._kept("velocity", [residual, term_sizes(self.kernel, residual)])
         in_state = set(state)
         self.is_indirect = any(symbol not in in_state for symbol in wanted)
         self.is_open = bool(self.kernel.m) and any(state[k].name not in self.places for k in self.level)
@@ -89,7 +91,8 @@ class _Starter:
         conditions = self.kernel.lower(wanted) - asked if wanted else ca.SX(0, 1)
         both = ca.vertcat(conditions, residual)
         jacobian = ca.jacobian(both, vector([state[k] for k in self.level]))
-        self.velocity_newton = self._kept(("velocities", *(s.name for s in wanted)), [both, jacobian], asked)
+        size = magnitudes(self.kernel._inputs(asked), both)
+        self.velocity_newton = self._kept(("velocities", *(s.name for s in wanted)), [both, jacobian, size], asked)
 
     def _kept(self, key: Any, blocks: list[Any], *further: Any) -> Rowwise:
         """Blocks as functions of (t, y, p, u) and further letters, with the bits of a single call."""
@@ -127,7 +130,7 @@ class _Starter:
         if not self.kernel.n_positions:
             return
         if self.free_positions:
-            away = np.flatnonzero(fine & (self._worst(self.position, y, p, fine) > LIMIT))
+            away = np.flatnonzero(fine & (self._excess(self.position, y, p, fine) > 0))
             trial = y[away]
             trial[:, self.free_positions] = GUESSES[0]
             good = self._newton(self.position_newton, trial, p[away], np.zeros((len(away), 0)), self.free_positions)
@@ -158,24 +161,32 @@ class _Starter:
             worst[some] = np.abs(self._values(function, y[some], p[some])[0]).max(axis=(1, 2), initial=0.0)
         return worst
 
+    def _excess(self, function: Any, y: Any, p: Any, fine: Any) -> Any:
+        """How far the residuals of each run are above what is allowed, (k,); NaN for those that are not fine any more."""
+        found, some = np.full(len(y), np.nan), np.flatnonzero(fine)
+        if some.size:
+            residual, size = (block[:, :, 0] for block in self._values(function, y[some], p[some]))
+            found[some] = excess(residual, size, y[some])
+        return found
+
     def _newton(self, function: Any, y: Any, p: Any, asked: Any, free: list[int]) -> Any:
         """Newton's method with least steps over some letters of every run, each stopped by itself; whether it converged."""
         good, previous = np.zeros(len(y), bool), np.full(len(y), np.inf)
-        active = np.arange(len(y))
+        active, before = np.arange(len(y)), np.zeros((len(y), 1, 1))
         for _ in range(MOST_STEPS):
             if not active.size:
                 break
-            value, rows = self._values(function, y[active], p[active], asked[active])
-            worst = np.abs(value).max(axis=(1, 2), initial=0.0)
+            value, rows, size = self._values(function, y[active], p[active], asked[active])
+            worst = relative(value, np.maximum(size, before)).max(axis=(1, 2), initial=0.0)
             finite = np.isfinite(worst) & np.isfinite(rows).all(axis=(1, 2))
             done = finite & ((worst < 1e-15) | ((worst < 1e-10) & (worst >= 0.5 * previous[active])))
             good[active[done]] = True
             previous[active] = worst
             on = finite & ~done
-            active, value, rows = active[on], value[on], rows[on]
+            active, value, rows, before = active[on], value[on], rows[on], size[on]
             if active.size:
                 steps, solved = _least_steps(rows, -value[:, :, 0])
-                active, steps = active[solved], steps[solved]
+                active, steps, before = active[solved], steps[solved], before[solved]
                 y[np.ix_(active, free)] += steps
         return good
 
@@ -184,7 +195,7 @@ class _Starter:
         worst = self._worst(function, y, p, fine)
         fine &= np.isfinite(worst)
         if not self.plan.task.project_start:
-            fine &= worst <= LIMIT
+            fine &= self._excess(function, y, p, fine) == 0
         some = np.flatnonzero(fine)
         if not some.size:
             return
@@ -193,7 +204,7 @@ class _Starter:
             self.book.complete()
             statuses = self._projected(some, level, y, p)
         fine[some] &= statuses == REGULAR
-        fine &= self._worst(function, y, p, fine) <= LIMIT
+        fine &= self._excess(function, y, p, fine) == 0
 
     def _projected(self, some: Any, level: int, y: Any, p: Any) -> Any:
         """Project some rows of y (k, n_state) by the very function that a single run calls; the statuses."""

@@ -3,14 +3,18 @@
 The runs form a grid, which is cut into blocks; a block is one chunk of every array. The outcomes of a block are written last,
 and "not run" stands where they are missing, so that a block counts as done exactly when all of it is there. Each file
 appears in one move. What a kill can cost are the blocks under way.
+
+Every chunk ends with its checksum (Zarr's codec "crc32c"), which any reader of Zarr verifies. Going on with a store looks at
+all of them, and makes the blocks again that are damaged. One process at a time writes to a store.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import shutil
-import tempfile
+import struct
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +25,7 @@ import numpy as np
 
 from ...errors import FileError
 from ...model.names import shortened
+from ...model.whole_file import drop_leftovers, place_beside
 from ..outcome import Outcome
 from .chunks import CODE, NOT_RUN, Results
 from .table import Table
@@ -101,21 +106,31 @@ def check_path(path: Path, resume: bool) -> None:
 
 
 class SweepStore:
-    """The arrays of a sweep on disk."""
+    """The arrays of a sweep on disk, for the one process that writes to them until `close`."""
 
     def __init__(self, path: Path, group: Any, table: Table) -> None:
         self.path, self.group, self.table = path, group, table
         self.arrays = {name: group[name] for name in table.variables}
         outcome = self.arrays[table.own_names["outcome"]]
         self.blocks = Blocks(table.shape, tuple(outcome.chunks))
+        self.has_checksums = any(codec["name"] == "crc32c" for codec in outcome.metadata.to_dict()["codecs"])
+        self._lock = _locked(path)
+
+    def close(self) -> None:
+        """Let others write to the store."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     @classmethod
     def create(cls, path: Path, table: Table, blocks: Blocks, identity: Mapping[str, str]) -> SweepStore:
         """A new store; it appears at its path in one move, complete but for the runs."""
         import zarr
 
-        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
+        drop_leftovers(path.absolute().parent)
+        scratch = place_beside(path.absolute())
         try:
+            scratch.mkdir()
             group = zarr.open_group(scratch / "store", mode="w-", attributes={**table.attributes, MARK: dict(identity)})
             _make_arrays(group, table, blocks)
             with warnings.catch_warnings():  # that other programs may not read this copy of the metadata; they need not
@@ -148,27 +163,74 @@ class SweepStore:
                     remedy="go on with the call that made it, or name a new store",
                 )
         try:
-            return cls(path, group, table)
-        except KeyError as error:
-            raise FileError(f"The store {shortened(str(path))} is damaged", seen=error, remedy="name a new store") from error
+            store = cls(path, group, table)
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise _damaged(path, error) from error
+        try:
+            store._check_layout()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _check_layout(self) -> None:
+        """Refuse arrays that are not those of the table; write values along the axes again where these are damaged."""
+        import zarr
+
+        wanted = zarr.open_group(zarr.storage.MemoryStore(), mode="w")
+        try:
+            _make_arrays(wanted, self.table, self.blocks)
+            for name, array in wanted.arrays():
+                found = self.group[name]
+                if _layout(found) != _layout(array):
+                    raise _damaged(self.path, f"the description of {name}")
+                if name not in self.arrays and not _is_equal(found, array[...]):
+                    found[...] = array[...]
+        except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
+            raise _damaged(self.path, error) from error
 
     def done(self) -> set[int]:
-        """The blocks that are there."""
-        codes = self.arrays[self.table.own_names["outcome"]][...]
-        return {number for number in self.blocks if np.all(codes[self.blocks.region(number)] != NOT_RUN)}
+        """The blocks that are there, whole and undamaged."""
+        return {number for number in self.blocks if self._is_done(number)}
+
+    def _is_done(self, number: int) -> bool:
+        """Whether a block has its outcomes, and every file that belongs to them as it was written."""
+        outcome = self.table.own_names["outcome"]
+        codes = self._chunk(outcome, number)
+        if codes is None:
+            return False
+        within = tuple(slice(0, n) for n in self.blocks.shape_of(number))
+        made = np.frombuffer(codes, np.int8).reshape(self.arrays[outcome].chunks)[within]
+        if np.any(made == NOT_RUN):
+            return False
+        for name, variable in self.table.variables.items():
+            is_needed = variable.kind is not str or bool(np.any(made != CODE[Outcome.FINISHED]))
+            if is_needed and self._chunk(name, number) is None:
+                return False
+        return True
+
+    def _chunk(self, name: str, number: int) -> bytes | None:
+        """What the chunk of a block holds, or None where it is not there or damaged."""
+        variable, array = self.table.variables[name], self.arrays[name]
+        try:
+            data = self._target(name, number).read_bytes()
+        except OSError:
+            return None
+        if self.has_checksums:
+            data, checksum = data[:-4], data[-4:]
+            if _checksum(data) != checksum:
+                return None
+        whole = variable.kind is str or len(data) == math.prod(array.chunks) * np.dtype(variable.kind).itemsize
+        return data if whole else None
 
     def write(self, number: int, results: Results) -> None:
         """Write a block, its outcomes last; a block with runs that were not made is not written."""
         if np.isin(results.codes, (NOT_RUN, CODE[Outcome.INTERRUPTED])).any():
             return
-        region, shape = self.blocks.region(number), self.blocks.shape_of(number)
-        where = np.unravel_index(number, self.blocks.counts) if self.blocks.counts else ()
         try:
-            for name, values in self.table.columns(results, shape).items():
-                if self.table.variables[name].kind is not str:
-                    self._write_numbers(name, [int(k) for k in where], values)
-                elif any(results.messages):
-                    self.arrays[name][region if region else ...] = values
+            for name, values in self.table.columns(results, self.blocks.shape_of(number)).items():
+                if self.table.variables[name].kind is not str or any(results.messages):
+                    self._write_chunk(name, number, values)
         except OSError as error:
             reason = error.strerror or str(error)
             raise FileError(
@@ -177,28 +239,110 @@ class SweepStore:
                 remedy="make room, then go on with resume",
             ) from error
 
-    def _write_numbers(self, name: str, where: list[int], values: Any) -> None:
-        """Write one chunk of numbers, in one move.
+    def _write_chunk(self, name: str, number: int, values: Any) -> None:
+        """Write one chunk, in one move.
 
-        Chunks that are not compressed are plain little-endian numbers (Zarr specification, version 3, "bytes" codec), at a path
-        that counts the chunks along the axes. Writing them here costs a tenth of what the way through zarr costs.
+        Chunks that are not compressed are plain little-endian numbers (Zarr specification, version 3, codecs "bytes" and
+        "crc32c"), at a path that counts the chunks along the axes; texts stand behind their lengths (codec "vlen-utf8").
+        Writing them here costs a tenth of what the way through zarr costs.
         """
         variable, array = self.table.variables[name], self.arrays[name]
-        whole = np.full(array.chunks, variable.empty, np.dtype(variable.kind).newbyteorder("<"))
+        kind = object if variable.kind is str else np.dtype(variable.kind).newbyteorder("<")
+        whole = np.full(array.chunks, variable.empty, kind)
         whole[tuple(slice(0, n) for n in values.shape)] = values
-        key = [*where, *([0] * (len(array.chunks) - len(where)))]
-        target = self.path / name / ".".join(["c", *map(str, key)])
+        data = _packed_texts(whole) if variable.kind is str else whole.tobytes()
+        target = self._target(name, number)
         part = target.with_name(f"{target.name}.part")
-        part.write_bytes(whole.tobytes())
+        part.write_bytes(data + _checksum(data) if self.has_checksums else data)
         os.replace(part, target)
 
-    def read(self) -> dict[str, Any]:
-        """Every array, whole."""
-        return {name: np.asarray(array[...]) for name, array in self.arrays.items()}
+    def _target(self, name: str, number: int) -> Path:
+        """The file of a block in an array."""
+        where = np.unravel_index(number, self.blocks.counts) if self.blocks.counts else ()
+        key = [*map(int, where), *([0] * (len(self.arrays[name].chunks) - len(where)))]
+        return self.path / name / ".".join(["c", *map(str, key)])
+
+    def columns(self) -> dict[str, StoredArray]:
+        """Every array, read when it is asked for: a store may be larger than the memory."""
+        return {name: StoredArray(self.path, array) for name, array in self.arrays.items()}
+
+
+class StoredArray:
+    """An array of a store by `array[part]`; all of it, `array[...]`, is kept once it was read."""
+
+    def __init__(self, path: Path, array: Any) -> None:
+        self._path, self._array = path, array
+        self._whole: Any = None
+
+    def __getitem__(self, part: Any) -> Any:
+        if self._whole is not None:
+            return self._whole[part]
+        try:
+            found = np.asarray(self._array[part])
+        except (OSError, ValueError) as error:
+            raise _damaged(self._path, error, "go on with resume, which makes the damaged runs again") from error
+        if part is Ellipsis:
+            self._whole = found
+        return found
+
+
+def _damaged(path: Path, seen: Any, remedy: str = "name a new store") -> FileError:
+    return FileError(f"The store {shortened(str(path))} is damaged", seen=shortened(str(seen), 120), remedy=remedy)
+
+
+def _locked(path: Path) -> int | None:
+    """Take the right to write to a store, which ends with the process at the latest; None where a system has no such locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise FileError(
+            f"The store {shortened(str(path))} is being written by another process",
+            remedy="wait until it has ended, or name another store",
+        ) from None
+    except OSError:  # a file system without locks
+        os.close(handle)
+        return None
+    return handle
+
+
+def _checksum(data: bytes) -> bytes:
+    import google_crc32c  # what zarr itself computes it with
+
+    return int(google_crc32c.value(data)).to_bytes(4, "little")
+
+
+def _packed_texts(texts: Any) -> bytes:
+    """Texts in the order of an array: their number, then each behind its length (codec "vlen-utf8").
+
+    >>> _packed_texts(np.array(["a", ""], dtype=object))
+    b'\\x02\\x00\\x00\\x00\\x01\\x00\\x00\\x00a\\x00\\x00\\x00\\x00'
+    """
+    encoded = [text.encode("utf-8") for text in texts.ravel()]
+    return struct.pack("<I", len(encoded)) + b"".join(struct.pack("<I", len(text)) + text for text in encoded)
+
+
+def _layout(array: Any) -> str:
+    """The description of an array, but for how its chunks are coded."""
+    found = {key: value for key, value in array.metadata.to_dict().items() if key != "codecs"}
+    return repr(sorted(found.items()))
+
+
+def _is_equal(array: Any, values: Any) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        return np.asarray(array[...]).tobytes() == np.asarray(values).tobytes()
+    return False
 
 
 def _make_arrays(group: Any, table: Table, blocks: Blocks) -> None:
     """The coordinates with their values, and the variables with nothing in them."""
+    from zarr.codecs import Crc32cCodec
+
     own, nt = table.own_names, len(table.times)
     coordinates = {own["time"]: ((own["time"],), table.times), **table.coordinates}
     for name, (dims, values) in coordinates.items():
@@ -208,6 +352,7 @@ def _make_arrays(group: Any, table: Table, blocks: Blocks) -> None:
             chunks=tuple(max(1, n) for n in np.shape(values)),
             dtype="float64",
             dimension_names=dims,
+            compressors=[Crc32cCodec()],
         )
         array[...] = values
     extra = [name for name, (dims, _) in table.coordinates.items() if (name,) != dims]
@@ -222,6 +367,6 @@ def _make_arrays(group: Any, table: Table, blocks: Blocks) -> None:
             fill_value=variable.empty,
             dimension_names=variable.dims,
             attributes=attributes,
-            compressors=None,
+            compressors=[Crc32cCodec()],
             chunk_key_encoding={"name": "default", "separator": "."},
         )

@@ -8,6 +8,7 @@ import threading
 import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,17 +121,18 @@ def sweep(
     table = Table(dims, shape, coordinates, plan.times, plan.letters, described(plan))
     work = _Work(plan, order, table, *flat_values(plan, axes, shape), workers, progress)
     kept, done = _opened(path, work, axes, chunk, client is not None or scheduler is not None)
-    began, before = clock.perf_counter(), kept.runs_done
-    if client is not None or scheduler is not None:
-        from .cluster import run_on_cluster
+    with closing(kept):
+        began, before = clock.perf_counter(), kept.runs_done
+        if client is not None or scheduler is not None:
+            from .cluster import run_on_cluster
 
-        finished = run_on_cluster(work, kept, done, client, scheduler)
-    else:
-        finished = run_in_threads(work, kept, done)
-    statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began, "interrupted": not finished}
-    statistics |= {"blocks": len(kept.blocks), "block": math.prod(kept.blocks.size), "runs_before": before}
-    statistics["cpu_seconds"] = kept.cpu_seconds
-    return kept.ensemble(work, statistics)
+            finished = run_on_cluster(work, kept, done, client, scheduler)
+        else:
+            finished = run_in_threads(work, kept, done)
+        statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began, "interrupted": not finished}
+        statistics |= {"blocks": len(kept.blocks), "block": math.prod(kept.blocks.size), "runs_before": before}
+        statistics["cpu_seconds"] = kept.cpu_seconds
+        return kept.ensemble(work, statistics)
 
 
 def latin_hypercube(bounds: Mapping[str, Sequence[float]], count: int, seed: int = 0) -> dict[str, Any]:
@@ -283,24 +285,20 @@ class InMemory:
         self.runs_done += len(results.codes)
         self.cpu_seconds += results.cpu_seconds
 
+    def close(self) -> None:
+        """Let go of the store."""
+        if self.store is not None:
+            self.store.close()
+
     def ensemble(self, work: _Work, statistics: dict[str, Any]) -> Ensemble:
         """All runs."""
-        table, own, plan = work.table, work.table.own_names, work.plan
-        columns = table.columns(self.whole, table.shape) if self.store is None else self.store.read()
+        table, plan = work.table, work.plan
+        columns = table.columns(self.whole, table.shape) if self.store is None else self.store.columns()
 
         def rerun(place: int) -> Any:
             return run_task(replace(plan.task_of(work.parameters[place], work.values[place]), at=None))
 
-        return Ensemble(
-            table,
-            np.stack([columns[name] for name in table.letters], axis=-1),
-            columns[own["outcome"]],
-            columns[own["message"]].astype(object),
-            columns[own["steps"]],
-            columns[own["energy_drift"]],
-            statistics,
-            rerun,
-        )
+        return Ensemble(table, columns, statistics, rerun)
 
 
 def _opened(

@@ -61,6 +61,9 @@ CONVERGED, REST, RESTING, SLOW = 1e-10, 4e-15, 0.7, 0.3
 #: Steps below this part of the letters that they move are at rounding also with an old matrix; a step that would be below this
 #: part of the increments need not be made.
 ROUNDING, NEGLIGIBLE = 1e-15, 1e-17
+#: An increment whose own steps are above this part of it, and still shrink by half, is not settled, however small it is beside
+#: the others: letters may have very different units.
+SETTLED = 1e-12
 #: A matrix with pivots below this, where the largest entry of each row is one, does not determine the unknowns.
 LEAST_PIVOT = 1e-14
 #: A matrix of so many more unknowns is worth one iteration more, before it is made again.
@@ -109,7 +112,9 @@ def iterate_roots(book: Integers, row: Integers, number: int, scale: float, floo
     columns = reals_at(book[ROOT_FACTORS]) + (number * width * width + row[FACTORS_OF])
     heads, order, counts = reals_at(book[ROOT_HEADS]) + shift, integers_at(book[ROOT_ORDER]) + shift, integers_at(book[COUNTS])
     scales = reals_at(book[ROOT_SCALES]) + shift
-    before = INFINITY
+    before, last = INFINITY, residual + width
+    for k in range(size):
+        last[k] = INFINITY
     for attempt in range(MOST_ITERATIONS):
         call_with(book, row[RESIDUAL_OF], y, low, w, residual)
         counts[EVALUATIONS] += 1
@@ -118,21 +123,27 @@ def iterate_roots(book: Integers, row: Integers, number: int, scale: float, floo
             residual[k] *= scales[k]
         reflect(size, size, columns, heads, residual, False)
         solve_triangle(size, size, columns, residual)
-        change, total = 0.0, 0.0
+        change, total, is_settled = 0.0, 0.0, True
         for k in range(size):
-            c = order[k]
+            c, step = order[k], abs(residual[k])
             unknowns[c] -= residual[k]
             if c < increments:
-                change = max(change, abs(residual[k]))
+                change = max(change, step)
                 total = max(total, abs(unknowns[c]))
+                if step > SETTLED * abs(unknowns[c]) and step < 0.5 * last[k]:
+                    is_settled = False
+                last[k] = step
         if not change < INFINITY or not is_finite(size, unknowns):
             return -1
         expected = change * change / before if attempt > 0 else change
-        if expected <= NEGLIGIBLE * total:
+        if expected <= NEGLIGIBLE * total and is_settled:
             return attempt + 1
         if change > (RESTING if is_fresh else SLOW) * before:
             is_resting = change <= ROUNDING * (total + scale)
-            return attempt + 1 if is_resting or (is_fresh and change <= CONVERGED * total + floor) else -1
+            if not is_resting and not (is_fresh and change <= CONVERGED * total + floor):
+                return -1
+            if is_settled:
+                return attempt + 1
         before = change
     return -1
 

@@ -1,0 +1,9 @@
+"""Long checks of what dalembert promises; `python -m soak` runs them, docs/promises.md says what they are for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [folder for folder in (str(ROOT / "tests"),) if folder not in sys.path]

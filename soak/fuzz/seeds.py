@@ -1,0 +1,131 @@
+"""Where a search begins: models of the gallery, texts of the tests, requests of the page; and the words of each language."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from . import CORPUS, FOLDER, REGRESSIONS
+
+__all__ = ["dictionary", "seeds"]
+
+#: Longer inputs slow the search down.
+LONGEST = 3000
+
+_EXPRESSIONS = (
+    "m*(x_dot**2 + p_x**2)/2 - m*9.81*sin(y)",
+    "where(x > 0, sqrt(x), -x**-2**2)",
+    "Min(x, y, 1/2) + Max(1e-3, θ) - atan2(y, x) + abs(-t)",
+    "-2**2 + 2**-3**2 - (x - y)**(1/3)*exp(-x**2)",
+    "tan(x + pi/2) + acosh(1 + x**2) + sign(y)*log(1 + m**2)",
+    "1.5e-7*x/(2*(x + y)*3)/-y",
+)
+_REQUESTS = (
+    'POST /api/check\n\n{"text": "coordinates = [\\"x\\"]", "parameters": {"m": 1}, "span": [0, 1], "form": "maggi"}',
+    'POST /api/portrait\n\n{"system": "rolling-disk", "x": "x", "y": "x_dot", "points": [[0, 1.5], [1, 2]]}',
+    'POST /api/runs\n\n{"text": "a", "frames": 10, "label": "one", "start": {"x": null}, "rtol": 1e-6, "step": 0.1}',
+    'PUT /api/files/b.toml\norigin: http://127.0.0.1:8350\n\n{"text": "a", "draft": true, "modified": 1.5}',
+    "GET /api/files/..%2fsecret.toml\n\n",
+    "GET /api/files/link.toml\n\n",
+    "GET /page/index.html\nif-none-match: x\n\n",
+    "GET /api/runs/x/download?format=csv\n\n",
+    "DELETE /api/runs/abc\nsec-fetch-site: same-origin\n\n",
+    "GET /\nsec-fetch-site: cross-site\nsec-fetch-mode: navigate\n\n",
+    "OPTIONS /api/about\nhost: localhost:8350\n\n",
+)
+_MESSAGES = (
+    '{"job": 7, "kind": "run", "seconds": 60.0, "patience": 185.0, "request": {"text": "a"}}\n{"cancel": 7}\n',
+    '{"job": 7, "progress": [0.25, 1.5]}\n{"job": 7, "status": 200, "bytes": 18}\n{"ready": true}\n',
+)
+
+
+def seeds(target: str) -> Iterator[bytes]:
+    """The inputs that a search of `target` begins with, the kept ones among them."""
+    for folder in (CORPUS / target, REGRESSIONS / target):
+        if folder.is_dir():
+            yield from (path.read_bytes() for path in sorted(folder.iterdir()))
+    if target == "expression":
+        yield from (text.encode() for text in _EXPRESSIONS)
+        yield from (text.encode("utf-8", "surrogatepass")[:LONGEST] for text in _hostile().EXPRESSIONS.values())
+    elif target == "model":
+        yield from _models()
+    elif target == "request":
+        yield from (text.encode() for text in _REQUESTS)
+        yield from (
+            b"POST /api/check\n\n" + json.dumps({"text": text.decode("utf-8", "replace")}).encode()
+            for text in list(_models())[:20]
+        )
+    else:
+        yield from (text.encode() for text in _MESSAGES)
+
+
+def _hostile() -> Any:
+    """The module of the tests that holds wrong model files."""
+    folder = str(FOLDER.parents[1] / "tests" / "unit" / "model")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return import_module("hostile_models")
+
+
+def _models() -> Iterator[bytes]:
+    """Small model files, good ones first."""
+    from dalembert import gallery
+    from dalembert.errors import DalembertError
+    from dalembert.model.files import dumps
+
+    for name in gallery.names():
+        with suppress(DalembertError):
+            text = dumps(gallery.load(name)).encode()
+            if len(text) < LONGEST:
+                yield text
+    yield from (content for _, content in _hostile().hostile_models() if len(content) < LONGEST)
+
+
+@cache
+def dictionary(target: str) -> list[bytes]:
+    """Words that the search puts together."""
+    from dalembert.lab.handlers import DOWNLOADS
+    from dalembert.model import file_drawing, file_reader, file_writer
+    from dalembert.model.expression_rules import FUNCTIONS
+
+    words = [*FUNCTIONS, "pi", "**", "<=", "==", "1e", "0.5", "1/3", "x_dot", "p_x", "where(x > 0, ", "θ", "999", "e-308"]
+    if target == "model":
+        words += [f"{key} = " for key in (*file_reader._KEYS, *file_reader._CONSTRAINT_KEYS, *file_writer.OPTIONS)]
+        words += [f"[{key}]\n" for key in file_reader._TABLES]
+        words += ["[[drawing]]\n", '"' * 3, "\\u", "inf", "nan", "1979-05-27"]
+        words += [f"{key} = " for keys in file_drawing._BY_TABLE.values() for key in keys]
+    elif target in ("request", "message"):
+        words = [
+            "/api/check",
+            "/api/files/",
+            "/api/runs/",
+            "/api/gallery/",
+            "/page/",
+            "GET ",
+            "PUT ",
+            "POST ",
+            "DELETE ",
+            "HEAD ",
+        ]
+        words += [
+            "\norigin: ",
+            "\nhost: ",
+            "\ncontent-type: ",
+            "\nsec-fetch-site: ",
+            "\n\n",
+            "%2e%2e%2f",
+            "%00",
+            "1e999",
+            "NaN",
+        ]
+        words += [f'"{key}": ' for key in ("text", "system", "parameters", "start", "span", "form", "method", "rtol", "step")]
+        words += [f'"{key}": ' for key in ("x", "y", "points", "frames", "label", "draft", "modified", *DOWNLOADS)]
+        words += [
+            f'"{key}": ' for key in ("job", "cancel", "kind", "seconds", "patience", "request", "progress", "bytes", "status")
+        ]
+    return [word.encode() for word in dict.fromkeys(words)]

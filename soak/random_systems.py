@@ -1,0 +1,120 @@
+"""Ten thousand random systems without one unexplained difference: on each, every form of the equations says the same, the
+motion obeys the balance of energy, reactions do no virtual work, and neither units nor the listing of constraints nor the
+direction of time matter.
+
+Systems have 1 to 8 coordinates and 0 to 5 constraints of all kinds, forces, dissipation, inputs and parameters. They are looked
+at in processes of their own, and every one is a line of .soak/random-systems.jsonl, so that a run continues where the last one
+stopped; without that file it begins anew. `python -m soak.random_worker NUMBER` shows one of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from . import ROOT
+from .harness import Options, Report
+from .random_worker import LIMIT, numbers_in, rows_in
+
+__all__ = ["run"]
+
+SYSTEMS = 10_000
+#: How many systems a process looks at; then another one takes over, with memory as on the first day.
+BATCH = 100
+#: A process is stopped where no system is done in this many seconds of wall time; one that is busy takes LIMIT of its own.
+PATIENCE = 20 * LIMIT
+LAWS = ("forms", "start", "native", "energy", "balance", "own balance", "virtual work", "other words", "reversal")
+
+
+def run(options: Options, report: Report) -> None:
+    """Looks at systems until the time is over or all of them are done."""
+    deadline = options.deadline
+    path = options.scratch / "random-systems.jsonl" if options.quick else ROOT / ".soak" / "random-systems.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    _forget_faults(path)
+    before = len(numbers_in(path))
+    while time.monotonic() < deadline:
+        known = numbers_in(path)
+        todo = [number for number in range(SYSTEMS) if number not in known][: 8 if options.quick else BATCH]
+        if not todo or (options.quick and len(known) >= 16):
+            break
+        _process(todo, path, deadline)
+    rows = [row for row in rows_in(path) if row["number"] < SYSTEMS]
+    summarise(rows, report)
+    report.figure("systems of this run", len(rows) - before)
+
+
+def _process(numbers: list[int], path: Path, deadline: float) -> None:
+    """One process for some systems; it is stopped where it hangs or the time is over."""
+    command = [sys.executable, "-m", "soak.random_worker", *map(str, numbers), "--into", str(path)]
+    environment = os.environ | {"DALEMBERT_CACHE": "off"}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment)
+    done, since = len(numbers_in(path)), time.monotonic()
+    try:
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.5)
+            if (now := len(numbers_in(path))) > done:
+                done, since = now, time.monotonic()
+            if time.monotonic() - since > PATIENCE:
+                _note(numbers, path, f"no answer in {PATIENCE:g} s of wall time")
+                return
+        if process.poll() not in (0, None):
+            _note(numbers, path, f"the process died with code {process.returncode}")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _forget_faults(path: Path) -> None:
+    """Systems with a fault are looked at again."""
+    kept = [row for row in rows_in(path) if not row["faults"]]
+    path.write_text("".join(json.dumps(row) + "\n" for row in kept))
+
+
+def _note(numbers: list[int], path: Path, trouble: str) -> None:
+    """A line for the system that a process was at when it failed."""
+    known = numbers_in(path)
+    number = next((n for n in numbers if n not in known), None)
+    if number is not None:
+        row = {"number": number, "n": 0, "kinds": "", "stated": "", "with": [], "gaps": {}, "counts": {}, "ending": "timeout"}
+        row |= {"faults": [f"{trouble} (system {number})"], "notes": [], "seconds": 0.0}
+        with path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def summarise(rows: list[dict[str, Any]], report: Report) -> None:
+    """The figures of some rows, and their faults."""
+    report.figure("systems", len(rows))
+    for name, key in (
+        ("states compared", "states"),
+        ("pairs of forms compared", "pairs"),
+        ("forms that were silent", "silent"),
+    ):
+        report.figure(name, sum(row["counts"].get(key, 0) for row in rows))
+    report.figure("steps of motions", sum(row["counts"].get("steps", 0) for row in rows))
+    report.figure("balances of the library's own", sum(row["counts"].get("own balances", 0) for row in rows))
+    for law in LAWS:
+        known = [(row["gaps"][law], row["number"]) for row in rows if law in row["gaps"]]
+        if known:
+            report.figure(f"largest gap: {law}", max(known)[0], f"relative, system {max(known)[1]}, {len(known)} systems")
+    for law in ("other words", "reversal"):
+        known = [(row["gaps"].get(f"{law} by growth", 0.0), row["number"]) for row in rows]
+        if known:
+            report.figure(f"largest gap: {law}, by tolerance and growth", round(max(known)[0], 2), f"system {max(known)[1]}")
+    report.figure("endings", dict(Counter(row["ending"] for row in rows).most_common()))
+    report.figure("statements", dict(sorted(Counter(row["stated"] for row in rows).items())))
+    report.figure("coordinates", dict(sorted(Counter(str(row["n"]) for row in rows).items())))
+    report.figure("constraints", dict(sorted(Counter(str(len(row["kinds"])) for row in rows).items())))
+    report.figure("kinds of constraints", dict(sorted(Counter(k for row in rows for k in set(row["kinds"])).items())))
+    report.figure("with", dict(sorted(Counter(word for row in rows for word in row["with"]).items())))
+    seconds = sum(row["seconds"] for row in rows)
+    report.figure("CPU time of a system", round(seconds / max(1, len(rows)), 3), "s")
+    for row in rows:
+        for fault in row["faults"]:
+            report.fault(fault)

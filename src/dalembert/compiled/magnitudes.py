@@ -1,0 +1,89 @@
+"""How large the terms of an expression are: the scale that a residual is compared with, whatever the units.
+
+    |a + b| <= |a| + |b|,   |a b| = |a| |b|,   and so on from the letters to the sum.
+
+A residual of 1e-24 is nothing in x^2 + y^2 - 1, and everything where x, y and the length are of size 1e-12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+from .program import Instruction, straight_line
+
+__all__ = ["magnitudes"]
+
+
+def magnitudes(inputs: Sequence[Any], column: Any) -> Any:
+    """The size of the terms of each entry of a column (SX), as a column: what it would be if nothing cancelled.
+
+    >>> x = ca.SX.sym("x")
+    >>> empty = ca.SX(0, 1)
+    >>> size = magnitudes([empty, x, empty, empty, empty], x**2 - 4*x)
+    >>> float(ca.Function("size", [x], [size])(4.0))
+    32.0
+    """
+    program = straight_line("magnitudes", inputs, [column])
+    values: list[Any] = []
+    sizes: list[Any] = []
+    for step in program.instructions:
+        value = _value(step, inputs, values)
+        values.append(value)
+        sizes.append(_size(step, value, values, sizes))
+    return ca.vertcat(*(ca.SX(0.0) if source is None else sizes[source] for source in program.outputs))
+
+
+_FUNCTIONS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "sq": lambda a: a * a,
+    "twice": lambda a: a + a,
+    "inv": lambda a: 1 / a,
+    "pow": lambda a, b: a**b,
+    "constpow": lambda a, b: a**b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "not": ca.logic_not,
+    "and": ca.logic_and,
+    "or": ca.logic_or,
+    "if_else_zero": lambda c, a: ca.if_else(c, a, 0.0),
+    "assign": lambda a: a,
+}
+
+
+def _value(step: Instruction, inputs: Sequence[Any], values: Sequence[Any]) -> Any:
+    if step.operation == "input":
+        which, place = step.data
+        return inputs[which][place]
+    if step.operation == "constant":
+        return ca.SX(step.data)
+    function: Any = _FUNCTIONS.get(step.operation) or getattr(ca, step.operation)
+    return function(*(values[a] for a in step.arguments))
+
+
+def _size(step: Instruction, value: Any, values: Sequence[Any], sizes: Sequence[Any]) -> Any:
+    parts = [sizes[a] for a in step.arguments]
+    match step.operation:
+        case "add" | "sub":
+            return parts[0] + parts[1]
+        case "mul":
+            return parts[0] * parts[1]
+        case "neg" | "assign" | "fabs":
+            return parts[0]
+        case "sq":
+            return parts[0] * parts[0]
+        case "twice":
+            return 2 * parts[0]
+        case "div":
+            return parts[0] / ca.fabs(values[step.arguments[1]])
+        case "if_else_zero":
+            return ca.if_else(values[step.arguments[0]], parts[1], 0.0)
+    return ca.fabs(value)

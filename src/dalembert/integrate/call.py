@@ -1,0 +1,147 @@
+"""What a run was asked to do and what it was made with, as plain data: a motion keeps them, so that its file can be rerun."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from .. import __version__
+from ..errors import DalembertError, FileError
+from ..formulations.equations import Equations
+from ..model.expressions import format, parse
+from ..model.methods import FIXED_STEP
+from ..model.symbols import name_of, t
+from .events import Event
+from .step_density import ReversibleSteps, read_adapt, written_size
+
+if TYPE_CHECKING:
+    from .simulate import Task
+
+__all__ = ["call_of", "made_with", "task_of"]
+
+
+def call_of(task: Task) -> dict[str, Any]:
+    """The call behind a task: the start as it was given, the times asked for, events, method, tolerances and limits.
+
+    What has no place in a file is named: `functions` are the inputs that were functions of Python.
+    """
+    stepping = task.stepping
+    found: dict[str, Any] = {
+        "start": {name_of(key): float(value) for key, value in task.start.items()},
+        "span": list(task.span),
+        "at": task.at,
+        "events": [_written_event(event, task.equations) for event in task.events],
+        "functions": sorted(task.inputs),
+        "method": task.method,
+        "method_reason": task.method_reason,
+        "project": bool(task.project),
+        "project_start": bool(task.project_start),
+        "max_steps": int(task.max_steps),
+    }
+    if stepping is None:
+        found |= {"rtol": task.rtol, "atol": task.atol.tolist(), "first_step": task.first_step}
+        found["max_step"] = None if math.isinf(task.max_step) else task.max_step
+    else:
+        found |= {"step": abs(stepping.step), "every": stepping.every}
+        if stepping.adapt is not None:
+            found["adapt"] = written_size(stepping.adapt)
+            found["density"] = stepping.adapt.density
+    return found | {"made_with": made_with()}
+
+
+def task_of(call: Mapping[str, Any], equations: Equations, parameters: Mapping[str, float]) -> Task:
+    """The task that a call asks for, with equations as they were read from its file."""
+    from .simulate import read_task
+
+    if call["functions"]:
+        raise FileError(
+            f"The inputs {', '.join(call['functions'])} were functions of Python, which a file does not hold",
+            seen="no function to call",
+            remedy="state them as expressions of time and state, or run the program that made the motion",
+        )
+    given: dict[str, Any] = {"parameters": dict(parameters), "at": call["at"], "project": call["project"]}
+    given |= {"project_start": call["project_start"], "max_steps": call["max_steps"]}
+    given["events"] = [_read_event(words, equations) for words in call["events"]]
+    if call["method"] in FIXED_STEP:
+        given |= {"method": call["method"], "step": call["step"], "every": call["every"]}
+        if call.get("adapt") is not None:
+            steps = read_adapt(call["adapt"], equations.system)
+            assert steps is not None
+            given["adapt"] = ReversibleSteps(steps.size, call["density"])
+        return read_task(equations, call["start"], call["span"], **given)
+    # The options of any method that chooses its steps, by the reader of one of them; they were checked for theirs before.
+    given |= {"method": "dop853", "atol": call["atol"], "first_step": call["first_step"]}
+    given["max_step"] = math.inf if call["max_step"] is None else call["max_step"]
+    task = read_task(equations, call["start"], call["span"], **given)
+    return replace(task, method=call["method"], rtol=float(call["rtol"]), method_reason=call["method_reason"])
+
+
+def _written_event(event: Event, equations: Equations) -> dict[str, Any]:
+    try:
+        text = format(event.expression, taken=list(_letters(equations)))
+    except DalembertError:
+        text = ""  # outside the language of model files; a rerun says so
+    return {
+        "expression": text,
+        "direction": event.direction,
+        "terminal": bool(event.terminal),
+        "name": event.name,
+    }
+
+
+def _read_event(words: Mapping[str, Any], equations: Equations) -> Event:
+    if not words["expression"]:
+        raise FileError(
+            f"The event `{words['name']}` cannot be written in the language of model files, so that the file lacks it",
+            seen="no expression",
+            remedy="state the event in that language, or run the program that made the motion",
+        )
+    expression = parse(str(words["expression"]), _letters(equations))
+    return Event(expression, int(words["direction"]), bool(words["terminal"]), str(words["name"]))
+
+
+def _letters(equations: Equations) -> dict[str, sympy.Symbol]:
+    """Every letter that an event may name, by its name."""
+    system = equations.system
+    symbols = (
+        *equations.state,
+        *system.coordinates,
+        *system.velocities,
+        *system.momenta,
+        *system.parameters,
+        *system.inputs,
+        t,
+    )
+    return {symbol.name: symbol for symbol in symbols}
+
+
+@lru_cache(maxsize=1)
+def _made_with() -> dict[str, str]:
+    import casadi
+    import llvmlite
+    import llvmlite.binding as llvm
+    import numpy as np
+
+    features = sha256(llvm.get_host_cpu_features().flatten().encode()).hexdigest()[:12]
+    return {
+        "dalembert": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "sympy": sympy.__version__,
+        "casadi": str(getattr(casadi, "__version__", "unknown")),
+        "llvmlite": llvmlite.__version__,
+        "machine": f"{platform.system()} {platform.machine()}",
+        "processor": f"{llvm.get_host_cpu_name()} {features}",
+    }
+
+
+def made_with() -> dict[str, str]:
+    """The versions and the machine that the numbers of a run may depend on: native code is made for the very processor."""
+    return dict(_made_with())
