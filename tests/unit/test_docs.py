@@ -21,6 +21,8 @@ WRITTEN = sorted(page for page in DOCS.rglob("*.md") if "generated" not in page.
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
 BLOCK = re.compile(r"^```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 EXPECTED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+#: Pages whose Python takes ten seconds and more.
+SLOW = ("matching", "symmetry", "snakeboard", "hamilton-jacobi", "routh", "servo", "forms")
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,12 @@ def named(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+def marked(page: Path) -> object:
+    is_slow = page.parent == DOCS and page.stem in SLOW
+    return pytest.param(page, marks=[pytest.mark.long] if is_slow else [], id=named(page))
+
+
+@pytest.mark.parametrize("page", map(marked, PAGES))
 def test_the_python_of_a_page_runs_in_order_and_prints_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")

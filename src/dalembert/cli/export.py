@@ -83,9 +83,9 @@ def _check(request: ExportRequest) -> None:
 
 
 def _word(scenario: Scenario) -> str:
-    from ..export.names import identifier
+    from ..export.names import export_word
 
-    return identifier(scenario.system.name).lower()[:100]
+    return export_word(scenario.system.name.lower()[:100])[:100]
 
 
 def _written(request: ExportRequest, scenario: Scenario, equations: Equations, place: Path) -> list[str]:

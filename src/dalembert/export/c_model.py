@@ -8,7 +8,8 @@ from typing import Any
 
 from ..errors import ModelError
 from ..model.constraints import HolonomicConstraint
-from .names import identifier, identifiers
+from ..model.names import shortened
+from .names import export_word, identifier, identifiers, is_taken
 from .run_in_c import STATUSES
 from .task import ExportTask
 
@@ -81,20 +82,25 @@ class CModel:
 def c_model(task: ExportTask, name: str | None = None) -> CModel:
     """The names of a task; `name` is that of the system by default."""
     kernel = task.kernel
-    if name is not None and identifier(name) != name:
+    if name is not None and export_word(name) != name:
         raise ModelError(
-            "The name of an export must be an identifier of C", seen=name, remedy=f"did you mean {identifier(name)}"
+            "The name of an export must be an identifier of C, and that of no standard file",
+            seen=shortened(name),
+            remedy=f"did you mean {export_word(name)[:LONGEST_NAME]}",
         )
-    word = name or identifier(kernel.equations.system.name).lower()[:LONGEST_NAME]
+    word = name or export_word(kernel.equations.system.name.lower()[:LONGEST_NAME])[:LONGEST_NAME]
     if len(word) > LONGEST_NAME:
         raise ModelError(
             f"The name of an export has at most {LONGEST_NAME} characters", seen=f"{len(word)}", remedy="shorten it"
         )
     inputs = _pairs([symbol.name for symbol in kernel.free_inputs])
+    letters = [symbol.name for symbol in kernel.equations.state]
+    taken = CONSTANTS | {f"INPUT_{name}" for name, _ in inputs}
+    taken |= {found for found in map(identifier, letters) if is_taken(f"{word.upper()}_{found}")}
     return CModel(
         task,
         word,
-        _pairs([symbol.name for symbol in kernel.equations.state], {*CONSTANTS, *(f"INPUT_{name}" for name, _ in inputs)}),
+        _pairs(letters, taken),
         _pairs([symbol.name for symbol in kernel.parameters]),
         inputs,
         tuple(kernel.multiplier_names),

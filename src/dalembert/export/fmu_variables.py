@@ -41,9 +41,10 @@ def unit_variables(model: CModel) -> tuple[UnitVariable, ...]:
     found: list[UnitVariable] = []
     taken: set[str] = set()
     for variable in _listed(model):
-        name, number = variable.name, 2
+        plain = "".join(c if c.isprintable() else " " for c in variable.name)  # what XML can hold
+        name, number = plain, 2
         while name in taken:
-            name, number = f"{variable.name} ({number})", number + 1
+            name, number = f"{plain} ({number})", number + 1
         taken.add(name)
         found.append(replace(variable, name=name))
     return tuple(found)

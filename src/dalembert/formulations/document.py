@@ -25,6 +25,7 @@ from .document_forms import Principle, principle_of
 from .document_layout import align, escaped, paragraph, verbatim
 from .document_steps import derivation_steps
 from .document_writer import TOO_LONG, DerivationWriter
+from .latex_letters import declared_letters
 from .rows import velocity_level
 from .typeset import letter_latex, lines_latex
 
@@ -56,7 +57,8 @@ def latex_document(equations: Equations, scenario: Scenario | None = None) -> st
     Raises
     ------
     ModelError
-        Where the scenario is one of another system, or the equations are too long to be written out.
+        Where the scenario is one of another system, the equations are too long to be written out, or two letters would
+        look the same.
 
     Examples
     --------
@@ -75,6 +77,7 @@ def latex_document(equations: Equations, scenario: Scenario | None = None) -> st
             seen=f"{scenario.system.name}, and equations of {system.name}",
             remedy="derive the equations from scenario.system",
         )
+    _refuse_look_alikes(equations)
     principle, writer = _principle(equations), DerivationWriter(equations)
     known = _described(equations, scenario)
     sections = [("The system", _system(equations, scenario))]
@@ -87,7 +90,20 @@ def latex_document(equations: Equations, scenario: Scenario | None = None) -> st
     sections += [("Conserved quantities", _conserved(writer, known)), ("How to run it", _running(equations, scenario))]
     title = f"\\begin{{center}}\n{{\\LARGE {escaped(system.name)}}}\\\\[6pt]\n{{\\large {principle.title}}}\n\\end{{center}}\n"
     body = "\n".join(f"\\section{{{head}}}\n\n{text}" for head, text in sections if text)
-    return f"{PREAMBLE}\\begin{{document}}\n{title}\n{body}\n\\end{{document}}\n"
+    return f"{PREAMBLE}{declared_letters(title + body)}\\begin{{document}}\n{title}\n{body}\n\\end{{document}}\n"
+
+
+def _refuse_look_alikes(equations: Equations) -> None:
+    """Refuse letters that are set alike, such as x1 and x_1: nobody could tell them apart."""
+    system, shown = equations.system, dict[str, str]()
+    for symbol in dict.fromkeys((*system.coordinates, *equations.state, *system.parameters, *system.inputs)):
+        other = shown.setdefault(letter_latex(symbol), symbol.name)
+        if other != symbol.name:
+            raise ModelError(
+                f"The letters `{other}` and `{symbol.name}` look the same in LaTeX",
+                seen=letter_latex(symbol),
+                remedy="rename one of them",
+            )
 
 
 def _principle(equations: Equations) -> Principle:

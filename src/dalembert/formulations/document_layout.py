@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .latex_letters import GREEK
+
 __all__ = ["Pair", "align", "escaped", "matrix", "paragraph", "table", "verbatim", "width"]
 
 Pair = tuple[str, str]
@@ -289,7 +291,9 @@ def escaped(words: str) -> str:
     'back\\\\_wheels \\\\& 50\\\\%'
     """
     quoted = re.sub(r'"([^"]*)"', r"``\1''", words).replace('"', "''")
-    return "".join(_SPECIAL.get(c, rf"\{c}" if c in "_%&#${}" else c) for c in quoted)
+    printable = (c if c.isprintable() else " " for c in quoted)  # an empty line would end a formula
+    greek = {c: rf"\ensuremath{{{command}}}" for c, command in GREEK.items()}
+    return "".join((_SPECIAL | greek).get(c, rf"\{c}" if c in "_%&#${}" else c) for c in printable)
 
 
 def paragraph(*sentences: str) -> str:
@@ -298,5 +302,6 @@ def paragraph(*sentences: str) -> str:
 
 
 def verbatim(listing: str) -> str:
-    """A listing in small type."""
+    """A listing in small type, which nothing in it can end."""
+    listing = listing.replace("\\end{verbatim}", "\\end {verbatim}")
     return f"{{\\footnotesize\n\\begin{{verbatim}}\n{listing.rstrip()}\n\\end{{verbatim}}\n}}\n"

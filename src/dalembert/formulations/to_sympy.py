@@ -290,7 +290,7 @@ class SympyEquations:
 
 
 class _Letters:
-    """Takes the letters of a model to dynamic symbols and plain symbols."""
+    """Takes the letters of a model to dynamic symbols and plain symbols; no two letters become the same one."""
 
     def __init__(self, equations: Equations) -> None:
         from sympy.physics.mechanics import dynamicsymbols
@@ -298,30 +298,35 @@ class _Letters:
         system = equations.system
         self._clock = dynamicsymbols._t
         self._table: dict[sympy.Symbol, sympy.Expr] = {t: self._clock}
+        self._taken = {p.name for p in system.parameters}
         for q in system.coordinates:
-            moving = dynamicsymbols(q.name)
+            moving = self._function(q.name)
             self._table[q] = moving
             if isinstance(q, Coordinate):
                 self._table |= {q.dot: moving.diff(self._clock), q.ddot: moving.diff(self._clock, 2)}
-        self._place_independent(equations)
-        own = [s for s in (*equations.state, *system.inputs, *getattr(system, "momenta", ())) if s not in self._table]
-        self._table |= {s: dynamicsymbols(s.name) for s in own}
-        self._table |= {p: sympy.Symbol(p.name) for p in system.parameters}
-
-    def _place_independent(self, equations: Equations) -> None:
-        """Velocities that are in the state without all the others are speeds of their own, as in Kane's method."""
-        from sympy.physics.mechanics import dynamicsymbols
-
-        self.speeds: dict[sympy.Symbol, sympy.Expr] = {}
         chosen = [s for s in equations.state if isinstance(s, Velocity)]
-        if len(chosen) < len(equations.system.coordinates):
-            self.speeds = {s: dynamicsymbols(f"u_{s.coordinate.name}") for s in chosen}
+        independent = chosen if len(chosen) < len(system.coordinates) else []
+        letters = (*equations.state, *system.inputs, *getattr(system, "momenta", ()))
+        own = dict.fromkeys(s for s in letters if s not in self._table)
+        self._table |= {s: self._function(s.name) for s in own}
+        self._table |= {p: sympy.Symbol(p.name) for p in system.parameters}
+        #: Velocities that are in the state without all the others are speeds of their own, as in Kane's method.
+        self.speeds = {s: self._function(f"u_{s.coordinate.name}") for s in independent}
+
+    def _function(self, name: str) -> sympy.Expr:
+        """A function of time by a name that is free; it may hold any characters, such as the name of a constraint."""
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return sympy.Function(name)(self._clock)
 
     def dynamic(self, letter: sympy.Symbol) -> sympy.Expr:
         """q(t), its derivative or a speed for a velocity; other letters, such as multipliers, are functions of time as well."""
-        from sympy.physics.mechanics import dynamicsymbols
-
-        return self.speeds.get(letter) or self._table.setdefault(letter, dynamicsymbols(letter.name))
+        if letter in self.speeds:
+            return self.speeds[letter]
+        if letter not in self._table:
+            self._table[letter] = self._function(letter.name)
+        return self._table[letter]
 
     def rate(self, letter: sympy.Symbol) -> sympy.Expr:
         """The time derivative of a letter of the state."""

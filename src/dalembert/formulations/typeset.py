@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import sympy
 
 from ..model.symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity
+from .latex_letters import GREEK
 
 if TYPE_CHECKING:
     from .presentation import Term, Written
@@ -199,7 +200,9 @@ def letter_latex(symbol: sympy.Symbol) -> str:
 def _upright(words: str) -> str:
     """Any words inside a formula: what has a meaning in LaTeX is shown and does nothing."""
     special = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
-    return "".join(special.get(c, rf"\{c}" if c in "_%&#${}" else c) for c in words)
+    special |= {c: rf"{command} " for c, command in GREEK.items()}
+    printable = (c if c.isprintable() else " " for c in words)  # an empty line would end the formula
+    return "".join(special.get(c, rf"\{c}" if c in "_%&#${}" else c) for c in printable)
 
 
 def _dotted(dot: str, name: str) -> str:
@@ -215,7 +218,9 @@ def _plain(name: str) -> str:
     numbered = re.fullmatch(r"([^\W\d]+)(\d+\w*)", name)
     if numbered:
         return f"{_plain(numbered[1])}_{{{numbered[2]}}}"
-    return str(sympy.latex(sympy.Symbol(name)))
+    if name.isascii():
+        return str(sympy.latex(sympy.Symbol(name)))
+    return " ".join(GREEK.get(c, c if c.isascii() else rf"\text{{{c}}}") for c in name)
 
 
 def _matrix_names(expression: sympy.Expr) -> dict[sympy.Expr, str]:

@@ -15,6 +15,8 @@ from ..errors import FileError
 
 __all__ = ["file_image", "opened", "sealed"]
 
+#: The largest file that is read, in bytes: all of it is held in memory.
+LARGEST_FILE = 2**33
 #: What a seal begins with, and the length of the digest after it.
 MARK, DIGEST = b"dalembert seal 1", 32
 
@@ -51,8 +53,15 @@ def opened(path: Any) -> tuple[io.BytesIO, bool]:
     Raises
     ------
     FileError
-        Where the seal does not fit the content.
+        Where the seal does not fit the content, or the file is too large to be held in memory.
     """
+    size = Path(path).stat().st_size
+    if size > LARGEST_FILE:
+        raise FileError(
+            f"The file {Path(path).name} is too large to be read as a whole",
+            seen=f"{size} bytes (at most {LARGEST_FILE})",
+            remedy="read it with xarray",
+        )
     data = Path(path).read_bytes()
     end = len(data) - len(MARK) - DIGEST
     if end < 0 or data[end : end + len(MARK)] != MARK:

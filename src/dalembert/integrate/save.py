@@ -294,6 +294,9 @@ def load(path: Any) -> Motion:
     FileError
         Where there is no such file, or it is damaged, or something else.
     """
+    import h5py
+
+    from .stored_arrays import StoredArrays, UnpackedBytes
     from .stored_motion import stored_motion
 
     shown = shortened(os.fspath(path), 100)
@@ -302,8 +305,10 @@ def load(path: Any) -> Motion:
     if not Path(path).is_file():
         raise FileError(f"{shown} is no plain file", remedy="name a file that Motion.save wrote")
     try:
-        file, is_sealed = opened(path)
-        return stored_motion(_read(file, None), _read(file, GROUP), is_sealed)
+        content, is_sealed = opened(path)
+        with h5py.File(content, "r") as file:
+            public = StoredArrays(file, UnpackedBytes(content.getbuffer().nbytes))
+            return stored_motion(public, public.group(GROUP), is_sealed)
     except FileError:
         raise
     except DalembertError as error:
@@ -314,11 +319,3 @@ def load(path: Any) -> Motion:
             seen=shortened(f"{type(error).__name__}: {error}", 120),
             remedy="name a file that Motion.save wrote",
         ) from error
-
-
-def _read(file: Any, group: str | None) -> Any:
-    import xarray
-
-    file.seek(0)
-    with xarray.open_dataset(file, engine="h5netcdf", group=group, decode_times=False) as dataset:
-        return dataset.load()

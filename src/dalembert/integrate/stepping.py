@@ -90,9 +90,6 @@ def read_stepping(
         )
     if adapt is not None:
         return Stepping(math.copysign(size, length), UNBOUNDED, _read_every(every, at, 1), adapt)
-    if not abs(length) / size < UNBOUNDED:
-        seen = f"{abs(length):g} in steps of {size:g}"
-        raise ModelError("The step is too small for the span", seen=seen, remedy="raise step")
     count = round(abs(length) / size)
     if abs(count - abs(length) / size) > SLACK * max(1.0, count):
         fitting = abs(length) / max(1, count)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -23,6 +22,7 @@ from .motion import Motion, Segment
 from .outcome import Outcome
 from .stored_drawing import drawing_from
 from .stored_options import options_from
+from .stored_record import check_record, read_record
 
 __all__ = ["stored_motion"]
 
@@ -31,8 +31,8 @@ FORMATS, SEALED = (2, 3), 3
 
 
 def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
-    """The motion of the two groups of a file, as datasets; `is_sealed` where the file was found to be as it was written."""
-    record = json.loads(str(private["record"].values))
+    """The motion of the two groups of a file, as `StoredArrays`; `is_sealed` where it was found to be as it was written."""
+    record = read_record(private["record"])
     if record["format"] not in FORMATS:
         raise FileError(
             "The motion was saved by another version of dalembert",
@@ -41,6 +41,7 @@ def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
         )
     if record["format"] >= SEALED and not is_sealed:
         raise FileError("The file has lost its seal: it is damaged, or was changed", remedy="save it again")
+    check_record(record)
     if not record["model"]:
         raise FileError("The motion was saved without its model", seen=record["model_note"], remedy="open the file with xarray")
     scenario = loads(record["model"])
@@ -48,6 +49,8 @@ def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
     state = reported_letters(equations)
     if [symbol.name for symbol in state] != record["state"]:
         raise FileError("The state of the motion is not that of its model", seen=", ".join(record["state"]))
+    if set(record["parameters"]) != {symbol.name for symbol in scenario.system.parameters}:
+        raise FileError("The parameters of the motion are not those of its model", seen=", ".join(record["parameters"])[:60])
     t = _array(public["t"])
     places = np.cumsum([0, *record["passages"]])
     motion = Motion(
@@ -56,7 +59,7 @@ def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
         t=t,
         y=np.array([_column(public, record, name) for name in record["state"]]).reshape(len(record["state"]), len(t)),
         segments=_segments(equations, record, private),
-        owner=np.asarray(private["owner"].values, dtype=np.int64),
+        owner=np.asarray(private["owner"], dtype=np.int64),
         outcome=Outcome(record["outcome"]),
         message=record["message"],
         event_names=tuple(record["events"]),
@@ -71,7 +74,10 @@ def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
         scenario=replace(scenario, drawing=drawing_from(record["drawing"], scenario.system)),
         call=_call(record, private),
     )
-    if motion.owner.shape != t.shape or len(motion.segments) == 0:
+    segments, passages = len(motion.segments), _array(private["passage_y"])
+    fits = t.ndim == 1 and motion.owner.shape == t.shape and segments > 0 and min(record["steps"]) > 0
+    fits = fits and np.all((motion.owner >= 0) & (motion.owner < segments)) and len(record["events"]) == len(record["passages"])
+    if not fits or len(passages) != places[-1] or passages.shape[1:] != (len(state),):
         raise FileError("The file holds a motion whose parts do not fit together")
     # The names and values of a motion come from what was observed; here that is read, not computed.
     motion.__dict__["_observed"] = _observed(public, record, equations.system)
@@ -88,8 +94,8 @@ def _call(record: Any, private: Any) -> dict[str, Any]:
     return call | {"at": _array(private["asked_t"]) if "asked_t" in private else None} if call else {}
 
 
-def _array(variable: Any) -> Any:
-    return np.ascontiguousarray(variable.values, dtype=float)
+def _array(values: Any) -> Any:
+    return np.ascontiguousarray(values, dtype=float)
 
 
 def _column(public: Any, record: Any, name: str) -> Any:
@@ -98,7 +104,7 @@ def _column(public: Any, record: Any, name: str) -> Any:
 
 def _observed(public: Any, record: Any, system: System) -> dict[str, Any]:
     """Everything observed by key, as `Motion` keeps it."""
-    count = public.sizes["t"]
+    count = len(_array(public["t"]))
     roles = record["roles"]
 
     def stacked(names: Sequence[str]) -> Any:
@@ -124,7 +130,7 @@ def _observed(public: Any, record: Any, system: System) -> dict[str, Any]:
         found[f"reaction {name}"] = forces[number] if forces is not None else np.zeros((0, count))
     multipliers = table("multiplier")
     if multipliers is not None:
-        names = [str(name) for name in public[roles["row"]].values]
+        names = [str(name) for name in public[roles["row"]]]
         found |= {f"multiplier {name}": multipliers[number : number + 1] for number, name in enumerate(names)}
     found |= {f"output {name}": stacked([name]) for name in system.outputs}
     found |= {f"input {symbol}": stacked([symbol.name]) for symbol in system.inputs}

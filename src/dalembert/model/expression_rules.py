@@ -266,7 +266,7 @@ def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     result = sympy.Pow(base, exponent)
     for factor in sympy.Mul.make_args(result):
         height = factor.as_base_exp()[1]
-        if height.is_Rational and abs(height.p) > LARGEST_EXPONENT * height.q:
+        if height.is_number and abs(evaluate(height)) > LARGEST_EXPONENT:
             raise ExpressionError(
                 f"An exponent is larger than {LARGEST_EXPONENT}", seen=_described(height), remedy="use exp(...)"
             )

@@ -26,7 +26,7 @@ ZERO = sympy.Integer(0)
 def _is_double(number: Any) -> bool:
     """Whether a number has a double beside it: it is neither too large nor, unless it is zero, too small."""
     value = float(number)
-    return math.isfinite(value) and (value != 0 or number == 0)
+    return math.isfinite(value) and (value != 0 or bool(number.is_zero))
 
 
 class Reader:

@@ -378,7 +378,7 @@ APPLIES = {
 }
 
 
-@pytest.mark.parametrize("name", APPLIES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name == "rolling-disk")) for name in APPLIES])
 def test_where_the_method_gives_mechanical_motions(name: str) -> None:
     found = method(name).applicability
     assert found.applies is APPLIES[name]

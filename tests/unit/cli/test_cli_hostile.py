@@ -41,7 +41,10 @@ def written(folder: Path, number: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("command", "stride"), [("run", 1), ("check", 4)])
+@pytest.mark.parametrize(
+    ("command", "stride"),
+    [("run", 5), ("check", 16), *(pytest.param(*case, marks=pytest.mark.long) for case in (("run", 1), ("check", 4)))],
+)
 def test_every_hostile_file_is_refused_in_a_sentence(command: str, stride: int, tmp_path: Path, capsys) -> None:
     assert len(MODELS) >= 200
     for number, (label, _) in list(enumerate(MODELS))[::stride]:

@@ -29,6 +29,8 @@ def ending(
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             sys.argv = ["dalembert", *arguments]
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number in (signal.SIGTERM, signal.SIGHUP):  # which whoever runs the tests may ignore
+                signal.signal(number, signal.SIG_DFL)
             prepare(pytest.MonkeyPatch())
             status = main()
             sys.stderr.flush()

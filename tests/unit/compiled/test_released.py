@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import shutil
 import sys
 import threading
 import weakref
@@ -19,6 +20,7 @@ from dalembert.compiled.kernel import Kernel
 from dalembert.compiled.language import Reals, native
 from dalembert.compiled.llvm import NativeLibrary, object_code
 from dalembert.compiled.native_module import NativeModule
+from dalembert.errors import FileError
 
 
 def oscillator(stiffness: float) -> da.System:
@@ -134,8 +136,10 @@ def test_constants_of_code_that_was_compiled_are_freed(monkeypatch: pytest.Monke
 
 def test_a_store_is_read_when_it_is_asked_for(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ensemble of a store holds nothing of it until someone asks, and then that part alone."""
+    from dalembert.integrate.many import store
     from dalembert.integrate.many.store import StoredArray
 
+    monkeypatch.setattr(store, "SMALL_STORE", 100)
     read: list[Any] = []
     plain = StoredArray.__getitem__
 
@@ -154,6 +158,23 @@ def test_a_store_is_read_when_it_is_asked_for(tmp_path: Any, monkeypatch: pytest
     in_memory = da.sweep(oscillator(4.0), over, start={"y": 0.0}, span=(0, 1), at=at, chunk=3)
     assert np.array_equal(runs.states, in_memory.states) and np.array_equal(runs.steps, in_memory.steps)
     assert runs.messages.tolist() == [""] * 7 and np.array_equal(runs.energy_drift, in_memory.energy_drift)
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 26], ids=["large", "small"])
+def test_an_ensemble_whose_store_is_gone_has_its_results_or_says_so(
+    limit: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dalembert.integrate.many import store
+
+    monkeypatch.setattr(store, "SMALL_STORE", limit)
+    path = tmp_path / "runs.zarr"
+    runs = da.sweep(oscillator(4.0), {"x": [0.1, 0.2]}, start={"y": 0.0}, span=(0, 1), at=[1.0], store=path)
+    shutil.rmtree(path)
+    if limit:
+        assert runs.success and runs["x"][:, 0] == pytest.approx(np.cos(2.0) * np.array([0.1, 0.2]), abs=1e-7)
+    else:
+        with pytest.raises(FileError, match=r"is gone.*keep the store"):
+            _ = runs.success
 
 
 # -- the watch of `python -m soak leaks` -----------------------------------------------------------------------------------
@@ -187,6 +208,7 @@ def test_a_slope_comes_with_its_doubt() -> None:
     assert 180 <= hits <= 199  # twice the standard error covers 95 of 100
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_references_that_are_kept_are_seen() -> None:
     held: list[bytearray] = []

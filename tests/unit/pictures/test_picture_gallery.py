@@ -12,8 +12,10 @@ from dalembert.pictures import animate, phase, plot
 from dalembert.pictures.panels import chosen_panels
 from dalembert.pictures.sampling import evaluate
 
+FILMS = [pytest.param(name, marks=[pytest.mark.long] * (k % 4 > 0)) for k, name in enumerate(da.gallery.names())]
 
-@pytest.mark.parametrize("name", da.gallery.names())
+
+@pytest.mark.parametrize("name", FILMS)
 def test_every_system_has_a_film(name):
     motion = da.simulate(da.gallery.load(name), rtol=1e-7)
     with warnings.catch_warnings():

@@ -28,12 +28,15 @@ from ...model.names import shortened
 from ...model.whole_file import drop_leftovers, place_beside
 from ..outcome import Outcome
 from .chunks import CODE, NOT_RUN, Results
+from .store_files import LONGEST_MESSAGE, check_files, codecs_of, is_texts, plain_bytes, size_below
 from .table import Table
 
 __all__ = ["Blocks", "SweepStore", "check_path"]
 
 #: The attribute that holds what a store was made from.
 MARK = "dalembert_sweep"
+#: The results of a store of at most so many bytes are kept in memory as well.
+SMALL_STORE = 1 << 26
 #: What a store was made from, by the word that an error uses for it.
 WORDS = {
     "model": "another model",
@@ -113,6 +116,10 @@ class SweepStore:
         self.arrays = {name: group[name] for name in table.variables}
         outcome = self.arrays[table.own_names["outcome"]]
         self.blocks = Blocks(table.shape, tuple(outcome.chunks))
+        if len(outcome.chunks) != len(table.shape) or any(
+            s > max(1, n) for s, n in zip(outcome.chunks, table.shape, strict=True)
+        ):
+            raise ValueError(f"blocks of {outcome.chunks} runs in a grid of {table.shape}")
         self.has_checksums = any(codec["name"] == "crc32c" for codec in outcome.metadata.to_dict()["codecs"])
         self._lock = _locked(path)
 
@@ -152,9 +159,12 @@ class SweepStore:
         import zarr
 
         try:
-            group = zarr.open_group(path, mode="r+")
+            check_files(path)
+            group = zarr.open_group(path, mode="r+", zarr_format=3)
             made_from = dict(group.attrs[MARK])
-        except (OSError, KeyError, ValueError, TypeError) as error:
+        except FileError:
+            raise
+        except Exception as error:  # what others wrote can fail anywhere in zarr
             raise FileError(f"{shortened(str(path))} is not the store of a sweep", remedy="name another one") from error
         for part, word in WORDS.items():
             if made_from.get(part) != identity[part]:
@@ -164,7 +174,7 @@ class SweepStore:
                 )
         try:
             store = cls(path, group, table)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError, NotImplementedError) as error:
             raise _damaged(path, error) from error
         try:
             store._check_layout()
@@ -182,9 +192,12 @@ class SweepStore:
             _make_arrays(wanted, self.table, self.blocks)
             for name, array in wanted.arrays():
                 found = self.group[name]
-                if _layout(found) != _layout(array):
+                if _layout(found) != _layout(array) or codecs_of(found) != codecs_of(array):
                     raise _damaged(self.path, f"the description of {name}")
-                if name not in self.arrays and not _is_equal(found, array[...]):
+                if name in self.arrays:
+                    continue
+                is_too_long = size_below(self.path / name / "c") > array.nbytes + 4
+                if is_too_long or not _is_equal(found, array[...]):
                     found[...] = array[...]
         except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
             raise _damaged(self.path, error) from error
@@ -205,22 +218,23 @@ class SweepStore:
             return False
         for name, variable in self.table.variables.items():
             is_needed = variable.kind is not str or bool(np.any(made != CODE[Outcome.FINISHED]))
-            if is_needed and self._chunk(name, number) is None:
+            if (is_needed or self._target(name, number).exists()) and self._chunk(name, number) is None:
                 return False
         return True
 
     def _chunk(self, name: str, number: int) -> bytes | None:
         """What the chunk of a block holds, or None where it is not there or damaged."""
         variable, array = self.table.variables[name], self.arrays[name]
-        try:
-            data = self._target(name, number).read_bytes()
-        except OSError:
+        count = math.prod(array.chunks)
+        each = LONGEST_MESSAGE if variable.kind is str else np.dtype(variable.kind).itemsize
+        data = plain_bytes(self._target(name, number), count * each + 8)
+        if data is None:
             return None
         if self.has_checksums:
             data, checksum = data[:-4], data[-4:]
             if _checksum(data) != checksum:
                 return None
-        whole = variable.kind is str or len(data) == math.prod(array.chunks) * np.dtype(variable.kind).itemsize
+        whole = is_texts(data, count) if variable.kind is str else len(data) == count * each
         return data if whole else None
 
     def write(self, number: int, results: Results) -> None:
@@ -231,6 +245,8 @@ class SweepStore:
             for name, values in self.table.columns(results, self.blocks.shape_of(number)).items():
                 if self.table.variables[name].kind is not str or any(results.messages):
                     self._write_chunk(name, number, values)
+                else:
+                    self._target(name, number).unlink(missing_ok=True)
         except OSError as error:
             reason = error.strerror or str(error)
             raise FileError(
@@ -253,7 +269,9 @@ class SweepStore:
         data = _packed_texts(whole) if variable.kind is str else whole.tobytes()
         target = self._target(name, number)
         part = target.with_name(f"{target.name}.part")
-        part.write_bytes(data + _checksum(data) if self.has_checksums else data)
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:
+            file.write(data + _checksum(data) if self.has_checksums else data)
         os.replace(part, target)
 
     def _target(self, name: str, number: int) -> Path:
@@ -263,8 +281,12 @@ class SweepStore:
         return self.path / name / ".".join(["c", *map(str, key)])
 
     def columns(self) -> dict[str, StoredArray]:
-        """Every array, read when it is asked for: a store may be larger than the memory."""
-        return {name: StoredArray(self.path, array) for name, array in self.arrays.items()}
+        """Every array: read at once where all are small, else when it is asked for; a store may be larger than the memory."""
+        found = {name: StoredArray(self.path, array) for name, array in self.arrays.items()}
+        if sum(array.nbytes for array in self.arrays.values()) <= SMALL_STORE:
+            for column in found.values():
+                column[...]
+        return found
 
 
 class StoredArray:
@@ -277,6 +299,11 @@ class StoredArray:
     def __getitem__(self, part: Any) -> Any:
         if self._whole is not None:
             return self._whole[part]
+        if not self._path.exists():  # Zarr would take what is missing for what was never run
+            raise FileError(
+                f"The store {shortened(str(self._path))} is gone, and results that were not read yet with it",
+                remedy="keep the store as long as its ensemble is used",
+            )
         try:
             found = np.asarray(self._array[part])
         except (OSError, ValueError) as error:
