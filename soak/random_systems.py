@@ -3,8 +3,8 @@ motion obeys the balance of energy, reactions do no virtual work, and neither un
 direction of time matter.
 
 Systems have 1 to 8 coordinates and 0 to 5 constraints of all kinds, forces, dissipation, inputs and parameters. They are looked
-at in processes of their own, and every one is a line of .soak/random-systems.jsonl, so that a run continues where the last one
-stopped; without that file it begins anew. `python -m soak.random_worker NUMBER` shows one of them.
+at in processes of their own, one for each core, and every one is a line of .soak/random-systems.jsonl, so that a run continues
+where the last one stopped; without that file it begins anew. `python -m soak.random_worker NUMBER` shows one of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,14 @@ def run(options: Options, report: Report) -> None:
     path.parent.mkdir(exist_ok=True)
     _forget_faults(path)
     before = len(numbers_in(path))
+    count = 1 if options.quick else os.cpu_count() or 1
     while time.monotonic() < deadline:
         known = numbers_in(path)
-        todo = [number for number in range(SYSTEMS) if number not in known][: 8 if options.quick else BATCH]
+        todo = [number for number in range(SYSTEMS) if number not in known][: 8 if options.quick else BATCH * count]
         if not todo or (options.quick and len(known) >= 16):
             break
-        _process(todo, path, deadline)
+        with ThreadPoolExecutor(count) as pool:
+            list(pool.map(lambda part: _process(part, path, deadline), [todo[k::count] for k in range(min(count, len(todo)))]))
     rows = [row for row in rows_in(path) if row["number"] < SYSTEMS]
     summarise(rows, report)
     report.figure("systems of this run", len(rows) - before)
@@ -55,11 +58,11 @@ def _process(numbers: list[int], path: Path, deadline: float) -> None:
     command = [sys.executable, "-m", "soak.random_worker", *map(str, numbers), "--into", str(path)]
     environment = os.environ | {"DALEMBERT_CACHE": "off"}
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
-    done, since = len(numbers_in(path)), time.monotonic()
+    done, since = 0, time.monotonic()
     try:
         while process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.5)
-            if (now := len(numbers_in(path))) > done:
+            if (now := len(numbers_in(path) & set(numbers))) > done:
                 done, since = now, time.monotonic()
             if time.monotonic() - since > PATIENCE:
                 _note(numbers, path, f"no answer in {PATIENCE:g} s of wall time")

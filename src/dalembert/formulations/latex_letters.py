@@ -4,7 +4,10 @@ from __future__ import annotations
 
 __all__ = ["GREEK", "declared_letters"]
 
-_SMALL = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon phi chi psi omega"
+_SMALL = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon phi chi psi "
+    "omega"
+)
 _CAPITAL = {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma", "Φ": "Phi"}
 
 #: The command of each Greek letter that a name may have.
