@@ -292,7 +292,7 @@ def escaped(text: str) -> str:
 
 def root_documents() -> None:
     """Documents at the root of the repository, as pages."""
-    for name in ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"):
+    for name in ("ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG"):
         source = ROOT / f"{name}.md"
         text = source.read_text(encoding="utf-8") if source.exists() else f"# {name.title()}\n\nNot written yet.\n"
         text = re.sub(r"\]\(docs/([^)]+)\)", r"](../\1)", text)

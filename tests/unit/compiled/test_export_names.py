@@ -125,7 +125,7 @@ def test_a_letter_and_the_name_of_an_export_make_no_macro(head: str, letter: str
     assert f" {head.upper()}_{letter}," not in source.header and f"{head.upper()}_{letter}_" in source.header
 
 
-def test_jax_text_is_python_and_gives_the_same_numbers(equations: da.Equations) -> None:
+def test_jax_text_is_python_that_imports_jax_alone(equations: da.Equations) -> None:
     text = jax_source(equations.compile())
     names: dict[str, Any] = {}
     for node in ast.parse(text).body:
