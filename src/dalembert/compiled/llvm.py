@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -166,11 +167,22 @@ def _identity(text: str, level: int) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _own_module(text: str) -> Any:
-    """A module in a context of its own: what LLVM keeps once in a context, such as constants, is freed with the module."""
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.triple = llvm.get_default_triple()
-    return module
+@contextmanager
+def _own_module(text: str) -> Iterator[Any]:
+    """A module in a context of its own: what LLVM keeps once in a context, such as constants, is freed with the module.
+
+    Both are closed here, the module first: a collector of cycles may come to them in any order, and LLVM takes only this one.
+    """
+    context = llvm.create_context()
+    try:
+        module = llvm.parse_assembly(text, context)
+        try:
+            module.triple = llvm.get_default_triple()
+            yield module
+        finally:
+            module.close()
+    finally:
+        context.close()
 
 
 def object_code(text: str, level: int) -> bytes:
@@ -181,8 +193,8 @@ def object_code(text: str, level: int) -> bytes:
     if known is not None:
         return known
     _target()
-    module = _own_module(text)
-    code: bytes = _machine(level).emit_object(module)
+    with _own_module(text) as module:
+        code: bytes = _machine(level).emit_object(module)
     cache.put(identity, code)
     return code
 
@@ -199,14 +211,18 @@ def optimised_object_code(write: Callable[[], str], key: str | None = None) -> b
         if known is not None:
             return known
         _target()
-        module = _own_module(write())
         machine = _machine(2)
-        module.data_layout = str(machine.target_data)
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_vectorization = True
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
-        code: bytes = machine.emit_object(module)
+        with _own_module(write()) as module:
+            module.data_layout = str(machine.target_data)
+            # What the passes found out refers to the module, so that they are closed before it.
+            with (
+                closing(llvm.create_pass_builder(machine, options)) as builder,
+                closing(builder.getModulePassManager()) as passes,
+            ):
+                passes.run(module, builder)
+            code: bytes = machine.emit_object(module)
         cache.put(identity, code)
     return code
 

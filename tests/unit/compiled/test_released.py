@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import shutil
+import subprocess
 import sys
 import threading
 import weakref
@@ -216,3 +218,34 @@ def test_references_that_are_kept_are_seen() -> None:
     assert any(fault.startswith("heap") for fault in verdict(leaking))
     plain = sampled_cycles(lambda k: bytearray(5000), lambda: True, every=40)
     assert not any(fault.startswith("heap") for fault in verdict(plain))
+
+
+INTERRUPTED = """
+import gc
+import os
+from dalembert.compiled import llvm
+
+text = "define double @f(double %x) {\\n %y = fadd double %x, 1.5\\n ret double %y\\n}\\n"
+
+class Interrupting:
+    def emit_object(self, module):
+        raise KeyboardInterrupt
+
+llvm._machine = lambda level: Interrupting()
+for number in range(200):
+    try:
+        llvm.object_code(text, 2)
+    except KeyboardInterrupt as interrupt:
+        ring = [interrupt]  # whose traceback refers to the module
+        ring.append(ring)
+    del ring
+    gc.collect()
+print("alive")
+"""
+
+
+def test_an_interrupted_compilation_is_taken_down_in_order() -> None:
+    """The collector of cycles came to the context before its module, and Python ended with a violation of memory."""
+    environment = os.environ | {"DALEMBERT_CACHE": "off"}
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, env=environment, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
