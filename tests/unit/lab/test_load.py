@@ -344,6 +344,13 @@ def test_workers_that_do_not_start_for_a_while_are_started_later(monkeypatch: py
     asyncio.run(test())
 
 
+@pytest.fixture
+def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A desk bounds the processor time of its process, which is that of the tests here."""
+    monkeypatch.setattr("dalembert.lab.worker._limit_time", lambda seconds: None)
+
+
+@pytest.mark.usefixtures("unbounded")
 def test_progress_over_a_span_longer_than_any_number_is_not_told() -> None:
     sent: list[bytes] = []
     desk = Desk(sent.append)
@@ -355,6 +362,7 @@ def test_progress_over_a_span_longer_than_any_number_is_not_told() -> None:
     assert json.loads(sent[0])["progress"] == [0.5, 1.0]
 
 
+@pytest.mark.usefixtures("unbounded")
 def test_a_desk_forgets_what_was_cancelled_long_ago() -> None:
     desk = Desk(lambda _: None)
     for number in range(1, 101):
