@@ -31,7 +31,19 @@ HERE = ROOT / "soak"
 WORKSHOP = ROOT / ".soak" / "mutation"
 SURVIVORS = HERE / "mutation_survivors.toml"
 NEEDED = ("cosmic_ray", "coverage")
-COPIED = ("src", "tests", "examples", "docs", "scripts", "pyproject.toml", "README.md", "CHANGELOG.md", "mkdocs.yml", "LICENSE")
+COPIED = (
+    "src",
+    "tests",
+    "soak",
+    "examples",
+    "docs",
+    "scripts",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+    "mkdocs.yml",
+    "LICENSE",
+)
 #: The tests that are measured, the most important first: the measuring stops after a quarter of the time.
 MEASURED_TESTS = (
     "tests/unit/model/test_text_is_refused.py", "tests/unit/model/test_expressions.py", "tests/unit/model/test_files.py",

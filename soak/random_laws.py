@@ -24,6 +24,8 @@ __all__ = ["BOUNDS", "Findings", "look_at"]
 
 #: The tolerance of the motions, and how long they are.
 RTOL, SPAN = 1e-10, 1.0
+#: A motion that needs more steps than this is past a state that is nearly singular, which has to show.
+MOST_STEPS = 30_000
 #: What is left open is at most so much, relatively. Native code and interpreted forms agree to rounding times the condition
 #: that `agreement.is_generic` allows; what is integrated may lie apart by a multiple of the tolerance, see MULTIPLE.
 BOUNDS = {
@@ -169,7 +171,8 @@ class Trial:
         values = np.concatenate([self.instant.q, self.instant.v])
         start = {symbol.name: float(value) for symbol, value in zip(letters, values, strict=True)}
         at = quadrature_times(self.edges() if edges is None else edges)
-        motion = da.simulate(self.system, start, (self.first, self.last), parameters=self.parameters, rtol=RTOL, at=at)
+        span = (self.first, self.last)
+        motion = da.simulate(self.system, start, span, parameters=self.parameters, rtol=RTOL, at=at, max_steps=MOST_STEPS)
         self.found.counts["steps"] = int(sum(len(segment.step_t) for segment in motion.segments))
         return motion
 

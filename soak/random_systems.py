@@ -38,7 +38,8 @@ def run(options: Options, report: Report) -> None:
     deadline = options.deadline
     path = options.scratch / "random-systems.jsonl" if options.quick else ROOT / ".soak" / "random-systems.jsonl"
     path.parent.mkdir(exist_ok=True)
-    _forget_faults(path)
+    aside = path.with_suffix(".faults.jsonl")
+    _set_faults_aside(path, aside)
     before = len(numbers_in(path))
     count = 1 if options.quick else os.cpu_count() or 1
     while time.monotonic() < deadline:
@@ -48,9 +49,11 @@ def run(options: Options, report: Report) -> None:
             break
         with ThreadPoolExecutor(count) as pool:
             list(pool.map(lambda part: _process(part, path, deadline), [todo[k::count] for k in range(min(count, len(todo)))]))
-    rows = [row for row in rows_in(path) if row["number"] < SYSTEMS]
-    summarise(rows, report)
-    report.figure("systems of this run", len(rows) - before)
+    seen = rows_in(path)
+    known = {row["number"] for row in seen}
+    rows = seen + [row for row in rows_in(aside) if row["number"] not in known]
+    summarise([row for row in rows if row["number"] < SYSTEMS], report)
+    report.figure("systems of this run", len(seen) - before)
 
 
 def _process(numbers: list[int], path: Path, deadline: float) -> None:
@@ -74,10 +77,12 @@ def _process(numbers: list[int], path: Path, deadline: float) -> None:
         process.wait()
 
 
-def _forget_faults(path: Path) -> None:
-    """Systems with a fault are looked at again."""
-    kept = [row for row in rows_in(path) if not row["faults"]]
-    path.write_text("".join(json.dumps(row) + "\n" for row in kept))
+def _set_faults_aside(path: Path, aside: Path) -> None:
+    """Systems with a fault are looked at again; until then the fault counts."""
+    rows = rows_in(path)
+    with aside.open("a") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows if row["faults"])
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows if not row["faults"]))
 
 
 def _note(numbers: list[int], path: Path, trouble: str) -> None:

@@ -71,6 +71,7 @@ class Book:
         self.hold(native.ORDER, np.zeros(order_size(widest, count), np.int64))
         self.hold(native.INFO, np.zeros(4))
         self.hold(native.OUT, np.zeros(ns + 2 * count + 2))
+        self.hold(native.CHOICES, np.zeros(3 + m + kernel.n_velocities, np.int64))
         if kernel.has_fast:
             self.entries[native.FAST] = kernel.address("fast")
         else:
@@ -142,6 +143,19 @@ class Book:
             status = evaluate(self.entries, time, y, out)
         return int(status)
 
+    def settle(self, time: float, y: Any, out: Any) -> int:
+        """The rates at a state on the constraints, where it is decided which of them count up to the next such state."""
+        settle = functions()["settle"]
+        status = settle(self.entries, time, y, out)
+        if status == native.MISSING:
+            self.complete()
+            status = settle(self.entries, time, y, out)
+        return int(status)
+
+    def forget_choices(self) -> None:
+        """Begin with a motion of its own, for which no row was left out yet."""
+        self.arrays[native.CHOICES][:] = 0
+
     def project(self, time: float, y: Any, first: int = 0, last: int = 1, most: int = native.MOST_PROJECTIONS) -> int:
         """Bring y to its constraints in place; returns the status."""
         self.prepare_projection()
@@ -157,7 +171,10 @@ class Book:
         values = np.asarray(inputs, dtype=float).ravel()
         self.arrays[native.INPUT_VALUES][: len(values)] = values
         out = np.zeros(self.kernel.n_state + 1)
+        choice = self.arrays[native.CHOICES]
+        chosen, choice[0] = choice[0], 0  # by a run, for its own states
         status = self.evaluate(time, y, out)
+        choice[0] = chosen
         if status in (SINGULAR, CONTRADICTORY):
             from .trouble import explain
 

@@ -70,6 +70,7 @@ def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True
     status = _functions()["gauss_solve"](
         n, m, metric.ravel(), np.ascontiguousarray(f, dtype=float).reshape(n), rows.ravel(), right, z, mu,
         definite, gauge, np.zeros(work_size(n, m)), np.zeros(order_size(n, m), np.int64), info,
+        np.zeros(1, np.int64),
     )  # fmt: skip
     if status == SINGULAR:
         raise SingularError(
@@ -123,7 +124,7 @@ def rank(rows: Any, tolerance: float = RANK_TOLERANCE) -> Rank:
     order = np.zeros(max(m, 1), np.int64)
     functions = _functions()
     functions["scaled_columns"](n, m, table.ravel() if table.size else np.zeros(1), columns, lengths, np.ones(n + 1), False)
-    found = int(functions["pivoted_qr"](n, m, columns, heads, order, tolerance))
+    found = int(functions["pivoted_qr"](n, m, columns, heads, order, tolerance, lengths, order, False))
     basis = np.eye(n)[found:]
     for vector in basis:
         functions["reflect"](n, found, columns, heads, vector, True)

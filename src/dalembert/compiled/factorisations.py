@@ -33,6 +33,9 @@ RANK_TOLERANCE = 1e-11
 PIVOT_TOLERANCE = 1e-13
 #: Below this the rows are asked to help: a singular G may pass the first test by rounding.
 DOUBTFUL_PIVOT = 1e-7
+#: A row below this part of another one may be about to vanish, and gives way to it where the squared length of what is left of
+#: the other one is at least that of its own through this.
+VANISHING, NEARLY = 1e-2, 100.0
 
 INFINITY = float("inf")
 
@@ -120,11 +123,25 @@ def scaled_columns(n: int, m: int, A: Reals, columns: Reals, lengths: Reals, fac
 
 
 @native
-def pivoted_qr(n: int, m: int, columns: Reals, heads: Reals, order: Integers, tolerance: float) -> int:
+def pivoted_qr(
+    n: int,
+    m: int,
+    columns: Reals,
+    heads: Reals,
+    order: Integers,
+    tolerance: float,
+    sizes: Reals,
+    choice: Integers,
+    are_rows: bool,
+) -> int:
     """Householder factorisation with column pivoting of m columns of length n, in place; returns the rank.
 
     `columns` holds column j contiguously at j*n. After it, column order[k] is at k*n: entries below place k hold the
     reflection, whose leading entry is in heads[k]; entries up to k hold R.
+
+    Columns that are rows of constraints (`are_rows`) come with the lengths that they had before they were scaled to one, and
+    with a choice (see `row_choice`). Those that are left out become no pivots, and one that is about to vanish gives way to
+    others that are there and nearly as long: what it says was divided by its size, noise included.
     """
     for j in range(m):
         order[j] = j
@@ -136,7 +153,16 @@ def pivoted_qr(n: int, m: int, columns: Reals, heads: Reals, order: Integers, to
             length = 0.0
             for i in range(k, n):
                 length += columns[j * n + i] ** 2
-            if length > best:
+            is_better = length > best
+            if are_rows and choice[0] > 0 and choice[1 + order[j]] != 0:
+                is_better = False
+            elif are_rows and best > tolerance**2 and length > tolerance**2:
+                here, there = sizes[order[j]], sizes[order[place]]
+                if is_better and here < VANISHING * there and length < NEARLY * best:
+                    is_better = False
+                elif here * VANISHING > there and length * NEARLY > best:
+                    is_better = True
+            if is_better:
                 best, place = length, j
         norm = sqrt(best)
         if not norm > tolerance:

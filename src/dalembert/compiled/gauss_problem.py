@@ -60,6 +60,7 @@ def gauss_solve(
     work: Reals,
     order: Integers,
     info: Reals,
+    choice: Integers,
 ) -> int:
     """Solve the Gauss problem. Returns REGULAR, DEPENDENT, CONTRADICTORY or SINGULAR.
 
@@ -72,6 +73,7 @@ def gauss_solve(
     gauge : whether a solution that is not unique is welcome (the least-norm one is taken)
     work (work_size(n, m)), order (order_size(n, m)) : scratch
     info (4) : rank of A, least pivot ratio of G, the contradictory row or -1, least diagonal entry of R
+    choice (1 + m, or 1 where it is 0) : how many rows are left out, and which (see `row_choice`)
     """
     k = max(max(n, m), 1)
     factor, columns, rest = work + 0, work + k * k, work + (k * k + n * m)
@@ -82,9 +84,9 @@ def gauss_solve(
         y[i] = f[i]
     pivot = cholesky(n, G, factor, PIVOT_TOLERANCE) if definite else -1.0
     if not pivot > DOUBTFUL_PIVOT and m > 0 and definite:
-        pivot = augmented_cholesky(n, m, G, A, b, y, factor, spare)
+        pivot = augmented_cholesky(n, m, G, A, b, y, factor, spare, choice)
     if not pivot > DOUBTFUL_PIVOT:
-        return solve_on_kernel(n, m, G, f, A, b, z, mu, gauge, work, order, info)
+        return solve_on_kernel(n, m, G, f, A, b, z, mu, gauge, work, order, info, choice)
     info[1] = pivot
     solve_lower(n, factor, y)
     if m == 0:
@@ -94,12 +96,12 @@ def gauss_solve(
         return REGULAR
     scaled_columns(n, m, A, columns, lengths, factor, True)
     compare_rows(n, m, columns, lengths, b, y, reached, residual)
-    rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE)
+    rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE, lengths, choice, True)
     info[0] = rank
     # R^T s = residual on the independent rows, then R nu = s.
     s = reached + m
     info[3] = solve_independent_rows(n, rank, columns, order, residual, s)
-    contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, residual, info)
+    contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, residual, info, choice)
     for i in range(n):
         spare[i] = s[i] if i < rank else 0.0
     solve_triangle(n, rank, columns, s)
@@ -128,7 +130,9 @@ def compare_rows(n: int, m: int, columns: Reals, lengths: Reals, b: Reals, y: Re
 
 
 @rare
-def augmented_cholesky(n: int, m: int, G: Reals, A: Reals, b: Reals, y: Reals, factor: Reals, spare: Reals) -> float:
+def augmented_cholesky(
+    n: int, m: int, G: Reals, A: Reals, b: Reals, y: Reals, factor: Reals, spare: Reals, choice: Integers
+) -> float:
     """Factor G + w A^T D A with rows scaled to one, and add w A^T D b to the force: same z and mu, regular on ker A."""
     weight = 0.0
     for i in range(n):
@@ -141,7 +145,7 @@ def augmented_cholesky(n: int, m: int, G: Reals, A: Reals, b: Reals, y: Reals, f
         length = 0.0
         for i in range(n):
             length += A[j * n + i] ** 2
-        if length > 0.0:
+        if length > 0.0 and (choice[0] == 0 or choice[1 + j] == 0):
             for i in range(n):
                 share = weight / length * A[j * n + i]
                 y[i] += share * b[j]

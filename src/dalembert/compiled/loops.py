@@ -22,6 +22,7 @@ def functions() -> dict[str, Any]:
         factorisations.pivoted_qr,
         factorisations.reflect,
         native.evaluate,
+        native.settle,
         native.project,
         native.project_rows,
         native.observe_points,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from .gauss_problem import gauss_solve
 from .language import Integers, Reals, call_program, integers_at, native, reals_at
+from .row_choice import choose_rows
 from .unrolled import HEALTHY
-from .verdicts import REGULAR, SINGULAR
+from .verdicts import CONTRADICTION_TOLERANCE, DEPENDENT, REGULAR, SINGULAR
 
 __all__ = [
     "MISSING",
@@ -22,6 +23,7 @@ __all__ = [
     "project",
     "project_rows",
     "repeat_rates",
+    "settle",
 ]
 
 # Places in a book: addresses of programs,
@@ -44,8 +46,10 @@ FAST, BLOCKS, RATES, POSITION_STEP, VELOCITY_STEP, POSITION_PARTS, VELOCITY_PART
 TIME, PARAMETERS, INPUT_VALUES, SOLUTION, WORK, ORDER, INFO, OUT = range(21, 29)
 # The address of a program for z and mu, of a large sparse system.
 SPARSE = 29
+# The address of the choices of rows (see `row_choice`) that count for the rates and in the projection of velocities.
+CHOICES = 30
 #: The first place that a run may use for itself.
-FIRST_FREE = 30
+FIRST_FREE = 31
 
 #: Statuses beside those of `verdicts`: a program is not compiled yet; a projection does not converge.
 MISSING, STUCK = 8, 9
@@ -89,20 +93,21 @@ def run_program(book: Integers, address: int, y: Reals, out: Reals) -> None:
 
 @native
 def evaluate(book: Integers, time: float, y: Reals, out: Reals) -> int:
-    """The rates of the state into out; by straight-line code where it is healthy, else by the Gauss solve.
+    """The rates of the state into out; by straight-line code where it is healthy and all rows count, else by the Gauss solve.
 
     `out` has n_state + 1 places: the last takes the health.
     """
     ns = book[STATE]
-    clock, info = reals_at(book[TIME]), reals_at(book[INFO])
+    clock, info, choice = reals_at(book[TIME]), reals_at(book[INFO]), integers_at(book[CHOICES])
     clock[0] = time
     if book[INPUTS] != 0:
         run_program(book, book[INPUTS], y, reals_at(book[INPUT_VALUES]))
-    if book[FAST] != 0:
+    if book[FAST] != 0 and choice[0] == 0:
         run_program(book, book[FAST], y, out)
         if out[ns] > HEALTHY and is_finite(ns, out):
             info[0] = float(book[ROWS])
             info[1] = out[ns]
+            info[3] = 1.0
             return REGULAR
     if book[BLOCKS] == 0:
         return MISSING
@@ -116,13 +121,28 @@ def evaluate(book: Integers, time: float, y: Reals, out: Reals) -> int:
 
 
 @native
+def settle(book: Integers, time: float, y: Reals, out: Reals) -> int:
+    """The rates at a state that lies on the constraints; decides which rows count until the next such state."""
+    info, choice = reals_at(book[INFO]), integers_at(book[CHOICES])
+    before = choice[0]
+    choice[0] = 0
+    status = evaluate(book, time, y, out)
+    if status <= DEPENDENT and choose_rows(book[ROWS], integers_at(book[ORDER]), info, before, choice):
+        status = evaluate(book, time, y, out)
+    return status
+
+
+@native
 def solve_unknowns(book: Integers, y: Reals) -> int:
     """z and mu into the book's SOLUTION: by the program of a sparse system where that is healthy, else by the Gauss solve."""
     n, m = book[UNKNOWNS], book[ROWS]
     work, info, solution = reals_at(book[WORK]), reals_at(book[INFO]), reals_at(book[SOLUTION])
-    if book[SPARSE] != 0:
+    choice = integers_at(book[CHOICES])
+    if book[SPARSE] != 0 and choice[0] == 0:
         run_program(book, book[SPARSE], y, solution)
         if solution[n + m] > HEALTHY and is_finite(n + m, solution):
+            info[0] = float(m)
+            info[3] = 1.0
             return REGULAR
         if book[BLOCKS] == 0:
             return MISSING
@@ -146,6 +166,7 @@ def solve_unknowns(book: Integers, y: Reals) -> int:
         work + end,
         integers_at(book[ORDER]),
         info,
+        choice,
     )
 
 
@@ -155,9 +176,14 @@ def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> 
     ns = book[STATE]
     n = book[POSITION_UNKNOWNS] if level == 0 else book[VELOCITY_UNKNOWNS]
     step = book[POSITION_STEP] if level == 0 else book[VELOCITY_STEP]
-    if step != 0:
+    # The last entry of the choices leaves nothing out: positions are brought back by all of their rows.
+    shift = 1 + book[ROWS] if level == 1 else 2 + book[ROWS] + book[VELOCITIES]
+    info, choice = reals_at(book[INFO]), integers_at(book[CHOICES]) + shift
+    if step != 0 and choice[0] == 0:
         run_program(book, step, y, out)
         if out[ns + 2 * count] > HEALTHY and is_finite(ns, out):
+            info[0] = float(count)
+            info[3] = 1.0
             return REGULAR
     parts = book[POSITION_PARTS] if level == 0 else book[VELOCITY_PARTS]
     if parts == 0:
@@ -188,7 +214,8 @@ def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> 
         True,
         force + n,
         integers_at(book[ORDER]),
-        reals_at(book[INFO]),
+        info,
+        choice,
     )
     if status == SINGULAR:
         return SINGULAR
@@ -201,16 +228,30 @@ def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> 
 
 
 @native
+def settled_correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> int:
+    """The first Newton step of a level; for velocities, whose positions are on the constraints, it decides which rows count."""
+    info, choice = reals_at(book[INFO]), integers_at(book[CHOICES]) + (1 + book[ROWS])
+    before = choice[0]
+    if level == 0:
+        return correction(book, level, count, y, out)
+    choice[0] = 0
+    status = correction(book, level, count, y, out)
+    if status == REGULAR and choose_rows(count, integers_at(book[ORDER]), info, before, choice):
+        status = correction(book, level, count, y, out)
+    return status
+
+
+@native
 def project(book: Integers, time: float, y: Reals, first: int, last: int, most: int) -> int:
     """Bring y back to its constraints by Newton steps in the kinetic metric: level 0 are positions, level 1 velocities.
 
     A level is finished when its residual is at rounding, or right after a step from so near that Newton's quadratic
     convergence leaves nothing. Residuals are measured by rows times the state, or times one where that is larger; where the
-    state is small against one, which units may make it, they go on until they come no closer. Returns REGULAR, MISSING,
-    SINGULAR or STUCK.
+    state is small against one, which units may make it, they go on until they come no closer. Of rows that are left out only
+    a contradiction is looked at. Returns REGULAR, MISSING, SINGULAR or STUCK.
     """
     ns = book[STATE]
-    out, clock = reals_at(book[OUT]), reals_at(book[TIME])
+    out, clock, choice = reals_at(book[OUT]), reals_at(book[TIME]), integers_at(book[CHOICES]) + (1 + book[ROWS])
     clock[0] = time
     for level in range(first, last + 1):
         count = book[POSITIONS] if level == 0 else book[VELOCITIES]
@@ -218,7 +259,7 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
             continue
         before = INFINITY
         for attempt in range(most + 1):
-            status = correction(book, level, count, y, out)
+            status = settled_correction(book, level, count, y, out) if attempt == 0 else correction(book, level, count, y, out)
             if status != REGULAR:
                 return status
             size = 0.0
@@ -229,6 +270,9 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
                 residual = abs(out[ns + i])
                 if not residual < INFINITY:
                     return SINGULAR
+                is_left_out = level == 1 and choice[0] > 0 and choice[1 + i] != 0
+                if is_left_out and residual <= CONTRADICTION_TOLERANCE * max(size, 1.0) * out[ns + count + i]:
+                    continue
                 if residual > 0.0:
                     worst = max(worst, residual / (max(size, 1.0) * out[ns + count + i] + 1e-300))
                     share = max(share, residual / (size * out[ns + count + i] + 1e-300))
@@ -251,10 +295,11 @@ def project_rows(
     book: Integers, time: float, count: int, rows: Integers, y: Reals, width: int, p: Reals, level: int, statuses: Integers
 ) -> None:
     """Project some rows of a table of states, each with its own row of `width` parameters; a status for each."""
-    ns, own = book[STATE], reals_at(book[PARAMETERS])
+    ns, own, choice = book[STATE], reals_at(book[PARAMETERS]), integers_at(book[CHOICES]) + (1 + book[ROWS])
     for k in range(count):
         for i in range(width):
             own[i] = p[rows[k] * width + i]
+        choice[0] = 0
         statuses[k] = project(book, time, y + rows[k] * ns, level, level, MOST_PROJECTIONS)
 
 
@@ -265,6 +310,7 @@ def observe_points(
     """Everything that is observed at every point of a motion: states (count, n_state) -> results (count, OBSERVED)."""
     ns, nu, width = book[STATE], book[FREE_INPUTS], book[OBSERVED]
     clock, values = reals_at(book[TIME]), reals_at(book[INPUT_VALUES])
+    info, order, choice = reals_at(book[INFO]), integers_at(book[ORDER]), integers_at(book[CHOICES])
     for point in range(count):
         clock[0] = times[point]
         y = states + point * ns
@@ -272,7 +318,11 @@ def observe_points(
             run_program(book, book[INPUTS], y, values)
             for i in range(nu):
                 inputs[point * nu + i] = values[i]
+        before = choice[0]
+        choice[0] = 0
         statuses[point] = solve_unknowns(book, y)
+        if statuses[point] <= DEPENDENT and choose_rows(book[ROWS], order, info, before, choice):
+            statuses[point] = solve_unknowns(book, y)
         run_program(book, book[OBSERVE], y, results + point * width)
 
 

@@ -40,6 +40,7 @@ def solve_on_kernel(
     work: Reals,
     order: Integers,
     info: Reals,
+    choice: Integers,
 ) -> int:
     """The same problem on a basis of ker A: z = S (Q1 R^-T b + Q2 x), Q2^T S G S Q2 x = Q2^T S (f - G S Q1 R^-T b)."""
     k = max(max(n, m), 1)
@@ -49,7 +50,7 @@ def solve_on_kernel(
     spare = basis + n * n
     equilibrate(n, m, G, A, unit)
     scaled_columns(n, m, A, columns, lengths, unit, False)
-    rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE)
+    rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE, lengths, choice, True)
     info[0] = rank
     for j in range(m):
         reached[j] = 0.0
@@ -57,7 +58,7 @@ def solve_on_kernel(
     info[3] = solve_independent_rows(n, rank, columns, order, right, reached + m)
     for i in range(n):
         s[i] = reached[m + i] if i < rank else 0.0
-    contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, right, info)
+    contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, right, info, choice)
     reflect(n, rank, columns, heads, s, True)
     for j in range(n):
         for i in range(n):
@@ -159,7 +160,7 @@ def solve_symmetric(
         return 0
     if not (largest > 0.0 and largest < INFINITY):
         return 0 if gauge and largest == 0.0 and size == 0.0 else -1
-    inner_rank = pivoted_qr(free, free, reduced, heads, order, RANK_TOLERANCE * largest)
+    inner_rank = pivoted_qr(free, free, reduced, heads, order, RANK_TOLERANCE * largest, heads, order, False)
     info[1] = abs(reduced[(inner_rank - 1) * free + inner_rank - 1]) / largest if inner_rank == free else 0.0
     if inner_rank < free and not gauge:
         return -1

@@ -41,12 +41,15 @@ def find_contradiction(
     reached: Reals,
     residual: Reals,
     info: Reals,
+    choice: Integers,
 ) -> bool:
-    """The worst dependent row whose right side the others do not imply; residual and scales in the scaled rows."""
+    """The worst dependent row, of those not left out, whose right side the others do not imply; in the scaled rows."""
     worst = 0.0
     place = -1
     for j in range(rank, m):
         row = order[j]
+        if choice[0] > 0 and choice[1 + row] != 0:
+            continue
         length = lengths[row] if lengths[row] > 0.0 else 1.0
         gap = residual[row]
         size = abs(b[row]) / length + abs(reached[row])

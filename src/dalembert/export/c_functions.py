@@ -95,12 +95,15 @@ def _evaluations(model: CModel) -> str:
     body = f"""\
     long i;
     long status;
+    const long chosen = work->choices[0]; /* by a run, for its own states */
     const long size = (long)(sizeof work->reached / sizeof work->reached[0]);
     memcpy(work->given, y, sizeof work->given);
     for (i = 0; i < size; i += 1) {{
         work->reached[i] = NAN;
     }}
+    work->choices[0] = 0;
     status = observe_state(work, t, work->given, work->reached);
+    work->choices[0] = chosen;
 {chr(10).join(copied) or "    (void)seen;"}
     return (int)status;"""
     projection = f"""\
@@ -116,8 +119,11 @@ int {name}_rates({name}_work *work, double t, const double *y, double *rates)
 {{
     long i;
     long status;
+    const long chosen = work->choices[0]; /* by a run, for its own states */
     memcpy(work->given, y, sizeof work->given);
+    work->choices[0] = 0;
     status = evaluate(work, t, work->given, work->reached);
+    work->choices[0] = chosen;
     for (i = 0; i < {head}_N_STATE; i += 1) {{
         rates[i] = status == {SINGULAR} || status == {MISSING} ? NAN : work->reached[i];
     }}

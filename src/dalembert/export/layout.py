@@ -112,6 +112,7 @@ class _Sizes:
         self.order = order_size(widest, count)
         self.solution = widest + count + 1
         self.out = ns + 2 * count + 2
+        self.choices = 3 + m + kernel.n_velocities
         self.observed = max((place.stop for place in kernel.observed.values()), default=0)
 
 
@@ -178,6 +179,7 @@ def _fields(kernel: Any, sizes: _Sizes, dense: bool, scratch: int) -> dict[int, 
         (native.ORDER, "long", "order", sizes.order, "of its pivots"),
         (native.INFO, "double", "info", 4, "rank, least pivot ratio, contradictory row or -1, least diagonal entry"),
         (native.OUT, "double", "out", sizes.out, "of the projection"),
+        (native.CHOICES, "long", "choices", sizes.choices, "of rows that count: in the rates, in the projection of velocities"),
         (loop.CLOCK, "double", "clock", 8, "t, next step, end, last t, last step, longest step, rtol, cap"),
         (loop.COUNTS, "long", "counts", 8, "evaluations, accepted, rejected, projections, recorded, next time, status, dense"),
         (loop.Y, "double", "y", ns, "the state that was reached"),

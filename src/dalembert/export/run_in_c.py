@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import sqrt
 
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
-from ..compiled.native import MISSING, OBSERVE, STATE, STUCK, TIME, call_events, evaluate, run_program, solve_unknowns
+from ..compiled.native import MISSING, OBSERVE, STATE, STUCK, TIME, call_events, evaluate, run_program, settle, solve_unknowns
 from ..compiled.verdicts import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
 from ..integrate.advance import (
     ACCEPTED,
@@ -111,7 +111,7 @@ def begin(book: Integers, time: float, until: float) -> int:
     clock[T], clock[T_END] = time, until
     for k in range(8):
         counts[k] = 0
-    status = evaluate(book, time, y, reals_at(book[STAGES]))
+    status = settle(book, time, y, reals_at(book[STAGES]))
     if status == MISSING:
         return LEFT_OUT
     if status == SINGULAR or status == CONTRADICTORY:

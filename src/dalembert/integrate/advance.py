@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import nextafter
 
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
-from ..compiled.native import FIRST_FREE, MISSING, STATE, STUCK, call_events, evaluate, project
+from ..compiled.native import FIRST_FREE, MISSING, STATE, STUCK, call_events, project, settle
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, step
 from .steppers.taylor import expand, largest_step, taylor_state
@@ -221,7 +221,7 @@ def try_step(book: Integers, h: float, t_new: float) -> int:
         if status != 0:
             clock[H] = 0.25 * h
             return status
-    status = evaluate(book, t_new, y_new, stages + 12 * (ns + 1))
+    status = settle(book, t_new, y_new, stages + 12 * (ns + 1))
     counts[EVALUATIONS] += 1
     if status == MISSING or status == SINGULAR:
         clock[H] = 0.25 * h

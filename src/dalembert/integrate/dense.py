@@ -117,9 +117,9 @@ class _Interpolator:
 
     def _try(self, t: float, h: float, y: Any, y_end: Any) -> int:
         book, functions = self.segment.book, native_functions()
-        book.evaluate(t, y, self.stages[0])
+        book.settle(t, y, self.stages[0])
         status = functions["step"](book.entries, t, h, y, self.stages, self.stage, self.end)
         if status == MISSING:
             return MISSING
-        book.evaluate(t + h, y_end, self.stages[12])
+        book.settle(t + h, y_end, self.stages[12])
         return int(functions["dense_coefficients"](book.entries, t, h, y, y_end, self.stages, self.stage, self.polynomial))

@@ -241,7 +241,7 @@ class Driver:
         if self.mode_events:
             entries[native.EVENTS] = kernel.load_program(self._event_program())
         self.record.begin(run, t, y)
-        status = run.book.evaluate(t, run.y, run.stages[0])
+        status = run.book.settle(t, run.y, run.stages[0])
         if status in (SINGULAR, CONTRADICTORY):
             self.check_inputs()
             raise explain(kernel, status, t, run.y, task.parameters, run.book.info)

@@ -66,6 +66,6 @@ def cut(run: Run, t: float, y: Any) -> None:
     run.clock[loop.H_OLD] = t - run.clock[loop.T_OLD]
     run.clock[loop.T] = t
     run.counts[loop.HAS_DENSE] = 0
-    run.book.evaluate(t, run.y, run.stages[12])
+    run.book.settle(t, run.y, run.stages[12])
     if run.clock[loop.H_OLD] != 0:
         run.call("finish_step")

@@ -110,7 +110,7 @@ def ranks(segments: Sequence[Any]) -> Ranks:
         for place in places:
             time = float(segment.step_t[place])
             info[3] = 1.0  # stays so in straight-line code, whose health is in info[1]
-            if segment.book.evaluate(time, np.ascontiguousarray(segment.step_y[place]), out) > CONTRADICTORY:
+            if segment.book.settle(time, np.ascontiguousarray(segment.step_y[place]), out) > CONTRADICTORY:
                 continue
             found.append((time, rows - int(info[0]) if rows else 0))
             part = min(float(info[1]), float(info[3]))

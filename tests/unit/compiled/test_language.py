@@ -389,7 +389,7 @@ def test_a_whole_algorithm(seed: int) -> None:
     b = A @ random.normal(size=n)
     work, order = np.zeros(work_size(n, m)), np.zeros(order_size(n, m), np.int64)
     arrays = [G.ravel(), f, A.ravel(), b, np.zeros(n), np.zeros(m)]
-    shims = [Pointer(a.tolist()) for a in (*arrays, work, order, np.zeros(4))]
+    shims = [Pointer(a.tolist()) for a in (*arrays, work, order, np.zeros(4), np.zeros(1, np.int64))]
     status = gauss_solve(n, m, *shims[:6], True, False, *shims[6:])
     solution = solve(G, f, A, b)
     assert status == (DEPENDENT if m > 1 else REGULAR)

@@ -128,6 +128,7 @@ class ExternalRun(Run):
                 return loop.OFF_CONSTRAINTS if status == STUCK else loop.NOT_DETERMINED
             counts[loop.NEXT_AT] += 1
         if self.book.entries[loop.PROJECT]:
+            self.book.settle(t, y, self.stages[0])
             self.steps.settle(y)
         self.y_old[:], self.y[:] = self.y, y
         clock[loop.T_OLD], clock[loop.H_OLD], clock[loop.T] = clock[loop.T], t - clock[loop.T], t

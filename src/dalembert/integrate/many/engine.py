@@ -106,7 +106,8 @@ class LightRun:
         run.counts[loop.NEXT_AT] = self.first
         if self.events and not self._watch(quality):
             return False
-        self.rejected = run.book.evaluate(t, run.y, run.stages[0])
+        run.book.forget_choices()
+        self.rejected = run.book.settle(t, run.y, run.stages[0])
         if self.rejected in (SINGULAR, CONTRADICTORY):
             return True
         if self.task.stepping is None:

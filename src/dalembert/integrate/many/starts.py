@@ -224,6 +224,6 @@ def _least_steps(rows: Any, right: Any) -> tuple[Any, Any]:
     work, order = np.zeros(work_size(n, m)), np.zeros(order_size(n, m), np.int64)
     for k in range(count):
         statuses[k] = solve(
-            n, m, metric, force, rows[k], right[k], steps[k], multipliers, True, False, work, order, info
+            n, m, metric, force, rows[k], right[k], steps[k], multipliers, True, False, work, order, info, np.zeros(1, np.int64)
         )  # fmt: skip
     return steps, (statuses != SINGULAR) & (statuses != CONTRADICTORY)

@@ -91,7 +91,8 @@ def newton_matrix(book: Integers, t: float, h: float) -> int:
                     column[c] = factor * jacobian[c * ns + d]
                 if i == j:
                     column[d] += 1.0
-    if pivoted_qr(size, size, columns, reals_at(book[HEADS]), integers_at(book[FACTOR_ORDER]), 1e-300) < size:
+    heads, order = reals_at(book[HEADS]), integers_at(book[FACTOR_ORDER])
+    if pivoted_qr(size, size, columns, heads, order, 1e-300, heads, order, False) < size:
         return UNSOLVABLE
     counts = integers_at(book[COUNTS])
     counts[FACTORED] = 1

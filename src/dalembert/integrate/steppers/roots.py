@@ -97,7 +97,7 @@ def root_matrix(book: Integers, row: Integers, number: int) -> int:
         scales[i] = 1.0 / largest
         for j in range(size):
             columns[j * size + i] *= scales[i]
-    return 0 if pivoted_qr(size, size, columns, heads, order, LEAST_PIVOT) == size else UNSOLVABLE
+    return 0 if pivoted_qr(size, size, columns, heads, order, LEAST_PIVOT, heads, order, False) == size else UNSOLVABLE
 
 
 @native
