@@ -19,6 +19,7 @@ NATIVE_TESTS = (
     "test_rank",
     "test_kernel",
     "test_language",
+    "test_language_refuses",
     "test_skew",
     "test_dense_and",
     "test_cache",

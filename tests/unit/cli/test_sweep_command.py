@@ -11,18 +11,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from command_line import COMMAND, SLEIGH, assert_sentence, call
+from soak.fault_work import PENDULUM
 
 import dalembert as da
-
-PENDULUM = """\
-name = "Pendulum"
-coordinates = ["theta"]
-kinetic = "m*l**2*theta_dot**2/2"
-potential = "-m*g*l*cos(theta)"
-parameters = {m = 1.0, l = 0.5, g = 9.81}
-start = {theta = 0.3}
-simulate = {t = [0, 1]}
-"""
 
 
 @pytest.fixture
