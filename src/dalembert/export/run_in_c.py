@@ -6,8 +6,6 @@ instead is written here, in the language of all native loops, and translated to 
 
 from __future__ import annotations
 
-from math import sqrt
-
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
 from ..compiled.native import MISSING, OBSERVE, STATE, STUCK, TIME, call_events, evaluate, run_program, settle, solve_unknowns
 from ..compiled.verdicts import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
@@ -42,6 +40,7 @@ from ..integrate.advance import (
     T,
     Y,
     advance,
+    scaled_norm,
 )
 
 __all__ = ["STATUSES", "begin", "first_step", "follow", "observe_state"]
@@ -64,15 +63,6 @@ STATUSES: dict[str, tuple[int, str]] = {
 #: Steps that are taken before the buffer of steps is emptied.
 CAPACITY = 16
 INFINITY = float("inf")
-
-
-@native
-def scaled_norm(ns: int, values: Reals, other: Reals, y: Reals, rtol: float, atol: Reals) -> float:
-    """The root mean square of values - other, relative to the tolerance at y."""
-    total = 0.0
-    for i in range(ns):
-        total += ((values[i] - other[i]) / (atol[i] + rtol * abs(y[i]))) ** 2
-    return sqrt(total / ns)
 
 
 @native

@@ -7,16 +7,16 @@ any return.
 
 from __future__ import annotations
 
-from math import nextafter
+from math import nextafter, sqrt
 
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
-from ..compiled.native import FIRST_FREE, MISSING, STATE, STUCK, call_events, project, settle
+from ..compiled.native import CHOICES, FIRST_FREE, MISSING, STATE, STUCK, call_events, project, settle
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, step
 from .steppers.taylor import expand, largest_step, taylor_state
 from .steppers.taylor_places import COEFFICIENTS, EXPANSION
 
-__all__ = ["advance", "commit", "finish_step", "short_step"]
+__all__ = ["advance", "commit", "finish_step", "scaled_norm", "short_step"]
 
 # Why `advance` returned.
 (
@@ -48,6 +48,9 @@ INACCURATE = 10
 
 #: Into how many parts a step is cut when the sign of an event is looked for; the steps of the Taylor method are longer.
 PARTS, TAYLOR_PARTS = 4, 32
+
+#: Where rows are left out, the projection after a step may move it by so many times the tolerance.
+MOST_MOVED = 10.0
 
 INFINITY = float("inf")
 
@@ -200,11 +203,20 @@ def try_expansion(book: Integers, h: float, t_new: float) -> int:
 
 
 @native
+def scaled_norm(ns: int, values: Reals, other: Reals, y: Reals, rtol: float, atol: Reals) -> float:
+    """The root mean square of values - other, relative to the tolerance at y."""
+    total = 0.0
+    for i in range(ns):
+        total += ((values[i] - other[i]) / (atol[i] + rtol * abs(y[i]))) ** 2
+    return sqrt(total / ns)
+
+
+@native
 def try_step(book: Integers, h: float, t_new: float) -> int:
     """One attempt: the step, its projection, and the rate at its end. Returns a status; clock[H] is the next step to try."""
     ns = book[STATE]
     clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
-    y, y_new, stages = reals_at(book[Y]), reals_at(book[Y_NEW]), reals_at(book[STAGES])
+    y, y_new, stages, choice = reals_at(book[Y]), reals_at(book[Y_NEW]), reals_at(book[STAGES]), integers_at(book[CHOICES])
     status = step(book, clock[T], h, y, stages, reals_at(book[STAGE]), y_new)
     counts[EVALUATIONS] += 11
     if status != 0:
@@ -216,8 +228,13 @@ def try_step(book: Integers, h: float, t_new: float) -> int:
         clock[H] = h * max(0.2, min(factor, 0.9))
         return INACCURATE
     if book[PROJECT] != 0:
+        reached, atol = reals_at(book[STAGE]), reals_at(book[ATOL])
+        for i in range(ns):
+            reached[i] = y_new[i]
         status = project(book, t_new, y_new, 0, 1, 8)
         counts[PROJECTED] += 1
+        if status == 0 and choice[0] > 0 and scaled_norm(ns, y_new, reached, y_new, clock[RTOL], atol) > MOST_MOVED:
+            status = STUCK  # a row that was left out of the stages says something of its own
         if status != 0:
             clock[H] = 0.25 * h
             return status

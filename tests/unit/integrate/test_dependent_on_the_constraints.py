@@ -72,3 +72,15 @@ def test_a_row_that_passes_through_zero_gives_way_to_one_that_does_not() -> None
         found = solve(np.eye(2), [0.0, 0.0], rows[order], right[order])
         assert found.rank == 1
         assert rows[1] @ found.z == pytest.approx(right[1], rel=1e-14)
+
+
+def test_a_row_that_depends_only_at_the_start_is_not_forgotten() -> None:
+    """y = 0 and y = x^4 agree at the origin up to third derivatives; no motion leaves it."""
+    system = da.System(
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        constraints=[da.holonomic(y, name="line"), da.holonomic(y - x**4, name="quartic")],
+    )
+    motion = da.simulate(system, {x: 0.0, y: 0.0, x.dot: 1.0}, (0, 1), rtol=1e-9)
+    assert not motion.success and "quartic" in motion.message
+    assert np.ptp(motion.energy) < 1e-9

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...compiled.native import STUCK
+from ...compiled.native import CHOICES, STUCK
 from ...compiled.unrolled import HEALTHY
 from ...compiled.verdicts import SINGULAR
 from .. import advance as loop
@@ -114,7 +114,11 @@ class ExternalRun(Run):
         if self._rates is not None and not self._rates(t, y)[-1] > HEALTHY:
             counts[loop.LAST_STATUS] = SINGULAR
             return loop.NOT_DETERMINED
+        reached = y.copy()
         status = self._project(t, y)
+        if not status and self.book.arrays[CHOICES][0] > 0:  # a row that was left out may say something of its own
+            moved = (y - reached) / (self.book.arrays[loop.ATOL] + self.clock[loop.RTOL] * np.abs(y))
+            status = STUCK if np.sqrt(np.mean(moved**2)) > loop.MOST_MOVED else 0
         if status:
             return loop.OFF_CONSTRAINTS if status == STUCK else loop.NOT_DETERMINED
         while counts[loop.NEXT_AT] < len(self.at):
