@@ -27,9 +27,11 @@ __all__ = ["run"]
 
 SYSTEMS = 10_000
 #: How many systems a process looks at; then another one takes over, with memory as on the first day.
-BATCH = 100
+BATCH = 300
 #: A process is stopped where no system is done in this many seconds of wall time; one that is busy takes LIMIT of its own.
 PATIENCE = 20 * LIMIT
+#: Seconds between two looks at what the processes have written.
+POLL = 5.0
 LAWS = ("forms", "start", "native", "energy", "balance", "own balance", "virtual work", "other words", "reversal")
 
 
@@ -64,7 +66,7 @@ def _process(numbers: list[int], path: Path, deadline: float) -> None:
     done, since = 0, time.monotonic()
     try:
         while process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.5)
+            time.sleep(POLL)
             if (now := len(numbers_in(path) & set(numbers))) > done:
                 done, since = now, time.monotonic()
             if time.monotonic() - since > PATIENCE:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import FormError, MissingExtraError
-from .program import Instruction, Program
+from .program import OPERATORS, Instruction, Program
 
 __all__ = ["heyoka_module", "heyoka_system"]
 
@@ -89,20 +89,7 @@ def _value(hy: Any, step: Instruction, values: dict[int, Any], letters: list[Any
 
 def _rules(hy: Any) -> dict[str, Callable[..., Any]]:
     """How heyoka writes each smooth operation of a program."""
-    rules: dict[str, Callable[..., Any]] = {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "div": lambda a, b: a / b,
-        "neg": lambda a: -a,
-        "sq": lambda a: a * a,
-        "twice": lambda a: 2.0 * a,
-        "inv": lambda a: 1.0 / a,
-        "pow": lambda a, b: a**b,
-        "constpow": lambda a, b: a**b,
-        "hypot": lambda a, b: hy.sqrt(a * a + b * b),
-        "assign": lambda a: a,
-    }
+    rules = OPERATORS | {"hypot": lambda a, b: hy.sqrt(a * a + b * b)}
     names: tuple[str, ...] = (
         "sqrt",
         "sin",

@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from .program import Instruction, straight_line
+from .program import OPERATORS, Instruction, straight_line
 
 __all__ = ["magnitudes"]
 
@@ -36,17 +36,7 @@ def magnitudes(inputs: Sequence[Any], column: Any) -> Any:
     return ca.vertcat(*(ca.SX(0.0) if source is None else sizes[source] for source in program.outputs))
 
 
-_FUNCTIONS = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "sq": lambda a: a * a,
-    "twice": lambda a: a + a,
-    "inv": lambda a: 1 / a,
-    "pow": lambda a, b: a**b,
-    "constpow": lambda a, b: a**b,
+_FUNCTIONS = OPERATORS | {
     "lt": lambda a, b: a < b,
     "le": lambda a, b: a <= b,
     "eq": lambda a, b: a == b,
@@ -55,7 +45,6 @@ _FUNCTIONS = {
     "and": ca.logic_and,
     "or": ca.logic_or,
     "if_else_zero": lambda c, a: ca.if_else(c, a, 0.0),
-    "assign": lambda a: a,
 }
 
 

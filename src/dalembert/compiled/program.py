@@ -7,7 +7,7 @@ A program reads six inputs, which are the same for every function of a model, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,10 +16,25 @@ import casadi as ca
 from ..errors import ModelError
 from ..model.collecting import uncollected
 
-__all__ = ["INPUTS", "Instruction", "Program", "straight_line"]
+__all__ = ["INPUTS", "OPERATORS", "Instruction", "Program", "straight_line"]
 
 #: The inputs of every program, in order.
 INPUTS = ("t", "y", "p", "u", "w")
+
+#: The operations that Python writes by its own operators, for values of any kind.
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "sq": lambda a: a * a,
+    "twice": lambda a: a + a,
+    "inv": lambda a: 1.0 / a,
+    "pow": lambda a, b: a**b,
+    "constpow": lambda a, b: a**b,
+    "assign": lambda a: a,
+}
 
 _OPERATIONS = {
     "add": "OP_ADD", "sub": "OP_SUB", "mul": "OP_MUL", "div": "OP_DIV", "neg": "OP_NEG", "sq": "OP_SQ",

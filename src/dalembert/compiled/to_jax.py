@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import MissingExtraError, ModelError
 from .derivatives import regular_rates
-from .program import Program, straight_line
+from .program import OPERATORS, Program, straight_line
 from .unrolled import HEALTHY
 
 __all__ = ["JaxRates", "to_jax"]
@@ -95,8 +95,7 @@ class JaxRates:
 def _functions(numpy: Any, program: Program) -> dict[str, Callable[..., Any]]:
     """How `jax.numpy` does each operation of a program."""
     special: dict[str, Callable[..., Any]] = {
-        "twice": lambda a: a + a,
-        "assign": lambda a: a,
+        **{name: OPERATORS[name] for name in ("twice", "assign")},
         "not": lambda a: numpy.where(a == 0, 1.0, 0.0),
         "and": lambda a, b: numpy.where((a != 0) & (b != 0), 1.0, 0.0),
         "or": lambda a, b: numpy.where((a != 0) | (b != 0), 1.0, 0.0),
