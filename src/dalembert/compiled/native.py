@@ -55,6 +55,8 @@ FIRST_FREE = 31
 MISSING, STUCK = 8, 9
 
 INFINITY = float("inf")
+#: What rounding makes of a residual, relative to the longest row.
+NOISE = 1e-13
 #: Newton steps of a projection from a start, which may be far away.
 MOST_PROJECTIONS = 60
 
@@ -247,8 +249,8 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
 
     A level is finished when its residual is at rounding, or right after a step from so near that Newton's quadratic
     convergence leaves nothing. Residuals are measured by rows times the state, or times one where that is larger; where the
-    state is small against one, which units may make it, they go on until they come no closer. Of rows that are left out only
-    a contradiction is looked at. Returns REGULAR, MISSING, SINGULAR or STUCK.
+    state is small against one, which units may make it, they go on until they come no closer. A row that is left out may be
+    about to vanish: its residual is measured by the longest row. Returns REGULAR, MISSING, SINGULAR or STUCK.
     """
     ns = book[STATE]
     out, clock, choice = reals_at(book[OUT]), reals_at(book[TIME]), integers_at(book[CHOICES]) + (1 + book[ROWS])
@@ -265,14 +267,17 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
             size = 0.0
             for i in range(ns):
                 size = max(size, abs(y[i]))
-            worst, share = 0.0, 0.0
+            worst, share, longest = 0.0, 0.0, 0.0
+            for i in range(count):
+                longest = max(longest, out[ns + count + i])
             for i in range(count):
                 residual = abs(out[ns + i])
                 if not residual < INFINITY:
                     return SINGULAR
-                is_left_out = level == 1 and choice[0] > 0 and choice[1 + i] != 0
-                if is_left_out and residual <= CONTRADICTION_TOLERANCE * max(size, 1.0) * out[ns + count + i]:
-                    continue
+                if level == 1 and choice[0] > 0 and choice[1 + i] != 0:
+                    noise = min(NOISE * longest, CONTRADICTION_TOLERANCE * out[ns + count + i])
+                    if residual <= max(size, 1.0) * noise:
+                        continue
                 if residual > 0.0:
                     worst = max(worst, residual / (max(size, 1.0) * out[ns + count + i] + 1e-300))
                     share = max(share, residual / (size * out[ns + count + i] + 1e-300))

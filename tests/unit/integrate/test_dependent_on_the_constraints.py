@@ -13,6 +13,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.compiled.constrained_solve import solve
+from dalembert.errors import DalembertError
 
 x, y, angle = da.coordinates("x y angle")
 CURVE = y - sympy.Rational(2, 5) * sin(2 * x)
@@ -84,3 +85,11 @@ def test_a_row_that_depends_only_at_the_start_is_not_forgotten() -> None:
     motion = da.simulate(system, {x: 0.0, y: 0.0, x.dot: 1.0}, (0, 1), rtol=1e-9)
     assert not motion.success and "quartic" in motion.message
     assert np.ptp(motion.energy) < 1e-9
+
+
+def test_a_small_contradiction_of_a_dependent_row_is_not_taken_for_rounding() -> None:
+    """x' = 1 and 2 x' = 2 + 1e-7: no velocity obeys both."""
+    constraints = [da.velocity(x.dot - 1, name="one"), da.velocity(2 * x.dot - 2 - sympy.Float("1e-7"), name="other")]
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=constraints)
+    with pytest.raises(DalembertError, match="constraint"):
+        da.simulate(system, {x: 0.0, y: 0.0, x.dot: 1.0, y.dot: 0.0}, (0, 1), project_start=True)
