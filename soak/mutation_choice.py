@@ -49,6 +49,10 @@ class Cover:
                     lines[file][int(line)] = lines[file].get(int(line), frozenset()) | named
         return cls(tuple(tests.items()), dict(lines))
 
+    def named(self, *parts: str) -> frozenset[int]:
+        """The tests in whose names one of these words stands."""
+        return frozenset(place for place, (name, _) in enumerate(self.tests) if any(part in name for part in parts))
+
     def within(self, file: str, first: int, last: int) -> frozenset[int]:
         """The tests of some lines."""
         found = self.lines.get(file, {})
@@ -68,9 +72,9 @@ def choose(cover: Cover, mutant: Mutant, source: Path, budget: float) -> Choice:
     text = (source / mutant.file).read_text(encoding="utf-8")
     (first, last), body = _around(text, mutant.line)
     native = body is not None and body[2]
+    called = cover.named(*NATIVE_TESTS)
     if native:
-        called = frozenset(place for place, (name, _) in enumerate(cover.tests) if any(part in name for part in NATIVE_TESTS))
-        return Choice(_within(cover, [called], budget), True)
+        return Choice(_within(cover, [cover.named(f"test_{Path(mutant.file).stem}"), called], budget), True)
     on_line = cover.within(mutant.file, mutant.line, mutant.line)
     in_statement = cover.within(mutant.file, first, last)
     in_function = cover.within(mutant.file, body[0], body[1]) if body else frozenset()
@@ -78,7 +82,7 @@ def choose(cover: Cover, mutant: Mutant, source: Path, budget: float) -> Choice:
     if body is not None and not in_function:
         return Choice((), False)
     if is_native(mutant.file, source):
-        in_file |= frozenset(place for place, (name, _) in enumerate(cover.tests) if any(part in name for part in NATIVE_TESTS))
+        in_file |= called
     return Choice(_within(cover, [on_line, in_statement, in_function, in_file], budget), True)
 
 

@@ -13,8 +13,10 @@ import sympy
 
 import dalembert as da
 from core_systems import consistent_state, equations_of, gallery_forms, parameter_numbers, random_system
+from dalembert.compiled import native as native_loops
 from dalembert.compiled.book import Book
 from dalembert.compiled.kernel import compile_equations, kernel_of, parameter_values
+from dalembert.compiled.native_module import NativeModule
 from dalembert.compiled.verdicts import REGULAR
 from dalembert.errors import ModelError, SingularError
 
@@ -243,3 +245,17 @@ def test_a_projection_that_cannot_succeed_says_so() -> None:
     )
     book = Book(da.derive(system).compile(), np.zeros(0))
     assert book.project(0.0, np.array([0.5, 0.2, 0.0, 0.0])) != REGULAR
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_result_is_finite_only_in_all_of_its_places(wrong: float) -> None:
+    """The sums of four that look at them begin at the first place and end at the last."""
+    is_finite = NativeModule([native_loops.is_finite]).functions["is_finite"]
+    for n in range(1, 10):
+        assert is_finite(n, np.ones(n))
+        for place in range(n):
+            values = np.ones(n + 1)
+            values[place] = wrong
+            assert not is_finite(n, values)
+        values = np.append(np.ones(n), wrong)
+        assert is_finite(n, values)  # what stands behind is not looked at
