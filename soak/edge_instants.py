@@ -207,7 +207,12 @@ def impacts(restitution: float, count: int) -> Any:
 
 def contacts(tally: Tally) -> None:
     """A ball that comes to rest at a known time, starts on its floor, on a table that moves, and in a corner."""
-    group = "contacts"
+    _balls_that_come_to_rest(tally, "contacts")
+    _starts_on_the_floor(tally, "contacts")
+    _contacts_with_others(tally, "contacts")
+
+
+def _balls_that_come_to_rest(tally: Tally, group: str) -> None:
     for restitution in (0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0):
         rest = math.sqrt(0.2) * (1 + restitution) / (1 - restitution) if restitution < 1 else math.inf
 
@@ -230,6 +235,9 @@ def contacts(tally: Tally) -> None:
             error,
             1e-8,
         )
+
+
+def _starts_on_the_floor(tally: Tally, group: str) -> None:
     for height, speed, first in (
         (0.0, 0.0, None),
         (0.0, 1.0, 0.2),
@@ -253,6 +261,9 @@ def contacts(tally: Tally) -> None:
         lambda _: math.inf,
         0.0,
     )
+
+
+def _contacts_with_others(tally: Tally, group: str) -> None:
     walls = [da.unilateral(-x, restitution=1, name="a"), da.unilateral(-y, restitution=1, name="b")]
     corner = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=walls)
     judge(

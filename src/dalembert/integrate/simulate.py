@@ -215,18 +215,6 @@ def read_task(
     equations = _equations(system, wanted, inputs, free_choice)
     _check_contacts(equations)
     chosen_span = _read_span(span if span is not None else stated.get("span"))
-    values = dict(scenario.parameters) if scenario else {}
-    if scenario:
-        known = {symbol.name for symbol in equations.system.parameters}
-        values = {key: value for key, value in values.items() if key in known}
-    if parameters is not None and not isinstance(parameters, Mapping):
-        numbers = parameter_values(equations.system.parameters, parameters)
-    else:
-        values |= by_name(parameters or {}, "mapping of parameters")
-        # A law that was imposed instead of the system's own leaves the parameters of that without a place.
-        known = {symbol.name for symbol in equations.system.parameters}
-        idle = {symbol.name for symbol in stated_parameters(system)} - known if inputs else set()
-        numbers = parameter_values(equations.system.parameters, {k: v for k, v in values.items() if k not in idle})
     if start is not None and not isinstance(start, Mapping):
         raise StartError("The start must name its values", seen=type(start).__name__, remedy="pass start={x: 1.0, ...}")
     beginning = dict(scenario.start) if scenario else {}
@@ -254,7 +242,7 @@ def read_task(
         times = times if times is None else snapped(times, stepping, chosen_span)
     return Task(
         equations=equations,
-        parameters=numbers,
+        parameters=_read_parameters(scenario, model, equations, parameters, bool(inputs)),
         start=beginning,
         span=chosen_span,
         at=times,
@@ -272,6 +260,20 @@ def read_task(
         scenario=scenario,
         stepping=stepping,
     )
+
+
+def _read_parameters(scenario: Scenario | None, model: Any, equations: Equations, given: Any, has_laws: bool) -> Any:
+    """The values of the parameters in their order: those of the scenario, and those given instead."""
+    letters = equations.system.parameters
+    if given is not None and not isinstance(given, Mapping):
+        return parameter_values(letters, given)
+    known = {symbol.name for symbol in letters}
+    values = {key: value for key, value in scenario.parameters.items() if key in known} if scenario else {}
+    values |= by_name(given or {}, "mapping of parameters")
+    # A law that was imposed instead of the system's own leaves the parameters of that without a place.
+    stated = stated_parameters(scenario.system if scenario else model) if has_laws else ()
+    idle = {symbol.name for symbol in stated} - known
+    return parameter_values(letters, {k: v for k, v in values.items() if k not in idle})
 
 
 def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, free_choice: bool) -> Equations:
