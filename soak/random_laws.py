@@ -42,6 +42,8 @@ BOUNDS = {
 #: of errors, and two runs by twice of it. The growth is seen by three moved starts, which show a part of it; the rest of the
 #: factor covers that, and steps beyond some tens.
 MULTIPLE = 100.0
+#: Two states that are further apart than this, relatively, are on two motions.
+ANOTHER_MOTION = 1e-6
 
 
 @dataclass
@@ -281,10 +283,25 @@ class Trial:
         end = {s.name: float(motion.y[k, -1]) for k, s in enumerate(motion.state)}
         back = self.rerun(motion, end, (self.last, self.first))
         if not back.success:
-            self.found.fault(f"back in time the motion ends early: {back.message}")
+            self.lost_way_back(motion, back)
             return
         gap = float(np.abs(back.y[:, -1] - motion.y[:, 0]).max() / max(1.0, np.abs(motion.y).max()))
         self.against_growth("reversal", gap, lambda: self.growth(motion, self.last, self.first))
+
+    def lost_way_back(self, motion: da.Motion, back: da.Motion) -> None:
+        """A way back that ends early must have become another motion before, as errors grow, and end for a reason there."""
+        self.found.notes.append(f"back in time: {back.message}")
+        reached = float(back.segments[-1].step_t[-1])
+        before = reached + (self.last - reached) / 20
+        forth, shorter = (
+            self.rerun(motion, self.named(motion, motion.y[:, k]), (first, before)).y[:, -1]
+            for k, first in ((0, self.first), (-1, self.last))
+        )
+        gap = float(np.abs(shorter - forth).max() / max(1.0, np.abs(motion.y).max()))
+        if gap <= ANOTHER_MOTION or not is_explained(back, self.parameters):
+            self.found.fault(f"back in time the motion ends early: {back.message}")
+            return
+        self.against_growth("reversal", gap, lambda: self.growth(motion, self.last, before))
 
     def against_growth(self, law: str, gap: float, growth: Callable[[], float]) -> None:
         """A difference of two runs; where it is not small, it is measured by what small differences of the start become."""

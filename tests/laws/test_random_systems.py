@@ -178,3 +178,14 @@ def test_a_velocity_that_is_rounding_is_consistent_beside_a_small_position(rest:
     system = da.System([x], kinetic=x.dot**2 / 2, constraints=[da.holonomic(x + x**3 - 0.010001, name="place")])
     motion = da.simulate(system, {x: 0.01, x.dot: rest}, (0, 1))
     assert motion.success and motion.start_report == ()
+
+
+def test_a_way_back_that_ends_on_the_same_motion_is_a_fault() -> None:
+    """The errors have not grown, so that they are no reason for the end."""
+    own = trial()
+    motion = own.simulate()
+    end = own.named(motion, motion.y[:, -1])
+    back = da.simulate(motion.equations, end, (own.last, own.first), parameters=own.parameters, rtol=1e-10, max_steps=5)
+    assert not back.success
+    own.lost_way_back(motion, back)
+    assert laws(own.found) == {"back in time the motion ends early"}
