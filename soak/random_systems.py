@@ -113,7 +113,11 @@ def summarise(rows: list[dict[str, Any]], report: Report) -> None:
         known = [(row["gaps"][law], row["number"]) for row in rows if law in row["gaps"]]
         if known:
             report.figure(f"largest gap: {law}", max(known)[0], f"relative, system {max(known)[1]}, {len(known)} systems")
+    ended = sum(row["counts"].get("ended in one run", 0) for row in rows)
+    report.figure("of two runs one ended at a state that is singular for both, or after they had parted", ended, "systems")
     for law in ("other words", "reversal"):
+        count = sum(row["counts"].get(f"unrelated: {law}", 0) for row in rows)
+        report.figure(f"not compared, because errors grow to more than a tenth: {law}", count, "systems")
         known = [(row["gaps"].get(f"{law} by growth", 0.0), row["number"]) for row in rows]
         if known:
             report.figure(f"largest gap: {law}, by tolerance and growth", round(max(known)[0], 2), f"system {max(known)[1]}")

@@ -57,7 +57,7 @@ def recover_cyclic(motion: Motion, start: Mapping[Any, float] | None = None) -> 
             remedy = f"did you mean {near}" if near else "the other coordinates start where the motion did"
             raise ModelError(f"The motion has no cyclic coordinate `{name}`", seen=", ".join(names), remedy=remedy)
         first[name] = float(value)
-    stored, edges = np.asarray(motion.t, dtype=float), _edges(motion)
+    edges, places = motion.panels()
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     middle, half = (edges[1:] + edges[:-1])[:, None] / 2, (edges[1:] - edges[:-1])[:, None] / 2
     times = middle + half * nodes
@@ -66,22 +66,8 @@ def recover_cyclic(motion: Motion, start: Mapping[Any, float] | None = None) -> 
     for name, rate in zip(names, rates, strict=True):
         parts = (half * weights * dense[rate].reshape(times.shape)).sum(axis=1)
         total = np.concatenate([[0.0], np.cumsum(parts)])
-        found[name] = first[name] + total[np.searchsorted(_ahead(edges), _ahead(stored, edges))]
+        found[name] = first[name] + total[places]
     return found
-
-
-def _ahead(times: Any, edges: Any | None = None) -> Any:
-    """Times that ascend, whichever way the motion runs."""
-    edges = times if edges is None else edges
-    return times if edges[-1] >= edges[0] else -times
-
-
-def _edges(motion: Motion) -> Any:
-    """The ends of all steps, and the stored times, in the order of the motion."""
-    every = np.unique(np.concatenate([motion.t, *(segment.step_t for segment in motion.segments)]))
-    low, high = sorted((float(motion.t[0]), float(motion.t[-1])))
-    inside = every[(every >= low) & (every <= high)]
-    return inside if motion.t[-1] >= motion.t[0] else inside[::-1]
 
 
 def _stored_at(motion: Motion, times: Any) -> Motion:

@@ -122,6 +122,19 @@ def test_stored_energy_is_supplied_minus_dissipated(form: str) -> None:
     assert np.ptp(balance.supplied["F"]) > 0.1 and np.all(np.diff(balance.dissipated) > 0) and balance.is_passive
 
 
+@pytest.mark.parametrize("span", [(0, 2), (2, 0)])
+def test_the_balance_does_not_depend_on_the_times_that_were_asked_for(span: tuple[float, float]) -> None:
+    fine, coarse = (
+        da.energy_balance(
+            da.simulate(cart(), {"a": 0.9}, span, inputs={"F": sin(3 * da.t)}, parameters=VALUES, at=np.linspace(*span, count))
+        )
+        for count in (101, 3)
+    )
+    assert coarse.worst < 1e-9
+    assert coarse.dissipated[-1] == pytest.approx(fine.dissipated[-1], rel=1e-9)
+    assert coarse.supplied["F"][1] == pytest.approx(fine.supplied["F"][50], rel=1e-9)
+
+
 def test_a_balance_with_a_wrong_damping_does_not_close() -> None:
     """The balance is no identity of its own making."""
     motion = pushed(cart())

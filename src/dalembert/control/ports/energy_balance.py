@@ -128,11 +128,12 @@ def energy_balance(motion: Motion, form: PortForm | None = None) -> EnergyBalanc
         raise ModelError("An input has no law", seen=", ".join(free), remedy="pass inputs as expressions of time and state")
     evaluate = _evaluator(motion, list(expressions.values()))
     times = motion.t
-    middles, halves = (times[1:] + times[:-1]) / 2, (times[1:] - times[:-1]) / 2
+    edges, places = motion.panels()
+    middles, halves = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     nodes = (middles[:, None] + halves[:, None] * NODES[None, :]).ravel()
     powers = evaluate(nodes).reshape(len(expressions), len(middles), len(NODES))
     pieces = np.sum(powers * WEIGHTS, axis=2) * halves
-    work = np.concatenate([np.zeros((len(expressions), 1)), np.cumsum(pieces, axis=1)], axis=1)
+    work = np.concatenate([np.zeros((len(expressions), 1)), np.cumsum(pieces, axis=1)], axis=1)[:, places]
     energy = evaluate(times)[0]
     table = dict(zip(expressions, work, strict=True))
     supplied = {key.removeprefix("port "): value for key, value in table.items() if key.startswith("port ")}
