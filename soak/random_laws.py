@@ -44,6 +44,8 @@ BOUNDS = {
 MULTIPLE = 100.0
 #: Where errors grow to more than this, relatively, two runs have nothing to do with each other in the end.
 UNRELATED = 0.1
+#: The growth where a moved start runs into a singular state.
+BEYOND = 1e18
 #: Two states that are further apart than this, relatively, are on two motions.
 ANOTHER_MOTION = 1e-6
 
@@ -351,6 +353,8 @@ class Trial:
         for _ in range(3):
             moved = base + size * self.random.standard_normal(len(base))
             other = self.rerun(motion, self.named(motion, moved), (first, last))
+            if plain.success and not other.success and is_explained(other, self.parameters):
+                return BEYOND  # it does not even get there
             if plain.success and other.success:
                 worst = max(worst, float(np.abs(other.y[:, -1] - plain.y[:, -1]).max() / size))
         return worst
