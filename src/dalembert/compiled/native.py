@@ -104,7 +104,7 @@ def evaluate(book: Integers, time: float, y: Reals, out: Reals) -> int:
     clock[0] = time
     if book[INPUTS] != 0:
         run_program(book, book[INPUTS], y, reals_at(book[INPUT_VALUES]))
-    if book[FAST] != 0 and choice[0] == 0:
+    if book[FAST] != 0 and choice[0] <= 0:
         run_program(book, book[FAST], y, out)
         if out[ns] > HEALTHY and is_finite(ns, out):
             info[0] = float(book[ROWS])
@@ -129,7 +129,9 @@ def settle(book: Integers, time: float, y: Reals, out: Reals) -> int:
     before = choice[0]
     choice[0] = 0
     status = evaluate(book, time, y, out)
-    if status <= DEPENDENT and choose_rows(book[ROWS], integers_at(book[ORDER]), info, before, choice):
+    if status > DEPENDENT:
+        choice[0] = before
+    elif choose_rows(book[ROWS], integers_at(book[ORDER]), info, before, choice):
         status = evaluate(book, time, y, out)
     return status
 
@@ -140,7 +142,7 @@ def solve_unknowns(book: Integers, y: Reals) -> int:
     n, m = book[UNKNOWNS], book[ROWS]
     work, info, solution = reals_at(book[WORK]), reals_at(book[INFO]), reals_at(book[SOLUTION])
     choice = integers_at(book[CHOICES])
-    if book[SPARSE] != 0 and choice[0] == 0:
+    if book[SPARSE] != 0 and choice[0] <= 0:
         run_program(book, book[SPARSE], y, solution)
         if solution[n + m] > HEALTHY and is_finite(n + m, solution):
             info[0] = float(m)
@@ -181,7 +183,7 @@ def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> 
     # The last entry of the choices leaves nothing out: positions are brought back by all of their rows.
     shift = 1 + book[ROWS] if level == 1 else 2 + book[ROWS] + book[VELOCITIES]
     info, choice = reals_at(book[INFO]), integers_at(book[CHOICES]) + shift
-    if step != 0 and choice[0] == 0:
+    if step != 0 and choice[0] <= 0:
         run_program(book, step, y, out)
         if out[ns + 2 * count] > HEALTHY and is_finite(ns, out):
             info[0] = float(count)
@@ -238,7 +240,9 @@ def settled_correction(book: Integers, level: int, count: int, y: Reals, out: Re
         return correction(book, level, count, y, out)
     choice[0] = 0
     status = correction(book, level, count, y, out)
-    if status == REGULAR and choose_rows(count, integers_at(book[ORDER]), info, before, choice):
+    if status != REGULAR:
+        choice[0] = before
+    elif choose_rows(count, integers_at(book[ORDER]), info, before, choice):
         status = correction(book, level, count, y, out)
     return status
 
@@ -326,7 +330,9 @@ def observe_points(
         before = choice[0]
         choice[0] = 0
         statuses[point] = solve_unknowns(book, y)
-        if statuses[point] <= DEPENDENT and choose_rows(book[ROWS], order, info, before, choice):
+        if statuses[point] > DEPENDENT:
+            choice[0] = before
+        elif choose_rows(book[ROWS], order, info, before, choice):
             statuses[point] = solve_unknowns(book, y)
         run_program(book, book[OBSERVE], y, results + point * width)
 

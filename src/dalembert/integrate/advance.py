@@ -49,8 +49,9 @@ INACCURATE = 10
 #: Into how many parts a step is cut when the sign of an event is looked for; the steps of the Taylor method are longer.
 PARTS, TAYLOR_PARTS = 4, 32
 
-#: Where rows are left out, the projection after a step may move it by so many times the tolerance.
-MOST_MOVED = 10.0
+#: Where rows are left out, the projection of positions after a step may move it by so many times the tolerance of a step. Rows
+#: on velocities that are left out are looked at by the projection itself.
+MOST_MOVED = 300.0
 
 INFINITY = float("inf")
 
@@ -231,10 +232,12 @@ def try_step(book: Integers, h: float, t_new: float) -> int:
         reached, atol = reals_at(book[STAGE]), reals_at(book[ATOL])
         for i in range(ns):
             reached[i] = y_new[i]
-        status = project(book, t_new, y_new, 0, 1, 8)
+        status = project(book, t_new, y_new, 0, 0, 8)
         counts[PROJECTED] += 1
         if status == 0 and choice[0] > 0 and scaled_norm(ns, y_new, reached, y_new, clock[RTOL], atol) > MOST_MOVED:
             status = STUCK  # a row that was left out of the stages says something of its own
+        if status == 0:
+            status = project(book, t_new, y_new, 1, 1, 8)
         if status != 0:
             clock[H] = 0.25 * h
             return status
