@@ -18,10 +18,11 @@ from verify_rows import assert_verdict
 MODULES = (matching.__name__, routhian.__name__)
 CLAIMS = {item.id: item for item in _CLAIMS.values() if item.compute.__module__ in MODULES}
 ERRATA = {"B-9.4.24", "B-9.4.30"}
+SLOW = {"B-9.4.25", "B-9.4.26-auxiliary"}
 
 
 @pytest.mark.parametrize(
-    "identifier", [pytest.param(name, marks=[pytest.mark.long] if name == "B-9.4.25" else []) for name in CLAIMS]
+    "identifier", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in CLAIMS]
 )
 def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifier: str) -> None:
     assert_verdict(CLAIMS[identifier], identifier, ERRATA)
