@@ -136,20 +136,19 @@ class Book:
 
     def evaluate(self, time: float, y: Any, out: Any) -> int:
         """The rates into out (n_state + 1,); returns the status of the solve."""
-        evaluate = functions()["evaluate"]
-        status = evaluate(self.entries, time, y, out)
-        if status == native.MISSING:
-            self.complete()
-            status = evaluate(self.entries, time, y, out)
-        return int(status)
+        return self._call("evaluate", time, y, out)
 
     def settle(self, time: float, y: Any, out: Any) -> int:
         """The rates at a state on the constraints, where it is decided which of them count up to the next such state."""
-        settle = functions()["settle"]
-        status = settle(self.entries, time, y, out)
+        return self._call("settle", time, y, out)
+
+    def _call(self, name: str, *arguments: Any) -> int:
+        """The status of a native function; where it misses a program, all of them are compiled and it is called again."""
+        function = functions()[name]
+        status = function(self.entries, *arguments)
         if status == native.MISSING:
             self.complete()
-            status = settle(self.entries, time, y, out)
+            status = function(self.entries, *arguments)
         return int(status)
 
     def forget_choices(self) -> None:
@@ -159,12 +158,7 @@ class Book:
     def project(self, time: float, y: Any, first: int = 0, last: int = 1, most: int = native.MOST_PROJECTIONS) -> int:
         """Bring y to its constraints in place; returns the status."""
         self.prepare_projection()
-        project = functions()["project"]
-        status = project(self.entries, time, y, first, last, most)
-        if status == native.MISSING:
-            self.complete()
-            status = project(self.entries, time, y, first, last, most)
-        return int(status)
+        return self._call("project", time, y, first, last, most)
 
     def rates(self, time: float, y: Any, inputs: Any = ()) -> Any:
         """The rates at one state; raises where they are not determined."""

@@ -428,6 +428,7 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
             book = self._local.book = Book(self, p)
         book.parameters[:] = p
         book.arrays[INPUT_VALUES][:] = 0.0
+        book.forget_choices()
         return book
 
     def _interpreted_rates(self, time: float, y: Any, p: Any, u: Any) -> Any:

@@ -13,6 +13,8 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.compiled.constrained_solve import solve
+from dalembert.compiled.kernel import kernel_of
+from dalembert.compiled.native import CHOICES
 from dalembert.errors import DalembertError
 
 x, y, angle = da.coordinates("x y angle")
@@ -93,3 +95,17 @@ def test_a_small_contradiction_of_a_dependent_row_is_not_taken_for_rounding() ->
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=constraints)
     with pytest.raises(DalembertError, match="constraint"):
         da.simulate(system, {x: 0.0, y: 0.0, x.dot: 1.0, y.dot: 0.0}, (0, 1), project_start=True)
+
+
+def test_a_book_that_is_used_again_has_forgotten_which_rows_were_left_out() -> None:
+    """Else a start would depend on the starts before it."""
+    system = da.System(
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        constraints=[da.holonomic(CURVE), da.holonomic((2 + sin(x)) * CURVE)],
+    )
+    kernel = kernel_of(da.derive(system, "lagrange"), ())
+    book = kernel.plain_book([])
+    assert book.project(0.0, np.array([0.1, 0.4 * np.sin(0.2), 1.0, 0.8 * np.cos(0.2)])) == 0
+    assert np.any(book.arrays[CHOICES] != 0)
+    assert not np.any(kernel.plain_book([]).arrays[CHOICES])

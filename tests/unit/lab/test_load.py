@@ -223,7 +223,8 @@ def test_what_is_still_being_answered_ends_soon_when_the_server_stops() -> None:
         await holds(lambda: any(connection.is_answering for connection in lab.connections))
         for connection in list(lab.connections):
             connection.shutdown()
-        await holds(lambda: not lab.connections and lab.ended == ["/busy"])
+        await holds(lambda: not lab.connections)
+        assert lab.ended == ["/busy"]
 
     with_lab(test, Patience())
 
