@@ -7,6 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dalembert.errors import DalembertError
+from dalembert.model.files import loads
+
 __all__ = ["FAULTS", "broken_models", "expression_texts", "model_tables", "toml_text"]
 
 UNARY = ["sin", "cos", "tanh", "atan", "exp", "Abs", "abs", "sign", "asinh", "-", "+", "(", "sqrt(1 + ", "log(2 + "]
@@ -114,10 +117,19 @@ FAULTS = {
 }
 
 
+def _is_taken(table: dict[str, Any]) -> bool:
+    """Whether a table has no fault of its own, such as a root of a negative constant."""
+    try:
+        loads(toml_text(table))
+    except DalembertError:
+        return False
+    return True
+
+
 @st.composite
 def broken_models(draw: Any) -> tuple[dict[str, Any], str]:
     """A model file with one fault, and the word that an error has to say."""
-    table = draw(model_tables())
+    table = draw(model_tables().filter(_is_taken))
     places = [("kinetic", None), ("potential", None), ("coordinates", None), ("simulate", "rtol")]
     places += [("start", name) for name in table["start"]] + [("parameters", name) for name in table["parameters"]]
     section, key = draw(st.sampled_from(places))

@@ -22,6 +22,9 @@ __all__ = ["CONSTANTS", "FUNCTIONS", "apply_function", "cases", "check_result", 
 
 MOST_BITS = 4096
 LARGEST_EXPONENT = 1000
+#: Inside functions and exponents a power above LARGEST_INSIDE may have so many terms if it is multiplied out, as
+#: SymPy does there to find out whether a value is real.
+LARGEST_INSIDE, MOST_TERMS_INSIDE = 12, 60
 MOST_ARGUMENTS = 8
 LARGEST_CONSTANT = 30
 #: Magnitudes of products with more factors are left as they are written.
@@ -177,6 +180,26 @@ def _nesting(constant: Any) -> int:
     return 1 + max(_nesting(argument) for argument in constant.args)
 
 
+def _check_inside(value: Any) -> None:
+    """Raise for a power that has too many terms to stand inside a function or an exponent.
+
+    What is inside further functions and exponents was checked as these were read.
+    """
+    if value.is_Add or value.is_Mul:
+        for argument in value.args:
+            _check_inside(argument)
+    elif value.is_Pow:
+        _check_inside(value.base)
+        terms = max(2, len(sympy.Add.make_args(value.base))) if value.base.args else 1  # at least a real and an imaginary part
+        height = int(abs(value.exp)) if value.exp.is_Rational else 0
+        if height > LARGEST_INSIDE and (count := math.comb(height + terms - 1, terms - 1)) > MOST_TERMS_INSIDE:
+            raise ExpressionError(
+                "A high power stands inside a function, a root or an exponent",
+                seen=f"{_described(value)}, of {count} terms if it is multiplied out",
+                remedy="take it outside, or write it as exp(n*log(...))",
+            )
+
+
 def _bits(value: Any) -> int:
     coefficient = value.as_coeff_Mul()[0] if value.is_Mul else value
     return max(coefficient.p.bit_length(), coefficient.q.bit_length()) if coefficient.is_Rational else 0
@@ -256,6 +279,9 @@ def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
             seen=f"{_described(base)}**{exponent}",
             remedy="write the base as a float",
         )
+    if not exponent.is_Integer:
+        _check_inside(base)
+        _check_inside(exponent)
     if base.is_number and exponent.is_number:
         if exponent.is_negative and evaluate(base) == 0:
             raise ExpressionError("A division by zero", seen=f"1/({base})", remedy="remove it")
@@ -285,6 +311,8 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     if all(argument.is_number for argument in arguments) and any(_nesting(argument) for argument in arguments):
         doubles = [evaluate(argument) for argument in arguments]
         return sympy.Float(_finite(lambda: float(_NUMERIC[function](*doubles)), function(*arguments, evaluate=False)))
+    for argument in arguments:
+        _check_inside(argument)
     if function in (sympy.Min, sympy.Max):
         return _settled(_extreme(function, arguments))
     if function in _CIRCULAR and _is_fine_angle(arguments[0]):

@@ -20,6 +20,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
 
 from ..errors import FileError, ModelError, nearest
 from ..model.whole_file import replaced_whole
@@ -29,6 +30,11 @@ __all__ = ["DARK", "LIGHT", "ROLES", "STYLES", "Picture", "Style", "save_picture
 #: The roles a colour can be named by; `dalembert.model.drawing` uses them.
 ROLES = ("body", "link", "trace", "ground", "accent")
 
+#: The fonts of formulas in the style below.
+FORMULA_FONTS = (
+    "STIXGeneral", "STIXGeneral:italic", "STIXGeneral:weight=bold", "STIXGeneral:italic:bold", "STIXNonUnicode",
+    "STIXNonUnicode:italic", "STIXSizeOneSym", "STIXSizeTwoSym", "STIXSizeThreeSym",
+)  # fmt: skip
 #: Suffixes of still pictures.
 STILL_SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -156,8 +162,11 @@ class Style:
     def context(self) -> Iterator[None]:
         """Wear this style for the length of a `with` block; the user's settings come back after it."""
         settings: Any = self.settings()
-        with matplotlib.rc_context(settings):
-            yield
+        try:
+            with matplotlib.rc_context(settings):
+                yield
+        finally:
+            forget_glyphs()
 
 
 LIGHT = Style(
@@ -202,6 +211,12 @@ def style_named(style: str | Style) -> Style:
     if style not in STYLES:
         raise ModelError(f"There is no picture style `{style}`", seen=style, remedy=f"use {' or '.join(STYLES)}")
     return STYLES[style]
+
+
+def forget_glyphs() -> None:
+    """Free what formulas left in Matplotlib's fonts: these keep every glyph that was loaded, about 2 kB for each formula."""
+    for name in FORMULA_FONTS:
+        get_font(findfont(name)).clear()
 
 
 class Picture(Figure):

@@ -41,6 +41,10 @@ def nested(opening: str, count: int, inner: str = "x") -> str:
         pytest.param("x**(1999/2)", x ** sympy.Rational(1999, 2), id="exponent 999.5"),
         pytest.param("max(a,b,c,d,e,f,g,h)", sympy.Max(*(LETTERS[name] for name in "abcdefgh")), id="eight arguments"),
         pytest.param("sin(pi/12)", sympy.sin(sympy.pi / 12), id="an exact angle"),
+        pytest.param("sin((x + y)**59)", sympy.sin((x + y) ** 59), id="60 terms in a function"),
+        pytest.param("sin((x + y + 1)**12)", sympy.sin((x + y + 1) ** 12), id="a power of 12 in a function"),
+        pytest.param("sin(x**1000)", sympy.sin(x**1000), id="a letter to 1000 in a function"),
+        pytest.param("x*(x - y)**1000", x * (x - y) ** 1000, id="a sum to 1000 outside"),
     ],
 )
 def test_at_the_bound_it_is_read(text: str, expected: sympy.Expr) -> None:
@@ -57,6 +61,11 @@ def test_at_the_bound_it_is_read(text: str, expected: sympy.Expr) -> None:
         pytest.param(nested("(", 101), "deeper than 100 parentheses", id="101 parentheses"),
         pytest.param(nested("sin(", 41), "or 40 functions", id="41 functions"),
         pytest.param("x" + "**1" * 41, "More than 40 powers", id="41 powers in a row"),
+        pytest.param("sin((x + y)**60)", "61 terms", id="61 terms in a function"),
+        pytest.param("sqrt(1 + x*(x + y)**-60)", "61 terms", id="61 terms in a root"),
+        pytest.param("2**((x + y)**60)", "61 terms", id="61 terms in an exponent"),
+        pytest.param("cos((a + b + x)**13)", "105 terms", id="105 terms in a function"),
+        pytest.param("cos(log(x)**60)", "61 terms", id="a function to 60 in a function"),
         pytest.param("2**1000*2**-1000*2**1000*2**-1000*2**92", "more than 4096 bits", id="factors of 4097 bits"),
         pytest.param("(2**64)**64", "A power of an integer has more than 4096 bits", id="a power of 4160 bits"),
         pytest.param("x**1001", "larger than 1000", id="exponent 1001"),

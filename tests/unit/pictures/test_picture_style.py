@@ -8,9 +8,11 @@ import matplotlib
 import matplotlib.colors
 import numpy as np
 import pytest
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.mathtext import MathTextParser
 
 from dalembert.errors import FileError, ModelError
-from dalembert.pictures.style import ROLES, STYLES, Picture, save_picture, style_named
+from dalembert.pictures.style import FORMULA_FONTS, LIGHT, ROLES, STYLES, Picture, save_picture, style_named
 
 # Machado, Oliveira and Fernandes (2009), full deficiency, on linear RGB.
 DEFICIENCIES = {
@@ -101,3 +103,14 @@ def test_any_name_can_stand_in_a_picture(name, tmp_path):
     motion.plot(path=tmp_path / "plot.svg")
     motion.animate(tmp_path / "poses.svg")
     assert all("</svg>" in (tmp_path / name).read_text(encoding="utf-8") for name in ("plot.svg", "poses.svg"))
+
+
+def test_formulas_leave_no_glyphs_in_the_fonts() -> None:
+    picture = Picture(LIGHT)
+    picture.text(0.5, 0.5, r"$\int_0^{17.125} \sqrt{\mathbf{q}\dot{\theta}_1} = 1$")
+    picture.canvas.draw()
+    fonts = [get_font(findfont(name)) for name in FORMULA_FONTS]
+    assert sum(font.get_num_glyphs() for font in fonts) == 0
+    with matplotlib.rc_context({"mathtext.fontset": "stix"}):
+        MathTextParser("agg").parse("$17.25$", 72, FontProperties("STIXGeneral"))
+    assert sum(font.get_num_glyphs() for font in fonts) > 0  # as Matplotlib leaves them
