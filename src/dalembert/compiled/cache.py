@@ -13,6 +13,7 @@ import stat
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = ["ObjectCache", "cache_folder"]
@@ -130,19 +131,27 @@ def _content(path: Path) -> bytes:
 
 def _trim(folder: Path) -> None:
     """Drop the files that were unused for longest, once the folder holds more than its limit, and what kills have left."""
-    files: list[tuple[float, int, Path]] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
+    total = 0
+    for name, status in _entries(folder):
+        if name.endswith(".o"):
+            total += status.st_size
+        elif name.endswith(".part") and time.time() - status.st_mtime > _OLDEST_PART:
             with contextlib.suppress(OSError):
-                status = entry.stat(follow_symlinks=False)
-                if entry.name.endswith(".o"):
-                    files.append((status.st_mtime, status.st_size, Path(entry.path)))
-                elif entry.name.endswith(".part") and time.time() - status.st_mtime > _OLDEST_PART:
-                    os.unlink(entry.path)
-    total = sum(size for _, size, _ in files)
-    for _, size, path in sorted(files):
+                os.unlink(folder / name)
+    if total <= _LIMIT_BYTES:
+        return  # without a list of the files, of which there may be a hundred thousand
+    files = ((status.st_mtime, status.st_size, name) for name, status in _entries(folder) if name.endswith(".o"))
+    for _, size, name in sorted(files):
         if total <= _LIMIT_BYTES:
             return
         with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
+            os.unlink(folder / name)
         total -= size
+
+
+def _entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The names in a folder and what they are, one at a time."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                yield entry.name, entry.stat(follow_symlinks=False)

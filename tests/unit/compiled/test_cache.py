@@ -7,6 +7,7 @@ import hashlib
 import os
 import stat
 import threading
+import tracemalloc
 from pathlib import Path
 
 import casadi as ca
@@ -155,6 +156,21 @@ def test_the_folder_stays_within_its_limit(folder: Path, monkeypatch: pytest.Mon
     assert cache.get(names[3]) is not None
     assert cache.get(names[0]) is not None
     assert cache.get(names[1]) is None
+
+
+def test_looking_after_a_large_folder_takes_little_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of a folder within its limit are counted, not listed."""
+    monkeypatch.setattr(module, "_TRIMMED", 256)
+    folder.mkdir(mode=0o700)
+    for k in range(2000):
+        (folder / f"{k:064x}.o").touch()
+    tracemalloc.start()
+    try:
+        ObjectCache().put(IDENTITY, b"code")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100_000  # 50 bytes a file; a list of their paths took more than 1000
 
 
 def value_of(x: float) -> float:
