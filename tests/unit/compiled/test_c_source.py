@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import sympy
 
 import dalembert as da
 from c_library import CLibrary, needs_compiler, shared_library
+from dalembert.compiled import c_programs
 from dalembert.compiled.c_language import BookInC, c_functions
 from dalembert.compiled.gauss_problem import gauss_solve
 from dalembert.compiled.language import Integers, Reals, native, reals_at
 from dalembert.compiled.native_module import NativeModule
+from dalembert.compiled.program import Instruction, Program
 
 
 @needs_compiler
@@ -115,3 +119,33 @@ def test_every_function_is_written_before_it_is_called() -> None:
     for call in re.finditer(r"\b(\w+)\(", text):
         if call.group(1) in places:
             assert places[call.group(1)] <= call.start()
+
+
+@native
+def by_full_name(x: float) -> float:
+    """A function by the name of its module."""
+    return math.sqrt(x)
+
+
+def test_functions_may_be_called_by_the_names_of_their_modules() -> None:
+    assert "return sqrt(x);" in c_functions([by_full_name])
+    assert NativeModule([by_full_name]).functions["by_full_name"](2.0) == math.sqrt(2.0)
+
+
+@needs_compiler
+def test_constants_that_change_in_a_loop_are_read_from_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(c_programs, "SHORT_PROGRAM", 20)
+    count = 50
+    steps = [Instruction("input", 0, (), (1, 0))]
+    for k in range(count):
+        steps.append(Instruction("constant", 2 * k + 1, (), 1 / (3.0 + k)))
+        steps.append(Instruction("mul", 2 * k + 2, (0, 2 * k + 1)))
+    program = Program("table", (1, 1, 0, 0, 0), tuple(steps), tuple(range(2, 2 * count + 2, 2)))
+    found = c_programs.c_program(program)
+    assert "for (" in found.text and "program_table_constants[" in found.text
+    pointers = "const double *x, double *out, double *scratch"
+    call = f"void table({pointers})\n{{\n    program_table(x, x, x, x, x, out, scratch);\n}}\n"
+    library = shared_library(f"{found.text}\n\nvoid table({pointers});\n{call}", tmp_path, "table")
+    x, out, scratch = np.array([0.7]), np.zeros(count), np.zeros(found.scratch + 1)
+    library.table(*(ctypes.c_void_p(block.ctypes.data) for block in (x, out, scratch)))
+    assert out.tolist() == [0.7 * (1 / (3.0 + k)) for k in range(count)]

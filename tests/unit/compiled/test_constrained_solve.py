@@ -323,3 +323,27 @@ def test_the_condition_is_large_where_the_problem_is_nearly_singular() -> None:
     assert solve(np.eye(2), np.ones(2)).condition == 1.0
     nearly = solve(np.array([[1.0, 1.0], [1.0, 1.0 + 1e-6]]), np.ones(2))
     assert 1e5 < nearly.condition < 1e7
+
+
+@pytest.mark.parametrize("angle", [0.3, 1e-3, 1e-6])
+@pytest.mark.parametrize("is_definite", [True, False])
+def test_the_condition_is_that_of_the_rows(angle: float, is_definite: bool) -> None:
+    """Of the second of two rows at an angle a, sin a is left beside the first; however they are turned, and however long."""
+    plane = np.array([[1.0, 0.0, 0.0], [np.cos(angle), np.sin(angle), 0.0]])
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        turn = np.linalg.qr(random.normal(size=(3, 3)))[0] if seed else np.eye(3)
+        found = solve(np.eye(3), np.zeros(3), np.diag([3.0, 0.2]) @ plane @ turn, np.zeros(2), definite=is_definite)
+        assert found.rank == 2
+        assert found.condition == pytest.approx(1 / np.sin(angle), rel=1e-8)
+
+
+def test_a_row_that_is_about_to_vanish_gives_way_although_more_of_it_is_left() -> None:
+    """Three rows in a plane: beside the first, half of the second is left and all of the third, which is short and noisy."""
+    rows = np.array([[1.0, 0.0, 0.0], [np.sqrt(0.75), 0.5, 0.0], [0.0, 1e-9, 0.0]])
+    goal = np.array([1.0, 2.0, 0.0])
+    right = rows @ goal + [0.0, 0.0, 1e-17]
+    for order in ([0, 1, 2], [0, 2, 1], [2, 0, 1]):
+        found = solve(np.eye(3), np.zeros(3), rows[order], right[order])
+        assert found.rank == 2
+        assert np.allclose(found.z, goal, rtol=0, atol=1e-14)

@@ -166,3 +166,18 @@ def test_known_duals_give_the_same(seed: int) -> None:
     health = float(ca.evalf(solution.health))
     assert np.allclose(z, rival.z, atol=1e-13 / health)
     assert np.allclose(mu, rival.multipliers, atol=1e-13 / health)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
+def test_the_augmented_solve_is_healthy_in_any_unit_of_the_rows(unit: float) -> None:
+    """Rows in another unit change mu alone: neither z nor the health."""
+    random = np.random.default_rng(3)
+    factor, A = random.normal(size=(4, 3)), random.normal(size=(2, 4))
+    G, f, b = factor @ factor.T, random.normal(size=4), random.normal(size=2)
+    z, mu, health = unrolled(G, f, A, b, augment=True)
+    assert health > 1e-3
+    scale = np.array([unit, 1.0])
+    other_z, other_mu, other_health = unrolled(G, f, scale[:, None] * A, scale * b, augment=True)
+    assert np.allclose(other_z, z, rtol=1e-9, atol=1e-9)
+    assert np.allclose(scale * other_mu, mu, rtol=1e-9, atol=1e-9)
+    assert other_health == pytest.approx(health, rel=1e-9)

@@ -17,6 +17,7 @@ from dalembert.compiled import native as native_loops
 from dalembert.compiled.book import Book
 from dalembert.compiled.kernel import compile_equations, kernel_of, parameter_values
 from dalembert.compiled.native_module import NativeModule
+from dalembert.compiled.trouble import vanishing
 from dalembert.compiled.verdicts import REGULAR
 from dalembert.errors import ModelError, SingularError
 
@@ -259,3 +260,35 @@ def test_a_result_is_finite_only_in_all_of_its_places(wrong: float) -> None:
             assert not is_finite(n, values)
         values = np.append(np.ones(n), wrong)
         assert is_finite(n, values)  # what stands behind is not looked at
+
+
+def test_a_row_that_is_left_out_and_about_to_vanish_does_not_hold_up_a_projection() -> None:
+    """Of g = 0 and (t - 1/2) g = 0 the second says nothing at t = 1/2, and nearby it is told by the rounding of g."""
+    x, y = da.coordinates("x y")
+    curve = y - sympy.Rational(2, 5) * sympy.sin(2 * x)
+    constraints = [da.holonomic(curve), da.holonomic((da.t - sympy.Rational(1, 2)) * curve)]
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=constraints)
+    book = Book(da.derive(system, "lagrange").compile(), np.zeros(0))
+    slope = 0.8 * np.cos(0.6)
+    for time, beside in ((1.5, 0.0), (0.5 + 1e-9, 1e-16), (0.5 - 1e-9, -1e-16)):
+        state = np.array([0.3, 0.4 * np.sin(0.6) + beside, 1.0, slope + 1e-3])
+        assert book.project(time, state, 1, 1) == REGULAR
+        assert state[3] == pytest.approx(slope * state[2], rel=1e-14)
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+
+
+def test_an_expression_vanishes_below_1e_6_of_what_it_was() -> None:
+    """Or below 1e-6, or below 1e-12 where it was not a number before."""
+    x, y = da.coordinates("x y")
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=1 / (x + sympy.log(y)))
+    kernel = da.derive(system).compile()
+
+    def told(place: float, start: Any) -> bool:
+        reason = vanishing(kernel, 0.0, np.array([place, 1.0, 0.0, 0.0]), np.zeros(0), start)
+        assert reason is None or "denominator of x + log(y)" in reason
+        return reason is not None
+
+    for start, limit in ((None, 1e-6), (np.array([1e3, 1.0, 0.0, 0.0]), 1e-3), (np.array([1.0, -1.0, 0.0, 0.0]), 1e-12)):
+        assert [told(share * limit, start) for share in (3.0, -3.0, 0.3, -0.3, 0.0)] == [False, False, True, True, True]

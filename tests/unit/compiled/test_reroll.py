@@ -298,3 +298,48 @@ def test_what_is_too_large_for_the_dense_solve_is_refused(monkeypatch: pytest.Mo
     assert np.all(np.isfinite(kernel.rates(0.0, generic)))
     with pytest.raises(SingularError, match="dense one is too large"):
         kernel.rates(0.0, flat_ring(60))
+
+
+@pytest.mark.parametrize("lengths", [(20, 45, 25), (45, 20, 25), (20, 25, 45)])
+def test_a_loop_that_reads_across_three_others_keeps_its_longest_steady_part(
+    lengths: tuple[int, ...], loops_at_once: None
+) -> None:
+    """The second loop stores twice as much as its neighbours, so that the steps through memory change at its edges."""
+    build = Builder()
+    for k in range(sum(lengths)):
+        build.load("input", (1, k))
+    pairs: list[tuple[int, int]] = []
+    for operation, length in zip(("add", "sub", "mul"), lengths, strict=True):
+        for _ in range(length):
+            square = build.add("sq", build.load("input", (1, len(pairs))))
+            pairs.append((square, build.add(operation, square, build.load("input", (2, 0)))))
+    read = [build.add("neg", square) for square, _ in pairs]
+    inside = pairs[lengths[0] : lengths[0] + lengths[1]]
+    others = [build.add("fabs", follower) for _, follower in inside]
+    program = Program("across", SIZES, tuple(build.steps), tuple(read + others))
+    stream = stream_of(program)
+    plan = llvm_loops.plan_of(stream, find_runs(stream))
+    loops = [part for part in plan.parts if isinstance(part, Run)]
+    negative = stream.operations.index("neg")
+    kept = [run.count for run in loops if negative in stream.codes[run.first : run.first + run.period]]
+    assert kept and max(lengths) - 1 <= kept[0] <= max(lengths) + 1
+    assert np.array_equal(run_native(program, random_inputs(1), fused=False), interpret(program, random_inputs(1)))
+
+
+@pytest.mark.parametrize("count", [12, 13, 40])
+def test_a_run_takes_every_iteration_that_belongs_to_it(count: int) -> None:
+    build = Builder()
+    places = [build.load("input", (1, 3 * k)) for k in range(count)]
+    values = [build.add("fmax", build.add("sin", place), build.load("constant", 0.5)) for place in places]
+    program = Program("all", SIZES, tuple(build.steps), tuple(values))
+    assert find_runs(stream_of(program)) == [Run(0, 3, count)]
+
+
+def test_a_rolled_program_leaves_skipped_places_alone(loops_at_once: None) -> None:
+    build = Builder()
+    values = [build.add("sq", build.load("input", (1, k))) for k in range(60)]
+    outputs = (*values, build.load("input", (2, 1)), values[3])
+    program = Program("skipped", SIZES, tuple(build.steps), outputs, frozenset([60, 61]))
+    assert is_rolled(program)
+    found, expected = run_native(program, random_inputs(1), fused=False), interpret(program, random_inputs(1))
+    assert np.array_equal(found[:60], expected[:60]) and np.isnan(found[60:]).all()

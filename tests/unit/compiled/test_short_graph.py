@@ -56,3 +56,12 @@ def test_the_rolling_disk_in_independent_velocities_forgets_its_heading() -> Non
     heading = kernel.algebra.vector([system.coordinates[1]])
     assert not ca.depends_on(kernel.graph.metric, heading)
     assert kernel.graph.metric.nnz() == 5
+
+
+def test_products_of_sums_with_numbers_are_multiplied_out() -> None:
+    """(2 s + 3 c)(5 s + 7 c) - 29 s c = 10 s^2 + 21 c^2, of which 10 leaves its angle."""
+    x = ca.SX.sym("x")
+    s, c = ca.sin(x), ca.cos(x)
+    product = (2 * s + 3 * c) * (5 * s + 7 * c)
+    (found,) = shortened([x], [product - 29 * s * c - 11 * c**2])
+    assert not ca.depends_on(found, x) and float(found) == pytest.approx(10.0, rel=1e-14)

@@ -85,3 +85,15 @@ def test_inverse_and_mean_of_the_pivots():
     assert np.allclose(result @ A, np.eye(5), atol=1e-12)
     assert mean == pytest.approx(abs(np.linalg.det(A)) ** 0.2)
     assert FUNCTIONS["invert"](2, np.zeros((2, 2)), np.zeros(4), np.zeros(2, np.int64), np.zeros((2, 2))) == 0.0
+
+
+@pytest.mark.parametrize("unit", [1e-40, 1e40])
+def test_the_sign_iteration_works_in_any_unit(unit):
+    random = np.random.default_rng(1)
+    X = np.diag(np.linspace(1, 2, 5)) + np.triu(random.standard_normal((5, 5)), 1)
+    R = random.standard_normal((5, 5))
+    R = R - R.T
+    expected = solve_continuous_lyapunov(X.T, R)
+    found = R.copy()
+    assert FUNCTIONS["solve_planes_by_sign"](5, unit * X, found, np.zeros(100), np.zeros(10, np.int64))
+    assert np.allclose(unit * found, expected, rtol=0, atol=1e-10 * np.max(np.abs(expected)))

@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from sympy import cos
+from sympy import cos, sin
 
 import dalembert as da
 from dalembert.compiled.book import Book
@@ -175,3 +175,15 @@ def test_a_solve_that_no_rows_make_regular_is_refused() -> None:
     free = da.System([x, y], kinetic=(x.dot + y.dot) ** 2 / 2, potential=x**2 + y**2)
     with pytest.raises(FormError, match="cannot be written out"):
         da.derive(free, "lagrange").to_casadi()
+
+
+def test_results_are_nan_where_rows_close_up() -> None:
+    """Of two lines at an angle a, sin^2 a is the health; below 1e-7 nothing is claimed."""
+    x, y = da.coordinates("x y")
+    a = da.parameters("a")
+    lines = [da.holonomic(y, name="one"), da.holonomic(cos(a) * y - sin(a) * x, name="other")]
+    functions = da.derive(da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=lines), "lagrange").to_casadi()
+    for angle in (1.0, 1e-2, 1e-3, 1e-4, 1e-5):
+        at = (0, [0.0, 0.0, 0.0, 0.0], [angle], [])
+        assert float(functions.health(*at)) == pytest.approx(np.sin(angle) ** 2, rel=1e-3)
+        assert np.isfinite(np.array(functions.accelerations(*at))).all() == (angle > 3.2e-4)
