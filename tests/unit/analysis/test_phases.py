@@ -67,6 +67,20 @@ def test_the_product_of_the_phases_is_the_reconstruction() -> None:
     assert np.allclose(da.LieGroup.SE(2).exp(found.total.logarithm), found.total.matrix, atol=1e-12)
 
 
+def test_accelerations_of_the_factors_are_the_slopes_of_their_velocities() -> None:
+    motion = da.phases(moving_snakeboard()).motion
+    size = 1e-3
+    times = 1.5 + size * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    near = da.simulate(
+        motion.equations, dict(zip((s.name for s in motion.equations.state), motion.sol(times[0]), strict=True)),
+        (times[0], times[-1]), parameters=motion.parameters, rtol=1e-12, at=times,
+    )  # fmt: skip
+    for name in (f"{q}_{kind}" for q in ("x", "y", "theta") for kind in ("geometric", "dynamic")):
+        v = near[f"{name}_dot"]
+        slope = (4 * (v[3] - v[1]) / size - (v[4] - v[0]) / (2 * size)) / 3
+        assert near[f"{name}_ddot"][2] == pytest.approx(slope, rel=1e-7, abs=1e-8), name
+
+
 @pytest.mark.parametrize(("name", "heading"), [("unicycle-rider", "phi"), ("bicycle", "theta"), ("chaplygin-sleigh", "theta")])
 def test_factors_of_other_systems(name: str, heading: str) -> None:
     scenario = da.gallery.load(name)

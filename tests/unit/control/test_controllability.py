@@ -145,6 +145,20 @@ def test_both_descriptions_of_the_knife_edge_agree() -> None:
     assert here.brockett is not None and there.brockett is not None and here.brockett.verdict == there.brockett.verdict
 
 
+@pytest.mark.parametrize("ratio", [False, True])
+def test_a_gear_whose_ratio_is_a_parameter(ratio: bool) -> None:
+    """R a' = w b' keeps R a - w b: four of five directions are left. The choice of letters must know that R is not zero."""
+    q, s, c = da.coordinates("q s c")
+    R, w = da.parameters("R w", positive=True)
+    gear = da.velocity(q.dot - w / R * s.dot if ratio else R * q.dot - w * s.dot, name="gear")
+    kinetic = (q.dot**2 + s.dot**2 + c.dot**2) / 2
+    system = da.System([q, s, c], kinetic=kinetic, constraints=[gear], forces={q: a, c: b}, inputs=[a, b])
+    for parameters in ({"R": 1.0, "w": 2.0}, {}):
+        assert control_affine(system, parameters=parameters).dimension == 5
+    found = da.controllability(system, parameters={"R": 1.0, "w": 2.0}, longest=3)
+    assert found.rank == found.generic_rank == 4
+
+
 # -- small time ----------------------------------------------------------------------------------------------------------
 
 

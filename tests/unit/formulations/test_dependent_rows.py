@@ -8,6 +8,8 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import FormError
+from dalembert.formulations.generic_rows import constraint_rows
+from dalembert.formulations.independent import choose_split
 
 FORMS = ("maggi", "voronets", "hamel", "kane", "gibbs-appell", "constrained-lagrangian", "canonical-voronets")
 x, y, z = da.coordinates("x y z")
@@ -66,3 +68,17 @@ def test_a_multiple_of_a_constraint_is_left_out_where_its_factor_has_directions_
     motions = [da.simulate(system, start, (0, 1), form="maggi", at=[1.0]) for system in (once, twice)]
     assert motions[1].success, motions[1].message
     assert np.allclose(motions[0].y[:, -1], motions[1].y[:, -1], atol=1e-9)
+
+
+def test_a_choice_that_a_form_asks_for_is_not_the_choice_of_the_others():
+    row = y * x.dot + (2 + x) * z.dot
+    best = choose_split(particle(row)).independent
+    asked = particle(row)
+    other = choose_split(asked, allowed=lambda split: split.independent != best)
+    assert other.independent != best and choose_split(asked).independent == best
+
+
+def test_rows_at_a_state_take_what_is_not_given_as_zero():
+    rows = constraint_rows(particle(y * x.dot + z.dot))
+    assert np.allclose(rows.near({}), [[[0, 0, 1]]], atol=0)
+    assert np.allclose(rows.near({"y": 1.0}), [[[1, 0, 1] / np.sqrt(2)]], rtol=1e-15)

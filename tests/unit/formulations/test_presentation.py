@@ -13,6 +13,7 @@ import dalembert as da
 from core_systems import BASIC_FORMS, equations_of, every_form, parameter_numbers
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import ModelError
+from dalembert.formulations.naming import Naming
 from dalembert.formulations.presentation import Written
 
 #: The systems whose forms are all written out in a quick run; the others only in some.
@@ -162,3 +163,19 @@ def test_what_is_written_is_what_is_computed(name: str, form: str) -> None:
         assert "too large to be written out" in str(refusal)
         return
     compared(equations, written, parameter_numbers(name, equations.system))
+
+
+def test_the_letter_of_a_name_says_what_it_depends_on() -> None:
+    """Constants, functions of the configuration, of the state, and denominators have letters of their own."""
+    x, y = da.coordinates("x y")
+    m, g, r = da.parameters("m g r", positive=True)
+    equations = da.derive(da.System([x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=g * r * y))
+    constant, place = m * g + r**2 + g**2 * r, m * sympy.sin(x) + r * sympy.cos(y)
+    state, below = x.dot * y + m * y.dot * sympy.sin(x), m + r * sympy.sin(x) ** 2 * sympy.cos(y)
+    parts = [constant * x + state / below, constant * y, place * x.dot, place * y.dot, state * r, place**2 * g + 1 / below]
+    parts += [constant * place * state / below, 1 / x]
+    naming = Naming(equations, [[part] for part in parts])
+    names = dict(naming.names())
+    assert {meaning: symbol.name for symbol, meaning in names.items()} == {constant: "k", place: "S", state: "W", below: "D"}
+    for part, (line,) in zip(parts, naming.lines(), strict=True):
+        assert sympy.expand(line.xreplace(names) - part) == 0

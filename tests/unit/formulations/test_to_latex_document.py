@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,11 +16,11 @@ import pytest
 import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import ModelError
-from dalembert.formulations import document_steps
+from dalembert.formulations import document_steps, document_writer
 from dalembert.formulations.document_forms import PRINCIPLES, principle_of
-from dalembert.formulations.document_layout import ROOM, align, broken, escaped, width
+from dalembert.formulations.document_layout import ROOM, _terms, align, broken, escaped, width
 from dalembert.formulations.registry import _FORMS
-from dalembert.formulations.typeset import _Setter, lines_latex
+from dalembert.formulations.typeset import _Setter, letter_latex, lines_latex
 from dalembert.model.files import loads
 
 QUICK = [("chaplygin-sleigh", "hamilton"), ("nonholonomic-particle", "lagrange"), ("chaplygin-sleigh", "hamel")]
@@ -140,6 +141,55 @@ def test_the_steps_are_those_of_a_hand_computation() -> None:
     assert r"H &= \frac{p_{x}^{2} + p_{y}^{2} + p_{z}^{2}}{2 m}" in shown["hamilton"]
     assert "The energy is conserved" in shown["voronets"] and "not integrable" in shown["voronets"]
     assert r"$p_{x}$ is conserved" not in shown["voronets"]  # x is cyclic, and the constraint touches it
+    assert r"The momentum $p_{z}$ is conserved" in shown["voronets"]  # L lacks z, and the reaction has no part along it
+
+
+def test_the_steps_say_what_was_solved_for_and_keep_every_term() -> None:
+    """The same particle: y' = z x' is solved for y', and differentiated once more it is y'' - z x'' = z' x'."""
+    shown = {form: da.derive(particle(), form).to_latex() for form in ("hamel", "poincare-chetaev")}
+    assert r"The independent velocities are $\dot{x}$, $\dot{z}$; the others follow" in shown["hamel"]
+    assert "nothing to solve" not in shown["hamel"]
+    assert "The free quasi-velocities are the independent velocities; the bound ones are" in shown["hamel"]
+    assert r"-z \ddot{x} + \ddot{y} &= \dot{x} \dot{z}" in shown["poincare-chetaev"]
+    # the frame turns x and y by the angle z, which leaves the kinetic energy a sum of squares
+    assert r"L^* &= \frac{m (w_{x}^{2} + w_{y}^{2} + w_{z}^{2})}{2}" in shown["poincare-chetaev"]
+    assert re.search(r"\\texttt\{slope\}.*\n\\begin\{align\}\n", shown["hamel"])  # with a number to refer to
+    free = da.derive(da.System(da.coordinates("a b"), kinetic=sum(q.dot**2 for q in da.coordinates("a b"))), "maggi").to_latex()
+    assert r"nothing to solve: all velocities are independent, $\dot{a}$, $\dot{b}$" in free
+
+
+def test_what_stands_after_an_image_constraint_is_told_too() -> None:
+    x, y = da.coordinates("x y")
+    u = da.speeds("u")
+    bound = [da.image({x: u, y: 2 * u}, [u]), da.unilateral(x - y**2, name="wall")]
+    shown = da.derive(da.System([x, y], kinetic=x.dot**2 + y.dot**2, constraints=bound), "implicit-lagrangian").to_latex()
+    assert r"\dot{y} &= 2 u" in shown and r"\texttt{wall}" in shown and r"x - y^{2} \le 0" in shown
+
+
+def test_every_value_of_a_scenario_is_in_its_tables() -> None:
+    """The tables are read back: at most six letters stand in a row, with a number below each."""
+    x, y = da.coordinates("x y")
+    stiff = da.parameters(" ".join(f"k_{n}" for n in range(14)), positive=True)
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=sum(k * x ** (n + 1) for n, k in enumerate(stiff)))
+    values, start = {k.name: 0.5 + n for n, k in enumerate(stiff)}, {"x": 0.25, "y": -3e-9, "x_dot": 2.0}
+    text = da.derive(system).to_latex(scenario=da.Scenario(system, values, start))
+    found: dict[str, float] = {}
+    for letters, numbers in re.findall(r"^(?:parameter|start) &(.*)\\\\\nvalue &(.*)\\\\$", text, re.MULTILINE):
+        names, shown = ([cell.strip(" $") for cell in row.split("&")] for row in (letters, numbers))
+        assert len(names) == len(shown) <= 6
+        plain = (value.replace(r"\cdot 10^{", "e").replace("}", "") for value in shown)
+        found |= {name: float(value) for name, value in zip(names, plain, strict=True) if name}
+    stated = {**{k: values[k.name] for k in stiff}, x: 0.25, y: -3e-9, x.dot: 2.0}
+    assert found == {letter_latex(symbol): value for symbol, value in stated.items()}
+
+
+def test_what_was_stated_is_shown_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_writer, "LONGEST", 1)
+    x, y = da.coordinates("x y")
+    flow = da.Flow({x: y, y: -x}, integrals={"radius": x**2 + y**2})
+    assert r"\text{radius} &= x^{2} + y^{2}" in da.derive(flow).to_latex()
+    shown = da.derive(particle(), "maggi").to_latex()
+    assert r"T &= \frac{m ({\dot{x}}^{2} + {\dot{y}}^{2} + {\dot{z}}^{2})}{2}" in shown and document_steps.TOO_LONG in shown
 
 
 def test_bound_quasi_velocities_are_numbered_on_after_the_free_ones() -> None:
@@ -195,6 +245,31 @@ def test_long_sums_are_broken_and_lose_nothing() -> None:
     alone = broken(r"\sin\theta\,".join(["x"] * 60), 300.0)
     assert len(alone) == 1 and alone[0].startswith(r"\scalebox{0.")
     assert align([("x", formula)], numbered=True).count(r"\notag") == align([("x", formula)]).count(r"\\")
+
+
+def test_lines_are_filled_and_brackets_are_not_cut_at_their_sums() -> None:
+    formula = " + ".join(f"x_{{{k}}} y" for k in range(60))
+    lines = broken(formula, 200.0)
+    assert all(width(f"{line} {after.split(' y')[0]} y") > 200.0 for line, after in pairwise(lines))
+    assert _terms("(a + b) c + d") == ["(a + b) c", "+ d"]
+    assert _terms(r"\frac{a + b}{c} - [d + e]") == [r"\frac{a + b}{c}", "- [d + e]"]
+
+
+def test_an_index_of_one_letter_needs_no_braces_to_be_as_wide() -> None:
+    for bare, braced in (("x^2", "x^{2}"), ("x_m + y", "x_{m} + y"), (r"\frac12", r"\frac{1}{2}"), (r"\sqrt x", r"\sqrt{x}")):
+        assert width(bare) == pytest.approx(width(braced)), bare
+    assert width("x") + 0.7 * width("mmmm") < width("x_{mmmm}") < width("x") + width("mmmm")
+
+
+def test_sums_begin_with_a_positive_term_and_keep_their_order() -> None:
+    x, y = da.coordinates("x y")
+    shown = {
+        x**3 - x**2 + x: "x^{3} - x^{2} + x",
+        -(x**3) + x**2 - x + 1: "x^{2} - x^{3} - x + 1",
+        -x - y: "-x - y",
+    }
+    for expression, expected in shown.items():
+        assert _Setter([]).show(expression) == expected
 
 
 def test_it_is_written_to_a_file_and_a_foreign_scenario_is_refused(tmp_path: Path) -> None:

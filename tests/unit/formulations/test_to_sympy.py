@@ -176,6 +176,16 @@ def test_momenta_have_symbols_of_their_own_and_the_energy_is_there() -> None:
     assert list(eom.eom) == [X.diff() - P / M, P.diff() + K * X]
 
 
+def test_the_way_to_invert_does_not_matter() -> None:
+    x, y = da.coordinates("x y")
+    m, k = da.parameters("m k", positive=True)
+    kinetic = m / 2 * (x.dot**2 + x.dot * y.dot + y.dot**2)
+    eom = da.derive(da.System([x, y], kinetic=kinetic, potential=k * y), "lagrange").to_sympy()
+    for way in ("LU", "ADJ"):
+        assert sympy.simplify(eom.rhs(way) - eom.rhs()) == sympy.zeros(4, 1)
+    assert eom.lam.shape == (0, 1)  # a column, however short
+
+
 def test_what_sympy_has_no_place_for_is_refused() -> None:
     x = da.coordinates("x")
     bouncing = da.System([x], kinetic=x.dot**2 / 2, constraints=[da.unilateral(x, name="floor")])

@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import dalembert as da
+from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError, ModelError
 from dalembert.model import files
 
@@ -49,6 +50,21 @@ def test_rates_and_their_derivatives_are_reported() -> None:
     rates = np.array([lorenz_rates(0.0, state) for state in motion.y.T]).T
     assert np.allclose([motion["x_dot"], motion["y_dot"], motion["z_dot"]], rates)
     assert np.allclose(motion["x_ddot"], 10 * (rates[1] - rates[0]))
+
+
+def test_the_second_derivative_has_the_part_of_time() -> None:
+    """x' = t^2 x has x = exp(t^3/3) and x'' = (t^4 + 2 t) x."""
+    motion = da.simulate(da.Flow({x: da.t**2 * x}), {x: 1.0}, (0, 1.5), at=[0, 0.5, 1, 1.5])
+    assert np.allclose(motion["x"], np.exp(motion.t**3 / 3), rtol=1e-8)
+    assert np.allclose(motion["x_ddot"], (motion.t**4 + 2 * motion.t) * motion["x"], rtol=1e-12)
+
+
+def test_there_are_as_many_residuals_as_relations() -> None:
+    for flow, count in ((da.Flow(LORENZ), 0), (turning(), 1)):
+        blocks = da.derive(flow).blocks(GraphAlgebra())
+        assert [block.numel() for block in blocks.residuals] == [count, count]
+        for projection, rows in ((blocks.position, count), (blocks.velocity, 0)):
+            assert projection.residual.numel() == projection.rows.shape[0] == rows
 
 
 def test_a_flow_without_energy_reports_none() -> None:

@@ -143,3 +143,10 @@ def test_parameters_by_each_other_come_in_the_right_order() -> None:
     chain = {"m": "a + b", "b": "2*a", "a": "c**2", "c": 3}
     assert read_scenario({**PENDULUM, "parameters": chain}).parameters == {"m": 27.0, "b": 18.0, "a": 9.0, "c": 3.0}
     assert "defined by each other" in faults(parameters={"m": "a", "a": "2*m"})
+
+
+@pytest.mark.parametrize("value", ["1/0", float("inf"), True, "sqrt(-m)"], ids=str)
+def test_a_parameter_without_a_value_does_not_bring_further_faults(value: Any) -> None:
+    """A restitution by that parameter may be anything between 0 and 1, and is not held against its bounds."""
+    bouncing = {"parameters": {"m": 2.0, "e": value}, "constraints": [{**WALL, "restitution": "e"}]}
+    assert "parameters.e" in (said := faults(**bouncing)) and "restitution" not in said

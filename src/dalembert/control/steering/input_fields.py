@@ -153,7 +153,7 @@ def control_affine(
     if not stated.inputs:
         raise ModelError("The model has no inputs", seen=stated.name, remedy="state da.inputs(...) in its rates or forces")
     place = {getattr(key, "name", str(key)): float(value) for key, value in (at or {}).items()}
-    equations = _equations(stated.driven(dict.fromkeys(stated.inputs)), place)
+    equations = _equations(stated.driven(dict.fromkeys(stated.inputs)), place, values)
     kernel = kernel_of(equations, equations.system.parameters)
     names = tuple(letter.name for letter in equations.state)
     inputs = tuple(letter.name for letter in kernel.free_inputs)
@@ -197,8 +197,8 @@ def _check_point(found: ControlAffine) -> None:
         )
 
 
-def _equations(model: Flow | System, place: Mapping[str, float]) -> Equations:
-    """Equations in letters with as few relations as there may be, chosen near the place."""
+def _equations(model: Flow | System, place: Mapping[str, float], values: Mapping[str, Any]) -> Equations:
+    """Equations in letters with as few relations as there may be, chosen near the place for the values of the parameters."""
     if isinstance(model, Flow):
         return derive(model)
     if model.unilateral:
@@ -211,7 +211,10 @@ def _equations(model: Flow | System, place: Mapping[str, float]) -> Equations:
             found = derive(model, "maggi")
         except FormError:  # stated by a Hamiltonian, or by an image
             return derive(model, fastest_form(model))
-        near = {q.name: place.get(q.name, 0.0) for q in model.coordinates}
+        given = {symbol.name: values[symbol.name] for symbol in model.parameters if symbol.name in values}
+        numbers = generic_parameters(model.parameters, given, np.random.default_rng(3))
+        near = {symbol.name: float(number) for symbol, number in zip(model.parameters, numbers, strict=True)}
+        near |= {q.name: place.get(q.name, 0.0) for q in model.coordinates}
         return found.rechoose(near) if found.rechoose is not None else found
     return derive(model, fastest_form(model))
 
