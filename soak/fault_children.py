@@ -76,9 +76,7 @@ def forked(
     board = Board()
     with tempfile.TemporaryFile() as spoken:
         began = time.monotonic()
-        child = os.fork()
-        if child == 0:
-            _live(work, board, spoken.fileno(), inject is not None)
+        child = _child(work, board, spoken.fileno(), inject is not None)
         tracer = None if inject is None else _traced(child, ["-e", f"inject={inject}"], "/dev/null")
         if after is not None:
             _nap(child, after)
@@ -95,14 +93,23 @@ def forked(
 def calls_of(work: Callable[[Board], None]) -> int:
     """How many times a piece of work changes something on a disk, as the system counts it."""
     with tempfile.NamedTemporaryFile() as record:
-        board = Board()
-        child = os.fork()
-        if child == 0:
-            _live(work, board, os.open(os.devnull, os.O_WRONLY), True)
+        child = _child(work, Board(), os.open(os.devnull, os.O_WRONLY), True)
         tracer = _traced(child, [], record.name)
         _waited(child)
         tracer.wait()
         return sum(1 for line in Path(record.name).read_text(errors="replace").splitlines() if "resumed>" not in line)
+
+
+def _child(work: Callable[[Board], None], board: Board, speech: int, is_watched: bool) -> int:
+    """The number of a new child; an interrupt waits until its life has begun, and does not meet it while it is made."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        child = os.fork()
+        if child == 0:
+            _live(work, board, speech, is_watched)
+        return child
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 def _live(work: Callable[[Board], None], board: Board, speech: int, is_watched: bool) -> None:
@@ -112,6 +119,7 @@ def _live(work: Callable[[Board], None], board: Board, speech: int, is_watched: 
         os.dup2(speech, 1)
         os.dup2(speech, 2)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         if is_watched:
             os.kill(os.getpid(), signal.SIGSTOP)
         work(board)

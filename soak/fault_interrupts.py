@@ -114,13 +114,19 @@ def interrupt_a_thread(state: State) -> None:
 
     def work(board: Board) -> None:
         found: list[da.Motion] = []
-        thread = threading.Thread(target=lambda: found.append(da.simulate(scenario(), span=(0, 300))))
-        thread.start()
+        is_done = threading.Event()
+
+        def compute() -> None:
+            try:
+                found.append(da.simulate(scenario(), span=(0, 300)))
+            finally:
+                is_done.set()
+
+        threading.Thread(target=compute).start()
         try:
-            while thread.is_alive():
-                thread.join(0.05)
+            is_done.wait()
         except KeyboardInterrupt:
-            thread.join()
+            is_done.wait()  # after an interrupt Python 3.11 takes any thread that is joined for ended
         assert found and found[0].outcome is da.Outcome.FINISHED
         board.put(1)
 

@@ -104,6 +104,7 @@ def _written_out(kernel: Any, kept: Sequence[int], augment: bool) -> UnrolledSol
             g.right[list(kept)],
             augment=augment,
             definite=kernel.equations.is_definite,
+            determined=not kernel.equations.has_gauge,
             budget=Budget(MOST_OPERATIONS),
         )
     except TooManyOperationsError:

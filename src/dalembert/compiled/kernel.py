@@ -188,16 +188,15 @@ class Kernel:
     def _unrolled(self, budget: Budget) -> UnrolledSolution | None:
         """The solve written out; None where it is never healthy."""
         g = self.graph
+        blocks = (g.metric, g.force, g.rows, g.right)
         for augment in (False, True):
             solution = unrolled_solve(
-                g.metric,
-                g.force,
-                g.rows,
-                g.right,
+                *blocks,
                 free=g.free,
                 dual_rows=g.dual_rows,
                 augment=augment,
                 definite=self.equations.is_definite,
+                determined=not self.equations.has_gauge,
                 budget=budget,
             )
             if self._is_generically_healthy(solution.health):

@@ -40,13 +40,14 @@ class LargeSystem:
     def fast(self) -> Program | None:
         """Rates (n_state) and health (1)."""
         g = self.graph
-        return self._program("fast", (g.metric, g.force, g.rows, g.right), self.kernel._unknown_letters, g.rates)
+        letters, determined = self.kernel._unknown_letters, not self.kernel.equations.has_gauge
+        return self._program("fast", (g.metric, g.force, g.rows, g.right), letters, g.rates, determined)
 
     @cached_property
     def unknowns(self) -> Program | None:
         """z (n), mu (m) and health (1)."""
-        g, letters = self.graph, self.kernel._unknown_letters
-        return self._program("unknowns", (g.metric, g.force, g.rows, g.right), letters, letters)
+        g, letters, determined = self.graph, self.kernel._unknown_letters, not self.kernel.equations.has_gauge
+        return self._program("unknowns", (g.metric, g.force, g.rows, g.right), letters, letters, determined)
 
     def step(self, name: str, projection: Any) -> Program | None:
         """Step (n_state), residual (k), scale (k), health (1): a Newton step back to the constraints."""
@@ -63,17 +64,17 @@ class LargeSystem:
         return {name: force.sparsity().row() for name, force in self.graph.reactions.items()}
 
     @uncollected
-    def _program(self, name: str, problem: Sequence[Any], letters: Any, after: Any) -> Program | None:
+    def _program(self, name: str, problem: Sequence[Any], letters: Any, after: Any, determined: bool = False) -> Program | None:
         for augment in (False, True) if problem[2].shape[0] else (False,):
             try:
-                program = self._written(name, problem, letters, after, augment)
+                program = self._written(name, problem, letters, after, augment, determined)
             except TooManyOperationsError:
                 return None
             if self._is_generically_healthy(program):
                 return program
         return None
 
-    def _written(self, name: str, problem: Sequence[Any], letters: Any, after: Any, augment: bool) -> Program:
+    def _written(self, name: str, problem: Sequence[Any], letters: Any, after: Any, augment: bool, determined: bool) -> Program:
         """A program that solves first, then evaluates `after` with the unknowns in place of their letters."""
         inputs = self.kernel._inputs()
         metric, force, rows, right = (ca.sparsify(block) for block in problem)
@@ -82,7 +83,7 @@ class LargeSystem:
         values = writer.inline(straight_line("blocks", inputs, parts))
         ends = np.cumsum([part.numel() for part in parts])
         entries = [values[end - part.numel() : end] for part, end in zip(parts, ends, strict=True)]
-        solution = self._solve(writer, [metric, force, rows], entries, augment)
+        solution = self._solve(writer, [metric, force, rows], entries, augment, determined)
         sizes = metric.shape[0], rows.shape[0]
         unknowns = [column.get(k, writer.zero) for column, size in zip(solution[:2], sizes, strict=True) for k in range(size)]
         read = straight_line("after", self.kernel._inputs(letters), [after])
@@ -90,7 +91,7 @@ class LargeSystem:
         return writer.program(name, tuple(block.numel() for block in inputs), [*outputs, solution[2]])
 
     def _solve(
-        self, writer: Writer, blocks: Sequence[Any], entries: Sequence[Sequence[Value]], augment: bool
+        self, writer: Writer, blocks: Sequence[Any], entries: Sequence[Sequence[Value]], augment: bool, determined: bool
     ) -> tuple[Column, Column, Value]:
         metric, force, rows = (_table(block, values) for block, values in zip(blocks, entries, strict=False))
         n, m = blocks[0].shape[0], blocks[2].shape[0]
@@ -107,7 +108,8 @@ class LargeSystem:
             _augment(writer, whole, push, conditions, right)
         budget = Budget(max(OPERATIONS, OPERATIONS_EACH * (n + m)))
         factor = SparseFactor(whole, budget, writer.zero)
-        found: ColumnSolution = solve_columns(writer, factor, push, conditions, right, self.kernel.equations.is_definite)
+        is_definite = self.kernel.equations.is_definite
+        found: ColumnSolution = solve_columns(writer, factor, push, conditions, right, is_definite, determined)
         return found.z, found.multipliers, found.health
 
     def _is_generically_healthy(self, program: Program) -> bool:

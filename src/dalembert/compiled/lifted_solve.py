@@ -15,7 +15,7 @@ from ..algebra.lifted import LiftedFactor, lift
 from ..algebra.scalars import minus, plus, times
 from ..algebra.sparse_factor import Budget, Column, SparseFactor, TooManyOperationsError, columns_of, dense, elimination_order
 from ..model.collecting import uncollected
-from .unrolled import UnrolledSolution
+from .unrolled import GraphScalars, UnrolledSolution, determined_health
 
 __all__ = ["lifted_solution"]
 
@@ -79,7 +79,8 @@ def _solved(factor: LiftedFactor, graph: Any) -> UnrolledSolution:
     n, m = factor.n, graph.rows.shape[0]
     push = factor.forward(columns_of(ca.sparsify(graph.force))[0])
     if not m:
-        return UnrolledSolution(dense(factor.backward(factor.divided(push)), n), ca.SX(0, 1), factor.health)
+        z = factor.backward(factor.divided(push))
+        return UnrolledSolution(dense(z, n), ca.SX(0, 1), determined_health(GraphScalars(), factor.health, z, factor.pivots))
     half = [factor.forward(column) for column in columns_of(ca.sparsify(graph.rows.T))]
     scaled = [factor.divided(column) for column in half]
     compliance = ca.SX(m, m)
@@ -95,7 +96,8 @@ def _solved(factor: LiftedFactor, graph: Any) -> UnrolledSolution:
     health = factor.health
     for pivot, entry in zip(small.pivots, small.diagonal, strict=True):
         health = ca.fmin(health, ca.fabs(pivot / entry))
-    return UnrolledSolution(dense(factor.backward(factor.divided(push)), n), dense(mu, m), health)
+    z = factor.backward(factor.divided(push))
+    return UnrolledSolution(dense(z, n), dense(mu, m), determined_health(GraphScalars(), health, z, factor.pivots))
 
 
 def _inner(left: Column, right: Column) -> Any:

@@ -159,7 +159,10 @@ def solve_symmetric(
     if free == 0:
         return 0
     if not (largest > 0.0 and largest < INFINITY):
-        return 0 if gauge and largest == 0.0 and size == 0.0 else -1
+        if gauge and largest == 0.0 and size == 0.0:
+            return 0
+        info[1] = 0.0
+        return -1
     inner_rank = pivoted_qr(free, free, reduced, heads, order, RANK_TOLERANCE * largest, heads, order, False)
     info[1] = abs(reduced[(inner_rank - 1) * free + inner_rank - 1]) / largest if inner_rank == free else 0.0
     if inner_rank < free and not gauge:

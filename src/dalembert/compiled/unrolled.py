@@ -7,7 +7,7 @@ pivot met, relative to its scale. Below `HEALTHY`, or where a result is not fini
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,20 @@ import casadi as ca
 
 from ..algebra.sparse_factor import Budget, Column, SparseFactor, columns_of, dense
 
-__all__ = ["HEALTHY", "UnrolledSolution", "solve_columns", "unrolled_elimination", "unrolled_solve"]
+__all__ = [
+    "HEALTHY",
+    "GraphScalars",
+    "UnrolledSolution",
+    "determined_health",
+    "solve_columns",
+    "unrolled_elimination",
+    "unrolled_solve",
+]
 
 #: The least relative pivot at which straight-line code is trusted.
 HEALTHY = 1e-7
+#: What makes of every pivot that is not zero a large number.
+LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -40,14 +50,16 @@ def unrolled_solve(
     dual_rows: Any | None = None,
     augment: bool = False,
     definite: bool = True,
+    determined: bool = False,
     budget: Budget | None = None,
 ) -> UnrolledSolution:
     """Solve G z = f + A^T mu, A z = b in straight-line code.
 
     With `free` (G^-1 f) and `dual_rows` (G^-1 A^T) given, only the m x m problem is solved. With `augment`, G + w A^T A takes
     the place of G: for a G that is singular but positive definite on ker A. Where G is not `definite`, a small pivot may stand
-    before large ones; then the health falls with the growth of the factors as well. A `budget` bounds the operations;
-    beyond it TooManyOperationsError is raised.
+    before large ones; then the health falls with the growth of the factors as well. Where all unknowns must be
+    `determined`, it is zero if one that nothing drives has no inertia. A `budget` bounds the operations; beyond it
+    TooManyOperationsError is raised.
     """
     m, n = rows.shape[0], metric.shape[0]
     if free is not None and dual_rows is not None:
@@ -68,6 +80,7 @@ def unrolled_solve(
         columns,
         [right[k] for k in range(m)],
         definite,
+        determined,
     )
     return UnrolledSolution(dense(found.z, n), dense(found.multipliers, m), found.health)
 
@@ -82,7 +95,13 @@ class ColumnSolution:
 
 
 def solve_columns(
-    scalars: Any, whole: SparseFactor, force: Column, rows: Sequence[Column], right: Sequence[Any], definite: bool
+    scalars: Any,
+    whole: SparseFactor,
+    force: Column,
+    rows: Sequence[Column],
+    right: Sequence[Any],
+    definite: bool,
+    determined: bool = False,
 ) -> ColumnSolution:
     """Solve G z = f + A^T mu, A z = b, with G factored, over any scalars; `rows` are those of A by unknown.
 
@@ -90,7 +109,8 @@ def solve_columns(
     """
     push = whole.forward(force)
     if not rows:
-        return ColumnSolution(whole.backward(whole.divided(push)), {}, _health(scalars, [whole], definite))
+        z, health = whole.backward(whole.divided(push)), _health(scalars, [whole], definite)
+        return ColumnSolution(z, {}, determined_health(scalars, health, z, _pivots(whole)) if determined else health)
     half = [whole.forward(column) for column in rows]
     scaled = [whole.divided(column) for column in half]
     small = SparseFactor(_products(scalars, half, scaled), whole.budget, scalars.zero)
@@ -100,13 +120,18 @@ def solve_columns(
         for place, entry in column.items():
             step = entry * found[k]
             push[place] = push[place] + step if place in push else step
-    return ColumnSolution(whole.backward(whole.divided(push)), found, _health(scalars, [whole, small], definite))
+    z, health = whole.backward(whole.divided(push)), _health(scalars, [whole, small], definite)
+    return ColumnSolution(z, found, determined_health(scalars, health, z, _pivots(whole)) if determined else health)
 
 
 class GraphScalars:
     """What a solve asks of scalars beside arithmetic, for nodes of CasADi's graph."""
 
     zero, one = ca.SX(0), ca.SX(1)
+
+    def constant(self, number: float) -> Any:
+        """A constant."""
+        return ca.SX(number)
 
     def magnitude(self, value: Any) -> Any:
         """|value|."""
@@ -194,3 +219,15 @@ def _health(scalars: Any, factors: Sequence[SparseFactor], definite: bool) -> An
         for entry in () if definite else factor.entries:
             least = scalars.least(least, one / scalars.greatest(one, entry * entry))
     return least
+
+
+def _pivots(factor: SparseFactor) -> dict[int, Any]:
+    return dict(zip(factor.order, factor.pivots, strict=True))
+
+
+def determined_health(scalars: Any, health: Any, z: Column, pivots: Mapping[int, Any]) -> Any:
+    """The health, or zero where an unknown has no inertia and is zero whatever the state: its pivot divided nothing."""
+    for place, pivot in pivots.items():
+        if place not in z or z[place].is_zero():
+            health = scalars.least(health, scalars.magnitude(pivot) * scalars.constant(LARGEST))
+    return health

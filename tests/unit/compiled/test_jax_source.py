@@ -63,6 +63,17 @@ def test_contradictory_and_undetermined_rates_are_not_numbers() -> None:
         assert np.all(np.isnan(rates(0.0, [0.0, 1.0, 1.0, 1.0], [])))
 
 
+def test_unknowns_that_constraints_leave_undetermined_are_not_numbers() -> None:
+    """y has no inertia, no force and no constraint: every rate would do. With inertia all rates are determined."""
+    x, y, z = da.coordinates("x y z")
+    rows = [da.velocity(x.dot - z.dot)]
+    for inertia, expected in ((0, np.isnan), (1, np.isfinite)):
+        kinetic = (x.dot**2 + inertia * y.dot**2 + z.dot**2) / 2
+        names = module(da.derive(da.System([x, y, z], kinetic=kinetic, constraints=rows), "lagrange").compile())
+        for rates in (names["rates"], names["_solve"]):
+            assert np.all(expected(rates(0.0, np.array([0.0, 0.0, 0.0, 1.0, 0.0, 1.0]), [], ())))
+
+
 def test_free_inputs_are_an_argument() -> None:
     x = da.coordinates("x")
     u = da.inputs("u")

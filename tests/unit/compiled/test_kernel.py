@@ -116,6 +116,40 @@ def test_a_singular_state_is_an_error_with_its_reason() -> None:
             kernel.rates(0.0, [0.0, 1.0])
 
 
+def free_sets(y: Any, inertia: Any) -> dict[str, da.System]:
+    """A coordinate y beside others that say nothing of it: solved dense, with a row, by a sparse and by a lifted metric."""
+    x, z = da.coordinates("x z")
+    many, angles = da.coordinates("q1:41"), da.coordinates("a1:9")
+    pairs = list(pairwise(many))
+    sparse = sum(q.dot**2 for q in many) + sum(a.dot * b.dot for a, b in pairs) / 2
+    stretch = sum((a - b) ** 2 for a, b in pairs)
+    tips = [sum(f(a) * a.dot for a in angles[:k]) for k in range(1, 9) for f in (sympy.cos, sympy.sin)]
+    own = inertia * y.dot**2 / 2
+    row = da.velocity(x.dot - z.dot)
+    return {
+        "two": da.System([x, y], kinetic=x.dot**2 / 2 + own, potential=x**2 / 2),
+        "row": da.System([x, z, y], kinetic=(x.dot**2 + z.dot**2) / 2 + own, constraints=[row]),
+        "sparse": da.System([*many, y], kinetic=sparse / 2 + own, potential=stretch),
+        "lifted": da.System([*angles, y], kinetic=sum(v**2 for v in tips) / 2 + own),
+    }
+
+
+@pytest.mark.parametrize("name", ["two", "row", "sparse", "lifted"])
+def test_a_coordinate_that_nothing_drives_needs_inertia(name: str) -> None:
+    """With M y'' = 0 it goes on as it is; where M = 0, stated or as the value of a parameter, y'' may be anything."""
+    y, M = da.coordinates("y"), da.parameters("M")
+    for inertia, values, is_determined in ((M, [2.0], True), (M, [0.0], False), (0, [], False)):
+        kernel = da.derive(free_sets(y, inertia)[name], "lagrange").compile()
+        written_out = {"sparse": kernel.large, "lifted": kernel._lifted}.get(name, kernel.solved)
+        assert (written_out is not None) == (inertia != 0)
+        state = np.ones(kernel.n_state)
+        if is_determined:
+            assert kernel.rates(0.0, state, values)[-1] == 0
+        else:
+            with pytest.raises(SingularError, match="not determined"):
+                kernel.rates(0.0, state, values)
+
+
 def test_dependent_rows_go_through_native_code_too() -> None:
     """The same constraint three times, once scaled: no straight-line solve exists, the motion is the same."""
     x, y = da.coordinates("x y")
@@ -274,6 +308,21 @@ def test_a_row_that_is_left_out_and_about_to_vanish_does_not_hold_up_a_projectio
         state = np.array([0.3, 0.4 * np.sin(0.6) + beside, 1.0, slope + 1e-3])
         assert book.project(time, state, 1, 1) == REGULAR
         assert state[3] == pytest.approx(slope * state[2], rel=1e-14)
+
+
+def test_what_an_earlier_solve_found_does_not_leave_a_row_out_of_straight_line_code() -> None:
+    """Of x' = y' and x' = y' - z y' the second is redundant at z = 0, nearly so at z = 1e-9, and counts at z = 1."""
+    x, y, z = da.coordinates("x y z")
+    constraints = [da.velocity(x.dot - y.dot), da.velocity(x.dot - y.dot + z * y.dot)]
+    system = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=constraints)
+    book = Book(da.derive(system, "lagrange").compile(), np.zeros(0))
+    state = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    assert book.project(0.0, state, 1, 1) == REGULAR
+    assert state.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    book.rates(0.0, np.array([0.0, 0.0, 1e-9, 0.0, 0.0, 1.0]))
+    state[2] = 1.0
+    assert book.project(0.0, state, 1, 1) == REGULAR
+    assert np.allclose(state, [0.0, 0.0, 1.0, 0.0, 0.0, 1.0], rtol=0, atol=1e-15)
 
 
 # -- what is told ------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dalembert.compiled.interpret import interpret
 from dalembert.compiled.llvm import PIECE, native_library
 from dalembert.compiled.program import Program, straight_line
+from dalembert.compiled.writer import Writer
 from dalembert.errors import ModelError
 
 SIZES = (1, 3, 2, 1, 2)
@@ -210,6 +211,16 @@ def test_instructions_are_in_single_assignment_form() -> None:
     assert targets == list(range(len(targets)))
     assert all(a < step.target for step in program.instructions for a in step.arguments)
     assert sum(step.operation == "mul" for step in program.instructions) == 2  # x0*x1 is shared
+
+
+def test_a_value_that_is_written_at_once_for_several_uses_stands_once() -> None:
+    """The first value of a program included, which is used twice by its square and is an output as well."""
+    writer = Writer()
+    x = writer.entry(1, 0)
+    program = writer.program("square", SIZES, [x * x, x, x])
+    assert [step.operation for step in program.instructions] == ["input", "mul"]
+    assert program.outputs == (1, 0, 0)
+    assert interpret(program, [np.zeros(1), np.array([3.0, 0.0, 0.0]), *map(np.zeros, SIZES[2:])]).tolist() == [9.0, 3.0, 3.0]
 
 
 def test_an_operation_without_code_is_an_error() -> None:

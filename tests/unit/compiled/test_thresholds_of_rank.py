@@ -64,6 +64,30 @@ def test_unknowns_are_determined_down_to_1e_11_of_the_metric(unit: float) -> Non
         solve(metric(3e-12), metric(3e-12) @ [1.0, 0.0])
 
 
+@pytest.mark.parametrize(("part", "least", "most"), [(3e-7, 1e6, 1e7), (3e-8, 1.0, 2.0)])
+def test_rows_help_a_metric_whose_pivot_is_below_1e_7(part: float, least: float, most: float) -> None:
+    """With z_1 - z_2 = 1/2 the sum of both equations of motion has 7/(4 + e) for z_2, whatever G is worth without the row."""
+    found = solve([[1.0, 1.0], [1.0, 1.0 + part]], [3.0, 5.0], [[1.0, -1.0]], [0.5])
+    second = 7.0 / (4.0 + part)
+    assert np.allclose(found.z, [second + 0.5, second], rtol=5e-15 * most, atol=0)
+    assert least < found.condition < most
+
+
+def test_an_indefinite_metric_is_measured_by_its_own_size_where_the_rows_leave_it() -> None:
+    """On z_1 + z_2 = b the metric [[1, 1], [1, 1 - e]] is worth e/2: the difference of the equations is e z_2 = f_1 - f_2."""
+    part = 2.0**-20
+    found = solve([[1.0, 1.0], [1.0, 1.0 - part]], [3.0, 5.0], [[1.0, 1.0]], [0.5], definite=False)
+    assert np.allclose(found.z, [2.0 / part + 0.5, -2.0 / part], rtol=1e-8, atol=0)
+    assert found.multipliers.tolist() == pytest.approx([-2.5], rel=1e-8)
+
+
+@pytest.mark.parametrize("rows", [None, [[1.0, 0.0]]])
+def test_where_nothing_is_left_of_a_metric_the_least_pivot_is_zero(rows: list[list[float]] | None) -> None:
+    metric = np.diag([0.0 if rows is None else 1.0, 0.0])
+    with pytest.raises(SingularError, match=r"least pivot 0\.0e\+00"):
+        solve(metric, [0.0, 1.0], rows)
+
+
 def test_a_gauge_carries_forces_up_to_1e_9_of_the_others() -> None:
     metric = np.diag([1.0, 0.0])
     assert solve(metric, [1.0, 3e-10], gauge=True).z.tolist() == [1.0, 0.0]

@@ -160,6 +160,16 @@ def test_a_planar_system_on_the_frame_that_is_found() -> None:
     assert worst_gap(system, [record]) < 1e-9
 
 
+def test_what_is_left_of_a_constraint_is_told_by_its_level() -> None:
+    """A bead beside its ring: x^2 + y^2 - 4 at the level of positions, 2 x x_dot + 2 y y_dot at that of velocities."""
+    x, y = da.coordinates("x y")
+    ring = da.holonomic(x**2 + y**2 - 4, name="ring")
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[ring])
+    record = da.derive(system, "poincare-chetaev", frame={"a": {x: 2}, "b": {x: 1, y: 1}})  # x_dot = 2 a + b, y_dot = b
+    position, velocity = record.to_casadi().residuals(0, [3, 1, 5, 7], [], [])
+    assert (float(position), float(velocity)) == pytest.approx((6, 2 * 3 * 17 + 2 * 1 * 7))
+
+
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 

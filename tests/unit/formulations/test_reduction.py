@@ -118,8 +118,9 @@ def test_the_momentum_equation_of_the_snakeboard() -> None:
     assert rates[-1] == pytest.approx(float(value), abs=1e-14)
 
 
-def test_a_free_body_obeys_eulers_equations() -> None:
-    """Q = G = SO(3) in Euler angles: Lie-Poisson, M_dot = M x Omega."""
+@pytest.mark.parametrize("scale", [(1, 1, 1), (0.5, 2.0, 1.25)], ids=str)
+def test_a_free_body_obeys_eulers_equations(scale: tuple[float, float, float]) -> None:
+    """Q = G = SO(3) in Euler angles: Lie-Poisson, M_dot = M x Omega; fields that are s_i times longer belong to s_i M_i."""
     a, b, c = da.coordinates("a b c")  # R = Rz(a) Rx(b) Rz(c)
     inertia = da.parameters("I1 I2 I3", positive=True)
     omega = (
@@ -133,11 +134,12 @@ def test_a_free_body_obeys_eulers_equations() -> None:
         "w2": {a: cos(c) / sin(b), b: -sin(c), c: -cos(c) * cos(b) / sin(b)},
         "w3": {c: 1},
     }
-    equations = da.reduce(body, fields, identity={b: 1.0})
+    longer = {name: {q: s * part for q, part in field.items()} for s, (name, field) in zip(scale, fields.items(), strict=True)}
+    equations = da.reduce(body, longer, identity={b: 1.0})
     spin, values = np.array([0.3, -0.5, 0.9]), np.array([1.1, 1.7, 2.3])
     momentum = values * spin
-    rates = equations.function()(0.0, momentum, dict(zip(("I1", "I2", "I3"), values, strict=True)))
-    assert np.allclose(rates, np.cross(momentum, spin), atol=1e-13)
+    rates = equations.function()(0.0, momentum * scale, dict(zip(("I1", "I2", "I3"), values, strict=True)))
+    assert np.allclose(rates, np.cross(momentum, spin) * scale, atol=1e-13)
 
 
 def test_what_is_not_invariant_is_refused() -> None:

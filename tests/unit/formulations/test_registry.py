@@ -58,6 +58,13 @@ def test_too_many_choices_are_not_searched() -> None:
     assert choose_split(sled(5)).is_steady
 
 
+def test_where_nothing_is_bound_no_choice_degenerates() -> None:
+    free = sled().replacing(constraints=[])
+    split = choose_split(free)
+    assert (split.independent, split.dependent, split.is_steady) == ((0, 1, 2), (), True)
+    assert da.derive(free, "maggi").chart_is_steady
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_pick_is_the_same_motion(seed: int) -> None:
     """Whatever is picked: accelerations, reactions, energy and momenta of Lagrange's equations."""

@@ -17,8 +17,9 @@ import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import ModelError
 from dalembert.formulations import document_steps, document_writer
+from dalembert.formulations.document import _conserved_by_extremals
 from dalembert.formulations.document_forms import PRINCIPLES, principle_of
-from dalembert.formulations.document_layout import ROOM, _terms, align, broken, escaped, width
+from dalembert.formulations.document_layout import ROOM, _terms, align, broken, escaped, matrix, width
 from dalembert.formulations.registry import _FORMS
 from dalembert.formulations.typeset import _Setter, letter_latex, lines_latex
 from dalembert.model.files import loads
@@ -144,6 +145,27 @@ def test_the_steps_are_those_of_a_hand_computation() -> None:
     assert r"The momentum $p_{z}$ is conserved" in shown["voronets"]  # L lacks z, and the reaction has no part along it
 
 
+def test_accelerations_of_a_hand_computation() -> None:
+    """The same particle: y'' = z x'' + z' x' gives the drift and Appell's function, y' = z x' the reaction (-z, 1, 0) mu."""
+    shown = da.derive(particle(), "gibbs-appell").to_latex()
+    assert re.findall(r"(d_\{\w\}) &= (.*)", shown) == [("d_{y}", r"\dot{x} \dot{z}")] and "The others vanish" in shown
+    assert r"S &= \frac{m ((z^{2} + 1) \ddot{x}^{2} + 2 z \dot{x} \dot{z} \ddot{x} + \ddot{z}^{2})}{2}" in shown
+    mu = r"\mu_{\mathrm{slope}}"
+    assert re.findall(r"R_\{(\w)\} &= (.*?)(?: \\\\)?\n", shown) == [("x", f"-z {mu}"), ("y", mu)]
+
+
+def test_what_extremals_conserve_is_read_off_the_extended_lagrangian() -> None:
+    """It lacks t, x and y; a spring along y takes y away, and where forces do work nothing is said to be conserved."""
+    x, y, _ = particle().coordinates
+    told = da.derive(particle(), "vakonomic").to_latex()
+    assert "it is free of time" in told and "it is free of $x$ and $y$" in told and r"\dot{y}$ are conserved." in told
+    sprung = _conserved_by_extremals(particle().replacing(potential=y**2))
+    assert r"it is free of $x$, and $\partial\Lambda/\partial \dot{x}$ is conserved." in sprung
+    for working in (particle().replacing(forces={x: -x.dot}), particle().replacing(dissipation=x.dot**2)):
+        said = _conserved_by_extremals(working)
+        assert "the applied forces do work" in said and "it is free" not in said
+
+
 def test_the_steps_say_what_was_solved_for_and_keep_every_term() -> None:
     """The same particle: y' = z x' is solved for y', and differentiated once more it is y'' - z x'' = z' x'."""
     shown = {form: da.derive(particle(), form).to_latex() for form in ("hamel", "poincare-chetaev")}
@@ -245,6 +267,32 @@ def test_long_sums_are_broken_and_lose_nothing() -> None:
     alone = broken(r"\sin\theta\,".join(["x"] * 60), 300.0)
     assert len(alone) == 1 and alone[0].startswith(r"\scalebox{0.")
     assert align([("x", formula)], numbered=True).count(r"\notag") == align([("x", formula)]).count(r"\\")
+
+
+def test_a_long_left_side_stands_above_the_right_one() -> None:
+    """What is left of the rows without their marks is left = right, on as many lines as each side takes."""
+    for left, right in ((60, 1), (60, 60), (20, 30)):
+        sides = [" + ".join(f"{letter}_{{{k}}} y" for k in range(count)) for letter, count in (("a", left), ("b", right))]
+        plain = re.sub(r"&|\\q?quad| \\\\\n", " ", displays(align([(sides[0], sides[1])]))[0])
+        assert " ".join(plain.split()) == " = ".join(sides)
+
+
+def test_a_matrix_that_is_too_wide_is_told_by_its_entries() -> None:
+    entries = [[" + ".join(f"a_{{{min(i, j)}{max(i, j)}{k}}}" for k in range(9)) for j in range(3)] for i in range(3)]
+    entries[0][2] = entries[2][0] = "0"
+    places = {symmetric: re.findall(r"M_\{(\d+)\} &=", matrix("M", entries, symmetric)) for symmetric in (True, False)}
+    assert places == {True: ["11", "12", "22", "23", "33"], False: ["11", "12", "21", "22", "23", "32", "33"]}
+    assert matrix("M", entries, True).endswith("not listed vanish, and $M$ is symmetric.\n")
+    assert matrix("M", entries).endswith("not listed vanish.\n")
+
+
+def test_sums_that_would_fill_pages_are_refused_by_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_writer, "LONGEST", 2)
+    writer, (x, y) = document_writer.DerivationWriter(da.derive(particle(), "maggi")), particle().coordinates[:2]
+    assert writer.sums([([(y, x)], x)])
+    for row in (([(y, x)], (x + y) ** 5 + x**7), ([((x + y) ** 5 + x**7, x)], y)):
+        with pytest.raises(ModelError, match="too long for a page"):
+            writer.sums([row])
 
 
 def test_lines_are_filled_and_brackets_are_not_cut_at_their_sums() -> None:

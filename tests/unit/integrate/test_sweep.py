@@ -148,6 +148,20 @@ def test_ctrl_c_leaves_a_store_to_go_on_with(tmp_path):
     assert np.array_equal(swept(store=path, resume=True).states, swept().states)
 
 
+def test_blocks_that_were_broken_off_do_not_count(tmp_path):
+    reported = []
+
+    def press(fraction, count):
+        reported.append(count)
+        raise KeyboardInterrupt
+
+    path = tmp_path / "runs.zarr"
+    options = {"store": path, "chunk": 1, "workers": 2, "progress": press}
+    runs = da.sweep(OSCILLATOR, {"k": [1.0, 2.0, 3.0, 4.0]}, start={"x": 1.0}, span=(0, 3_000), **options)
+    assert runs.statistics["interrupted"]
+    assert max(reported) == 4 - runs.counts["not run"] < 4
+
+
 def test_another_sweep_does_not_go_into_a_store(tmp_path):
     path = tmp_path / "runs.zarr"
     swept(store=path)

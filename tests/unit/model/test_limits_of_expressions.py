@@ -11,7 +11,7 @@ import pytest
 import sympy
 
 from dalembert.errors import ExpressionError
-from dalembert.model.expression_rules import FUNCTIONS
+from dalembert.model.expression_rules import FUNCTIONS, product
 from dalembert.model.expressions import evaluate, parse, parse_relation
 from dalembert.model.symbols import Coordinate
 
@@ -103,6 +103,16 @@ def test_terms_count_again_in_each_parenthesis_around_them() -> None:
     assert len(parse(nested("(", 100, POWERS), LETTERS).args) == 1000
     with pytest.raises(ExpressionError, match="too many parentheses"):
         parse(nested("(", 100, POWERS + "+y"), LETTERS)
+
+
+def test_letters_in_a_product_have_no_bits() -> None:
+    """Four factors of 1024 bits, which cancel, are as many bits as there may be; one bit more is refused, letters or not."""
+    high = sympy.Integer(2) ** 1023
+    assert product([high, 1 / high, high, 1 / high, x, y]) == x * y
+    with pytest.raises(ExpressionError, match="4096 bits"):
+        product([high, 1 / high, high, 1 / high, sympy.Integer(1), x, y])
+    with pytest.raises(ExpressionError, match="4096 bits"):
+        product([high * x, y / high, high * x, y / high, 2 * x])
 
 
 def test_constants_of_more_than_thirty_parts_become_floating() -> None:

@@ -147,6 +147,6 @@ def test_parameters_by_each_other_come_in_the_right_order() -> None:
 
 @pytest.mark.parametrize("value", ["1/0", float("inf"), True, "sqrt(-m)"], ids=str)
 def test_a_parameter_without_a_value_does_not_bring_further_faults(value: Any) -> None:
-    """A restitution by that parameter may be anything between 0 and 1, and is not held against its bounds."""
-    bouncing = {"parameters": {"m": 2.0, "e": value}, "constraints": [{**WALL, "restitution": "e"}]}
-    assert "parameters.e" in (said := faults(**bouncing)) and "restitution" not in said
+    """A restitution by that parameter is not held against its bounds, and a parameter that divides by it is no second fault."""
+    bouncing = {"parameters": {"m": 2.0, "e": value, "k": "1/e"}, "constraints": [{**WALL, "restitution": "e"}]}
+    assert "parameters.e" in (said := faults(**bouncing)) and "restitution" not in said and "parameters.k" not in said

@@ -207,6 +207,11 @@ class Results:
     starts: Any
     cpu_seconds: float = 0.0
 
+    @property
+    def made(self) -> int:
+        """How many runs were made, and not left out or broken off by Ctrl-C."""
+        return len(self.codes) - int(np.isin(self.codes, (NOT_RUN, CODE[Outcome.INTERRUPTED])).sum())
+
 
 Engine = Callable[[Plan, Any, Any, Callable[[], bool]], Reached]
 _ENGINES: dict[str, Engine] = {}

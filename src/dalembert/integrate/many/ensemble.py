@@ -401,9 +401,9 @@ def run_all(plan: Plan, parameters: Any, values: Any, workers: int | None, progr
             try:
                 finished, _ = wait(pending, timeout=0.5, return_when="FIRST_COMPLETED")
                 for future in finished:
-                    here = pending.pop(future)
-                    put(whole, here, future.result())
-                    done += here.stop - here.start
+                    put(whole, pending[future], future.result())
+                    del pending[future]  # after it: Ctrl-C may come between the two
+                    done += future.result().made
                     if progress is not None:
                         progress(done / count, done)
             except KeyboardInterrupt:

@@ -237,10 +237,10 @@ class SweepStore:
         whole = is_texts(data, count) if variable.kind is str else len(data) == count * each
         return data if whole else None
 
-    def write(self, number: int, results: Results) -> None:
-        """Write a block, its outcomes last; a block with runs that were not made is not written."""
-        if np.isin(results.codes, (NOT_RUN, CODE[Outcome.INTERRUPTED])).any():
-            return
+    def write(self, number: int, results: Results) -> bool:
+        """Write a block, its outcomes last; a block with runs that were not made is not written, which False says."""
+        if results.made < len(results.codes):
+            return False
         try:
             for name, values in self.table.columns(results, self.blocks.shape_of(number)).items():
                 if self.table.variables[name].kind is not str or any(results.messages):
@@ -254,6 +254,7 @@ class SweepStore:
                 seen=reason,
                 remedy="make room, then go on with resume",
             ) from error
+        return True
 
     def _write_chunk(self, name: str, number: int, values: Any) -> None:
         """Write one chunk, in one move.

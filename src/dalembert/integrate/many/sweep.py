@@ -275,15 +275,18 @@ class InMemory:
         self.blocks, self.store = blocks, store
         self.whole = empty_results(work.plan, 0 if store else work.count)
         self.runs_done, self.cpu_seconds = 0, 0.0
+        self._counted: set[int] = set()
 
     def keep(self, number: int, results: Results) -> None:
-        """Keep the runs of a block."""
-        if self.store is not None:
-            self.store.write(number, results)
-        else:
+        """Keep the runs of a block; they count once, and only those that were made and stored."""
+        if self.store is None:
             put(self.whole, self.blocks.places(number), results)
-        self.runs_done += len(results.codes)
-        self.cpu_seconds += results.cpu_seconds
+        elif not self.store.write(number, results):
+            return
+        if number not in self._counted:
+            self._counted.add(number)
+            self.runs_done += results.made
+            self.cpu_seconds += results.cpu_seconds
 
     def close(self) -> None:
         """Let go of the store."""
