@@ -383,7 +383,7 @@ class _Reader:
         for key, value in table.items():
             where = f"simulate.{key}"
             if key in ("t", "at"):
-                if not isinstance(value, list) or not value or len(value) > 100 * MOST_ENTRIES:
+                if not isinstance(value, list) or not value:
                     self._wrong_type(where, "an array of numbers", value)
                     continue
                 options[OPTIONS[key]] = tuple(self._number(item, where, letters) for item in value)

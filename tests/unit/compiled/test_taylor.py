@@ -103,6 +103,16 @@ def test_what_is_not_analytic_is_refused(name: str) -> None:
         expansion(program, 1)
 
 
+@pytest.mark.parametrize("p0", [-0.7, 0.0, 0.7, 1.9])
+def test_of_parameters_alone_they_are_constants(p0: float) -> None:
+    y, p = ca.SX.sym("y"), ca.SX.sym("p")
+    for node in (ca.sign(p), ca.fabs(p), ca.floor(p), ca.fmin(p, 1), ca.fmax(p, 1), ca.if_else(p > 0, p, -2 * p)):
+        program = straight_line("fast", [ca.SX.sym("t"), y, p, ca.SX(0, 1), ca.SX(0, 1)], [node * y, ca.SX(1)])
+        _, found = called(expansion(program, 1), [0.0], [1.5], [p0], order=3)
+        factor = float(ca.Function("f", [p], [node])(p0))
+        np.testing.assert_allclose(found[:4, 0, 0], 1.5 * factor ** np.arange(4) / [1, 1, 2, 6], rtol=1e-15, atol=0)
+
+
 def test_a_function_without_a_rule_is_refused() -> None:
     y = ca.SX.sym("y")
     program = straight_line("fast", [ca.SX.sym("t"), y, ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, 1)], [ca.asinh(y), ca.SX(1)])
