@@ -48,10 +48,14 @@ class Growth:
 
 
 def heap_bytes() -> int:
-    """Bytes that are in use of the C heap, all arenas and large blocks; -1 where the C library does not say."""
+    """Bytes that are in use of the C heap, all arenas and large blocks; -1 where the C library does not say.
+
+    What is free goes back to the system first: else the resident memory has tens of megabytes more or less by chance.
+    """
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2"):
         return -1
+    library.malloc_trim(0)
     library.mallinfo2.restype = _Mallinfo
     found = library.mallinfo2()
     return int(found.uordblks + found.hblkhd)
@@ -113,7 +117,9 @@ BYTES_BOUND, OBJECTS_BOUND = 512.0, 0.5
 MORE_LIBRARIES, MORE_MAPS, MORE_FILES, MORE_THREADS = 0, 24, 0, 0
 
 
-def verdict(samples: Sequence[Sample], bytes_bound: float = BYTES_BOUND, slopes: bool = True) -> list[str]:
+def verdict(
+    samples: Sequence[Sample], bytes_bound: float = BYTES_BOUND, slopes: bool = True, more_maps: int = MORE_MAPS
+) -> list[str]:
     """What grows, in sentences; none where everything is flat. A slope counts above its bound, its doubt taken off."""
     late = settled(samples)
     cycles = [found.cycle for found in late]
@@ -127,7 +133,7 @@ def verdict(samples: Sequence[Sample], bytes_bound: float = BYTES_BOUND, slopes:
             faults.append(f"{name} grows by {found.slope:.3g} +- {found.uncertainty:.2g} {unit} a cycle (bound {bound:g})")
     for name, more in (
         ("libraries", MORE_LIBRARIES),
-        ("maps", MORE_MAPS),
+        ("maps", more_maps),
         ("files", MORE_FILES),
         ("threads", MORE_THREADS),
     ):

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import ROOT
 from .harness import Options, Report
-from .leak_figures import BYTES_BOUND, Sample, growth, sample, settled, verdict
+from .leak_figures import BYTES_BOUND, MORE_MAPS, Sample, growth, sample, settled, verdict
 
 __all__ = ["run"]
 
@@ -29,17 +29,17 @@ SHARES: dict[str, tuple[float, int]] = {
     "ensembles": (0.7, 10),
     "files": (0.7, 10),
     "stores": (0.7, 5),
-    "pictures": (1.2, 5),
-    "threads": (1.2, 20),
-    "derivatives": (1.2, 10),
-    "forms": (2.5, 20),
-    "lab worker": (2.5, 10),
-    "ever-new-cached": (2.5, 25),
-    "ever-new": (4.0, 25),
+    "pictures": (2.0, 5),
+    "threads": (1.0, 20),
+    "derivatives": (1.0, 10),
+    "forms": (2.0, 20),
+    "lab worker": (4.5, 10),
+    "ever-new-cached": (2.0, 25),
+    "ever-new": (3.5, 25),
 }
 #: With fewer cycles than these the caches may still fill in the second half, and no slope is judged: new systems go through
 #: caches of SymPy, of which the processes have 100 places each in the stead of 1000.
-ENOUGH = {"ever-new": 400, "ever-new-cached": 400, "forms": 400, "threads": 400, "derivatives": 200, "lab worker": 150}
+ENOUGH = {"ever-new": 400, "ever-new-cached": 400, "forms": 400, "threads": 400, "derivatives": 200, "lab worker": 240}
 SYMPY_CACHE = "100"
 #: The cycles of a smoke run.
 QUICK = ("one-kernel", "kept")
@@ -87,7 +87,7 @@ def _in_process(name: str, seconds: float, every: int, options: Options, report:
 def _report(name: str, samples: list[Sample], report: Report) -> None:
     late = settled(samples)
     cycles = [found.cycle for found in late]
-    bound = BYTES_BOUND if name != "lab worker" else WORKER_BOUND
+    bound, maps = (WORKER_BOUND, WORKER_MAPS) if name == "lab worker" else (BYTES_BOUND, MORE_MAPS)
     report.say(f"  {name}: {samples[-1].cycle} cycles")
     report.figure(f"{name}: cycles", samples[-1].cycle)
     report.figure(f"{name}: resident memory early, at half, at the end", _megabytes([samples[1], late[0], late[-1]]), "MB")
@@ -105,7 +105,7 @@ def _report(name: str, samples: list[Sample], report: Report) -> None:
     enough = samples[-1].cycle >= ENOUGH.get(name, 0)
     if not enough:
         report.figure(f"{name}: verdict on slopes", f"none, for that it takes {ENOUGH[name]} cycles")
-    faults = verdict(samples, bound, slopes=enough)
+    faults = verdict(samples, bound, slopes=enough, more_maps=maps)
     if name == "kept":
         if not any("libraries" in fault for fault in faults) or not any("heap" in fault for fault in faults):
             report.fault(f"a leak on purpose was not seen: {faults} (python -m soak leaks)")
@@ -121,13 +121,17 @@ def _megabytes(samples: list[Sample]) -> list[float]:
 # -- a worker of the lab -----------------------------------------------------------------------------------------------
 
 #: A worker keeps the last models, motions and answers; its memory moves with what these are.
-WORKER_BOUND = 4096.0
+WORKER_BOUND, WORKER_MAPS = 4096.0, 100
 
 
 def _lab_worker(seconds: float, every: int) -> list[Sample]:
     """One worker process of the lab, asked question after question about ever new models."""
+    from dalembert.lab import process as processes
     from dalembert.lab.limits import Limits
     from dalembert.lab.process import Job, WorkerProcess
+
+    os.environ["SYMPY_CACHE_SIZE"] = SYMPY_CACHE  # which workers do not get otherwise
+    processes.ENVIRONMENT = (*processes.ENVIRONMENT, "SYMPY_CACHE_SIZE")
 
     async def ask() -> list[Sample]:
         worker = WorkerProcess(Limits(), quick=False)
