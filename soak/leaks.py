@@ -28,7 +28,7 @@ SHARES: dict[str, tuple[float, int]] = {
     "one-kernel": (0.5, 50),
     "ensembles": (0.7, 10),
     "files": (0.7, 10),
-    "stores": (0.7, 5),
+    "stores": (3.0, 10),
     "pictures": (2.0, 5),
     "threads": (1.0, 20),
     "derivatives": (1.0, 10),
@@ -38,8 +38,11 @@ SHARES: dict[str, tuple[float, int]] = {
     "ever-new": (3.5, 25),
 }
 #: With fewer cycles than these the caches may still fill in the second half, and no slope is judged: new systems go through
-#: caches of SymPy, of which the processes have 100 places each in the stead of 1000.
-ENOUGH = {"ever-new": 400, "ever-new-cached": 400, "forms": 400, "threads": 400, "derivatives": 200, "lab worker": 240}
+#: caches of SymPy, of which the processes have 100 places each in the stead of 1000, and stores through pools of zarr.
+ENOUGH = {
+    "ever-new": 400, "ever-new-cached": 400, "forms": 400, "threads": 400, "derivatives": 200, "lab worker": 240,
+    "stores": 800, "pictures": 150,
+}  # fmt: skip
 SYMPY_CACHE = "100"
 #: The cycles of a smoke run.
 QUICK = ("one-kernel", "kept")
