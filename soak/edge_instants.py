@@ -1,5 +1,5 @@
-"""Edges of time: events at one instant, at the start and at the end, spans of nothing, times far from zero, backwards; contacts
-that chatter, rest, or close together. Rivals are closed forms.
+"""Edges of time: events at one instant, at the start, the end and turning points, spans of nothing, times far from zero,
+backwards; contacts that chatter, rest, or close together. Rivals are closed forms.
 """
 
 from __future__ import annotations
@@ -97,6 +97,37 @@ def events(tally: Tally) -> None:
             lambda motion: all_apart(motion, [[2.0]]),
             1e-12,
         )
+
+
+def turning_points(tally: Tally) -> None:
+    """Levels near the end of a swing: passed twice within much less than a step, or not at all; a ceiling there is hit."""
+    for method in ADAPTIVE:
+        for k in range(1, 11):
+            away, turns = math.acos(1 - 10.0**-k), 2 * math.pi * np.arange(1, 8)
+            passed = np.sort(np.concatenate([turns - away, turns + away]))
+            for side, expected in ((-1, passed), (1, np.zeros(0))):
+                judge(
+                    tally,
+                    "levels near turning points",
+                    f"{method}, {side}e-{k} from the end",
+                    lambda side=side, k=k, method=method: da.simulate(
+                        OSCILLATOR, {x: math.cos(0.5), x.dot: -math.sin(0.5)}, (0.5, 46), method=method, rtol=1e-13,
+                        events=[da.event(x - 1 - side * 10.0**-k)],
+                    ),
+                    lambda motion, expected=expected: all_apart(motion, [expected]),
+                    1e-9 / away,
+                )  # fmt: skip
+            judge(
+                tally,
+                "levels near turning points",
+                f"{method}, a ceiling 1e-{k} below the highest point",
+                lambda k=k, method=method: da.simulate(
+                    da.System([x], kinetic=x.dot**2 / 2, potential=10 * x, constraints=[da.unilateral(x <= 5 - 10.0**-k)]),
+                    {x.dot: 10.0}, (0, 1.9), method=method, rtol=1e-12,
+                ),
+                lambda motion, k=k: apart([time for time, _ in motion.impacts], [1 - math.sqrt(2e-1 * 10.0**-k)]),
+                1e-9 / away,
+            )  # fmt: skip
 
 
 def spans(tally: Tally) -> None:
@@ -242,6 +273,7 @@ def _starts_on_the_floor(tally: Tally, group: str) -> None:
         (0.0, 0.0, None),
         (0.0, 1.0, 0.2),
         (0.0, -1.0, 0.0),
+        *((0.0, 10.0**-k, 0.2 * 10.0**-k) for k in range(1, 8)),
         (1e-13, 0.0, None),
         (1e-6, 0.0, 4.4721359549996e-4),
     ):
@@ -299,6 +331,6 @@ def _contacts_with_others(tally: Tally, group: str) -> None:
 
 def groups(tally: Tally, random: np.random.Generator) -> Iterator[str]:
     """Every group of this file, one after the other."""
-    for work in (events, spans, far_times, contacts):
+    for work in (events, turning_points, spans, far_times, contacts):
         work(tally)
         yield work.__name__

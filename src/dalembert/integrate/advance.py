@@ -49,6 +49,9 @@ INACCURATE = 10
 #: Into how many parts a step is cut when the sign of an event is looked for; the steps of the Taylor method are longer.
 PARTS, TAYLOR_PARTS = 4, 32
 
+#: The part of a step after which an event that began at zero has the sign by which it left, and the size that it counts with.
+SOON, JUST_OFF = 2.0**-20, 1e-300
+
 #: Where rows are left out, the projection of positions after a step may move it by so many times the tolerance of a step. Rows
 #: on velocities that are left out are looked at by the projection itself.
 MOST_MOVED = 300.0
@@ -162,27 +165,69 @@ def commit(book: Integers) -> int:
 
 
 @native
+def may_dip(before: float, here: float, after: float) -> bool:
+    """Whether three neighbouring values of one sign leave room for two passages through zero between them.
+
+    The parabola through them has its vertex -d/s spacings from the middle, with the value here - d^2/(2 s), where d is half
+    the difference of the outer values and s the second difference. What is nearer to zero than s is near enough to be looked
+    at. An event that has just left zero has turned there.
+    """
+    if before * here <= 0.0 or here * after <= 0.0 or abs(before) <= JUST_OFF:
+        return False
+    sign = 1.0 if here > 0.0 else -1.0
+    slope, bend = 0.5 * sign * (after - before), sign * (before - 2.0 * here + after)
+    return bend > 0.0 and abs(slope) <= 1.5 * bend and sign * here - 0.5 * slope * slope / bend < bend
+
+
+@native
+def leave_zero(book: Integers) -> None:
+    """An event that is zero where the last step began counts by the sign that it has soon after.
+
+    Else it could leave zero and return unseen before the first point at which its sign is looked at.
+    """
+    unsigned = 0
+    clock, stage = reals_at(book[CLOCK]), reals_at(book[STAGE])
+    old, tried = reals_at(book[EVENTS_OLD]), reals_at(book[EVENTS_TRIED])
+    for e in range(book[N_SEARCHED]):
+        unsigned += 1 if old[e] == 0.0 else 0
+    if unsigned == 0 or make_dense(book) != 0:
+        return
+    state_within(book, SOON, stage)
+    call_events(book, clock[T_OLD] + SOON * clock[H_OLD], stage, tried)
+    for e in range(book[N_SEARCHED]):
+        if old[e] == 0.0 and tried[e] != 0.0:
+            old[e] = JUST_OFF if tried[e] > 0.0 else -JUST_OFF
+
+
+@native
 def crossed(book: Integers) -> bool:
-    """Whether any event changed its sign inside the last step, looked for at its end and at points inside.
+    """Whether any event changed its sign inside the last step, looked for at its end and at points inside, or may have.
 
     The first N_SEARCHED events are worth the search inside.
     """
-    events = book[N_EVENTS]
+    events, searched = book[N_EVENTS], book[N_SEARCHED]
     clock, stage = reals_at(book[CLOCK]), reals_at(book[STAGE])
     old, new, tried = reals_at(book[EVENTS_OLD]), reals_at(book[EVENTS_NEW]), reals_at(book[EVENTS_TRIED])
     call_events(book, clock[T], reals_at(book[Y]), new)
+    leave_zero(book)
     for e in range(events):
         if old[e] * new[e] < 0.0 or (new[e] == 0.0 and old[e] != 0.0):
             return True
-    if book[N_SEARCHED] == 0 or make_dense(book) != 0:
+    if searched == 0 or make_dense(book) != 0:
         return False
     parts = PARTS if book[EXPANSION] == 0 else TAYLOR_PARTS
+    for e in range(events):
+        tried[e], tried[parts * events + e] = old[e], new[e]
     for k in range(1, parts):
         x = float(k) / float(parts)
         state_within(book, x, stage)
-        call_events(book, clock[T_OLD] + x * clock[H_OLD], stage, tried)
-        for e in range(book[N_SEARCHED]):
-            if old[e] * tried[e] < 0.0 or tried[e] * new[e] < 0.0:
+        call_events(book, clock[T_OLD] + x * clock[H_OLD], stage, tried + k * events)
+        for e in range(searched):
+            if old[e] * tried[k * events + e] < 0.0 or tried[k * events + e] * new[e] < 0.0:
+                return True
+    for k in range(1, parts):
+        for e in range(searched):
+            if may_dip(tried[(k - 1) * events + e], tried[k * events + e], tried[(k + 1) * events + e]):
                 return True
     return False
 

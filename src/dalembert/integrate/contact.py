@@ -98,7 +98,9 @@ class Contacts:
         """
         y = driver.run.y.copy()
         length = abs(driver.task.span[1] - t)
-        hitting, resting = [], []
+        hitting: list[str] = []
+        resting: list[str] = []
+        leaving: list[str] = []
         for name, constraint in self.constraints.items():
             gap, speed, acceleration = self._gap_and_rates(driver, constraint.expression, t, y)
             way = abs(speed) * length + 0.5 * abs(acceleration) * length**2
@@ -112,14 +114,17 @@ class Contacts:
                 continue
             if abs(speed) <= SHORT_FLIGHT * abs(acceleration) * length:
                 resting.append(name)
-            elif speed > 0:
-                hitting.append(name)
+            else:
+                (hitting if speed > 0 else leaving).append(name)
         if hitting:
             self._impact(driver, tuple(hitting), t, y)
-            return
-        closed = self._pressed(driver, tuple(resting), t, y)
-        if closed:
-            driver.enter(closed, t, y)
+        else:
+            closed = self._pressed(driver, tuple(resting), t, y)
+            if closed:
+                driver.enter(closed, t, y)
+        for name in (*leaving, *resting):
+            if name not in driver.mode:
+                self._mark_open(driver, name)
 
     def _gap_and_rates(self, driver: Any, expression: sympy.Expr, t: float, y: Any) -> tuple[float, float, float]:
         """A gap and its first two derivatives along the motion that the run begins with."""
@@ -214,7 +219,7 @@ class Contacts:
     def _mark_open(self, driver: Any, name: str) -> None:
         """A contact that has just opened stands at zero; its gap counts as negative until it is."""
         place = len(driver.task.events) + list(self.constraints).index(name)
-        driver.run.events_old[place] = -1e-300
+        driver.run.events_old[place] = -loop.JUST_OFF
 
     def _pressed(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[str, ...]:
         """The contacts among `names` that stay closed: those whose multiplier pushes."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,9 @@ __all__ = ["cut", "passages", "state_after"]
 
 #: An expression that changes its sign where it is so many times larger than nearby has a pole there, and no zero.
 POLE = 100.0
+#: Where an expression turns near zero, the points around its turning point are drawn together so many times, after which they
+#: differ by rounding. What reaches less far beyond zero than this part of its size is rounding, too.
+HALVINGS, SHALLOW = 26, 1e-14
 
 
 def state_after(run: Run, elapsed: float) -> Any:
@@ -35,21 +40,45 @@ def passages(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
     """Every passage of an event through zero inside the last step, as (time after its beginning, event), in order."""
     parts = loop.TAYLOR_PARTS if run.book.entries[EXPANSION] else loop.PARTS
     points = np.linspace(0.0, 1.0, parts + 1) * float(run.clock[loop.H_OLD])
-    count = len(events)
+    count, searched = len(events), int(run.book.entries[loop.N_SEARCHED])
     inside = [_values(run, count, x) for x in points[1:-1]]
     table = np.array([run.events_old[:count], *inside, run.events_new[:count]])
     found: list[tuple[float, int]] = []
     for number, event in enumerate(events):
-        for k in range(parts):
-            low, high = table[k, number], table[k + 1, number]
+        value = partial(_value, run, count, number)
+        seen = [(float(x), float(at_x)) for x, at_x in zip(points, table[:, number], strict=True)]
+        if number < searched:
+            seen = sorted({*seen, *_other_side(value, seen)}, key=lambda pair: abs(pair[0]))
+        for (start, low), (end, high) in pairwise(seen):
             passed = low * high < 0 or (high == 0 and low != 0)
             if not passed or (event.direction and event.direction * (high - low) < 0):
                 continue
-            value = partial(_value, run, count, number)
-            root = find_root(value, points[k], points[k + 1], low, high)
+            root = find_root(value, start, end, low, high)
             if abs(value(root)) <= POLE * max(abs(low), abs(high)):
                 found.append((root, number))
-    return sorted(found)
+    return sorted(found, key=lambda passage: abs(passage[0]))
+
+
+def _other_side(value: Callable[[float], float], seen: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Points between those that were seen at which the other side of zero is reached and left again."""
+    found = []
+    for (start, before), (middle, here), (end, after) in zip(seen, seen[1:], seen[2:], strict=False):
+        width, sign = 0.5 * (end - start), math.copysign(1.0, here)
+        beyond = SHALLOW * max(abs(before), abs(here), abs(after))
+        lowest, highest = sorted((start, end))
+        for _ in range(HALVINGS):
+            if not loop.may_dip(before, here, after):
+                break
+            vertex = middle - width * 0.5 * (after - before) / (before - 2.0 * here + after)
+            width *= 0.5
+            middle = min(max(vertex, lowest + abs(width)), highest - abs(width))
+            places = (middle - width, middle, middle + width)
+            before, here, after = values = [value(place) for place in places]
+            reached = [pair for pair in zip(places, values, strict=True) if sign * pair[1] < -beyond]
+            if reached:
+                found.append(min(reached, key=lambda pair: sign * pair[1]))
+                break
+    return found
 
 
 def _values(run: Run, count: int, elapsed: float) -> Any:

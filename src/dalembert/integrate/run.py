@@ -71,7 +71,7 @@ class Run:
         self.step_states = hold(loop.STEP_STATES, np.zeros((CAPACITY, ns)))
         self.events_old = hold(loop.EVENTS_OLD, np.zeros(max(1, events)))
         self.events_new = hold(loop.EVENTS_NEW, np.zeros(max(1, events)))
-        hold(loop.EVENTS_TRIED, np.zeros(max(1, events)))
+        hold(loop.EVENTS_TRIED, np.zeros((loop.TAYLOR_PARTS + 1, max(1, events))))
         self.atol = hold(loop.ATOL, LOCAL_SHARE * task.atol)
         entries[loop.N_AT], entries[loop.CAPACITY], entries[loop.N_EVENTS] = len(at), CAPACITY, events
         self.clock[loop.T], self.clock[loop.T_END] = t, task.span[1]

@@ -40,6 +40,25 @@ def test_a_bouncing_ball_hits_at_the_exact_times(restitution: float, form: str) 
     assert motion["h"].min() > -1e-13
 
 
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+@pytest.mark.parametrize("speed", [1e-1, 1e-3, 1e-5])
+def test_a_ball_that_is_thrown_up_from_the_floor_falls_on_it(speed: float, method: str) -> None:
+    """Its flight ends far within the first step; the gap is zero where it begins and positive where it is first looked at."""
+    motion = da.simulate(ball(0.5), {H: 0.0, H.dot: speed}, (0, 5), parameters={G: 10.0}, method=method)
+    assert motion.impacts[0][0] == pytest.approx(speed / 5, rel=1e-11)
+    assert motion["h"].min() > -1e-13
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+@pytest.mark.parametrize("below", [1e-2, 1e-4, 1e-8])
+def test_a_ceiling_just_below_the_highest_point_is_hit(below: float, method: str) -> None:
+    ceiling = da.unilateral(H - 5 + below <= 0, restitution=0, name="ceiling")
+    thrown = da.System([H], kinetic=H.dot**2 / 2, potential=G * H, constraints=[ceiling])
+    motion = da.simulate(thrown, {H.dot: 10.0}, (0, 1.9), parameters={G: 10.0}, first_step=1.9, method=method)
+    assert [t for t, _ in motion.impacts] == pytest.approx([1 - np.sqrt(below / 5)], abs=1e-4 * np.sqrt(below))
+    assert motion["h"].max() <= 5 - below + 1e-13
+
+
 def test_the_restitution_may_be_a_parameter() -> None:
     motion = da.simulate(ball(E), {H: 1.0}, (0, 2), parameters={G: 10.0, E: 0.5}, rtol=1e-12)
     count = len(motion.impacts)

@@ -61,10 +61,57 @@ def test_several_events_inside_one_step_come_in_order() -> None:
     assert motion.t[-1] == pytest.approx(0.9, abs=1e-14)
 
 
+def test_several_events_inside_one_step_backwards_come_in_the_order_of_the_run() -> None:
+    events = [da.event(X - level, terminal=level == 0.1) for level in (0.9, 0.5, 0.1, -0.3)]
+    motion = da.simulate(FREE, {X: 1.0, X.dot: 1.0}, (0, -10), events=events, first_step=10.0)
+    assert [times.tolist() for times in motion.t_events] == [
+        pytest.approx([-0.1], abs=1e-14), pytest.approx([-0.5], abs=1e-14), pytest.approx([-0.9], abs=1e-14), [],
+    ]  # fmt: skip
+    twice = da.simulate(FALL, {X.dot: -10.0}, (0, -1.9), events=[da.event(X - 3, terminal=True)], first_step=1.9)
+    assert twice.t[-1] == pytest.approx(-1 + np.sqrt(0.4), abs=1e-13)
+
+
 def test_an_event_that_passes_twice_inside_one_step() -> None:
     motion = da.simulate(FALL, {X.dot: 10.0}, (0, 1.9), events=[X - 3], first_step=1.9)
     times = [1 - np.sqrt(0.4), 1 + np.sqrt(0.4)]
     assert motion.t_events[0] == pytest.approx(times, abs=1e-13)
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+@pytest.mark.parametrize("below", [1e-2, 1e-4, 1e-6, 1e-9])
+def test_a_level_just_below_the_highest_point_is_passed_twice(below: float, method: str) -> None:
+    """x = 10 t - 5 t^2 is highest, 5, at t = 1; the passages lie nearer to each other than the points of the search."""
+    motion = da.simulate(FALL, {X.dot: 10.0}, (0, 1.9), events=[X - 5 + below], first_step=1.9, method=method)
+    away = np.sqrt(below / 5)
+    assert motion.t_events[0] == pytest.approx([1 - away, 1 + away], abs=1e-4 * away)
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+@pytest.mark.parametrize("above", [1e-9, 1e-3, 0.2])
+def test_a_level_just_above_the_highest_point_is_not_passed(above: float, method: str) -> None:
+    motion = da.simulate(FALL, {X.dot: 10.0}, (0, 1.9), events=[X - 5 - above], first_step=1.9, method=method)
+    assert len(motion.t_events[0]) == 0
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_no_turning_point_beyond_a_level_is_missed(method: str) -> None:
+    """Thirty swings, each of which passes a level a millionth below its end twice, also backwards in time."""
+    level = X - 1 + 1e-6
+    for span in ((0.1, 190.0), (-0.1, -190.0)):
+        start = {X: np.cos(0.1), X.dot: -np.sin(span[0])}
+        motion = da.simulate(OSCILLATOR, start, span, events=[level, da.event(level, direction=1)], method=method, rtol=1e-11)
+        away = np.arccos(1 - 1e-6)
+        both = np.sort(np.concatenate([2 * np.pi * np.arange(1, 31) - away, 2 * np.pi * np.arange(1, 31) + away]))
+        assert np.abs(motion.t_events[0]) == pytest.approx(both, abs=1e-5)
+        assert np.abs(motion.t_events[1]) == pytest.approx(both[::2], abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+@pytest.mark.parametrize("speed", [1.0, 1e-2, 1e-4])
+def test_an_event_that_leaves_zero_at_the_start_and_soon_returns(speed: float, method: str) -> None:
+    """It is back after speed/5, far within the first step."""
+    motion = da.simulate(FALL, {X.dot: speed}, (0, 3), events=[X], first_step=2.5, method=method)
+    assert motion.t_events[0] == pytest.approx([speed / 5], rel=1e-12)
 
 
 def test_an_event_that_holds_at_the_start_is_not_reported_there() -> None:
