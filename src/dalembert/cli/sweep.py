@@ -195,10 +195,15 @@ def read_samples(path: Path) -> dict[str, list[float]]:
 
 def _failures(ensemble: Ensemble) -> list[dict[str, Any]]:
     """The first runs that failed, with their values."""
+    return _listed(ensemble, ensemble.failed)
+
+
+def _listed(ensemble: Ensemble, which: Any) -> list[dict[str, Any]]:
+    """The first of some runs, with their values and messages."""
     import numpy as np
 
     found = []
-    for index in np.argwhere(ensemble.failed)[:MOST_LISTED]:
+    for index in np.argwhere(which)[:MOST_LISTED]:
         place = tuple(int(k) for k in index)
         values = {name: float(ensemble[name][place]) for name in ensemble.table.coordinates}
         message = str(ensemble.messages[place])
@@ -215,6 +220,8 @@ def sweep_json(ensemble: Ensemble, output: Path) -> dict[str, Any]:
         "shape": dict(zip(ensemble.table.dims, ensemble.shape, strict=True)),
         "outcomes": ensemble.counts,
         "failures": _failures(ensemble),
+        "remarked": int(ensemble.remarked.sum()),
+        "remarks": _listed(ensemble, ensemble.remarked),
         "seconds": seconds,
         "statistics": ensemble.statistics,
     }
@@ -236,6 +243,8 @@ def _summary(ensemble: Ensemble, output: Path) -> list[Any]:
         ("outcome", ", ".join(f"{count} {name}" for name, count in ensemble.counts.items())),
     ]
     lines += [("failed", _told(failure)) for failure in _failures(ensemble)]
+    if ensemble.remark:
+        lines.append(("remarks", ensemble.remark))
     made = len(ensemble) - told["runs_before"] - ensemble.counts.get("not run", 0)
     speed = f", {made / told['wall_seconds']:.0f} runs a second" if made > 0 and told["wall_seconds"] > 0 else ""
     before = f"; {told['runs_before']} runs were there" if told["runs_before"] else ""

@@ -142,6 +142,13 @@ class Book:
         """The rates at a state on the constraints, where it is decided which of them count up to the next such state."""
         return self._call("settle", time, y, out)
 
+    def settle_points(self, times: Any, states: Any) -> Any:
+        """Status, rank and least pivot at points of a motion, (k, 3), for times (k,) and states (k, n_state)."""
+        found, out, place = np.zeros((len(times), 3)), np.zeros(self.kernel.n_state + 1), 0
+        while (place := functions()["settle_points"](self.entries, place, len(times), times, states, out, found)) < len(times):
+            self.complete()
+        return found
+
     def _call(self, name: str, *arguments: Any) -> int:
         """The status of a native function; where it misses a program, all of them are compiled and it is called again."""
         function = functions()[name]

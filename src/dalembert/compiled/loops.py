@@ -23,6 +23,7 @@ def functions() -> dict[str, Any]:
         factorisations.reflect,
         native.evaluate,
         native.settle,
+        native.settle_points,
         native.project,
         native.project_rows,
         native.observe_points,

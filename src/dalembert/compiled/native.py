@@ -24,6 +24,7 @@ __all__ = [
     "project_rows",
     "repeat_rates",
     "settle",
+    "settle_points",
 ]
 
 # Places in a book: addresses of programs,
@@ -134,6 +135,24 @@ def settle(book: Integers, time: float, y: Reals, out: Reals) -> int:
     elif choose_rows(book[ROWS], integers_at(book[ORDER]), info, before, choice):
         status = evaluate(book, time, y, out)
     return status
+
+
+@native
+def settle_points(book: Integers, first: int, count: int, times: Reals, states: Reals, out: Reals, found: Reals) -> int:
+    """Settle at points of a motion, from the first on: found (count, 3) takes status, rank and least pivot of each.
+
+    Returns the point at which a program is missing, or the count.
+    """
+    info = reals_at(book[INFO])
+    for point in range(first, count):
+        info[3] = 1.0  # stays so in straight-line code, whose health is in info[1]
+        status = settle(book, times[point], states + point * book[STATE], out)
+        if status == MISSING:
+            return point
+        found[3 * point] = float(status)
+        found[3 * point + 1] = info[0]
+        found[3 * point + 2] = min(info[1], info[3])
+    return count
 
 
 @native

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import nextafter, sqrt
 
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
-from ..compiled.native import CHOICES, FIRST_FREE, MISSING, STATE, STUCK, call_events, project, settle
+from ..compiled.native import CHOICES, FIRST_FREE, INFO, MISSING, ROWS, STATE, STUCK, call_events, project, settle
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, step
 from .steppers.taylor import expand, largest_step, taylor_state
@@ -39,8 +39,10 @@ __all__ = ["advance", "commit", "finish_step", "scaled_norm", "short_step"]
 ) = range(FIRST_FREE, FIRST_FREE + 23)  # fmt: skip
 BOOK_SIZE = COEFFICIENTS + 1
 
-# Places in the array CLOCK (reals) and COUNTS (integers).
-T, H, T_END, T_OLD, H_OLD, MAX_STEP, RTOL, CAP = range(8)
+# Places in the array CLOCK (reals) and COUNTS (integers). WEAKEST is the least pivot at the ends of steps by stages, 0 where
+# rows were left out.
+T, H, T_END, T_OLD, H_OLD, MAX_STEP, RTOL, CAP, WEAKEST = range(9)
+CLOCK_SIZE = 9
 EVALUATIONS, ACCEPTED, REJECTED, PROJECTED, RECORDED, NEXT_AT, LAST_STATUS, HAS_DENSE = range(8)
 
 #: The status of an attempt whose error is too large, beside those of `native` and `verdicts`.
@@ -292,6 +294,8 @@ def try_step(book: Integers, h: float, t_new: float) -> int:
         clock[H] = 0.25 * h
         return status
     clock[H] = h * (6.0 if error == 0.0 else min(6.0, max(0.3, 0.9 * error**-EXPONENT)))
+    info = reals_at(book[INFO])
+    clock[WEAKEST] = min(clock[WEAKEST], min(info[1], info[3]) if info[0] >= float(book[ROWS]) else 0.0)
     if status == CONTRADICTORY:
         return CONTRADICTORY
     return 0

@@ -95,7 +95,7 @@ class FixedRun:
         self._functions = fixed_functions()
         self.book = Book(kernel, task.parameters, places.FIXED_BOOK_SIZE)
         hold, entries, ns = self.book.hold, self.book.entries, kernel.n_state
-        self.clock = hold(loop.CLOCK, np.zeros(8))
+        self.clock = hold(loop.CLOCK, np.zeros(loop.CLOCK_SIZE))
         self.counts = hold(loop.COUNTS, np.zeros(places.COUNTS_SIZE, np.int64))
         self.y = hold(loop.Y, np.array(y, dtype=float))
         for place in (places.LOW, places.DELTA, loop.STAGE):
@@ -109,7 +109,7 @@ class FixedRun:
         hold(loop.EVENTS_NEW, np.zeros(max(1, events)))
         entries[loop.N_AT], entries[loop.CAPACITY], entries[loop.N_EVENTS] = len(at), CAPACITY, events
         self.clock[loop.T], self.clock[places.T_BEGIN], self.clock[loop.T_END] = t, task.span[0], task.span[1]
-        self.clock[loop.H] = stepping.step
+        self.clock[loop.H], self.clock[loop.WEAKEST] = stepping.step, 1.0
         self.counts[places.NUMBER] = round((t - task.span[0]) / stepping.step)
         entries[places.N_STEPS], entries[places.EVERY] = stepping.steps, stepping.every
         number = int(self.counts[places.NUMBER])

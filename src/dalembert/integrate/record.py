@@ -151,7 +151,7 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
         segments=tuple(record.segments),
         owner=owner,
         outcome=outcome,
-        message=" ".join([message, *remarks(driver, outcome.is_success)]),
+        message=" ".join([message, *remarks(task, record.segments, outcome.is_success)]),
         event_names=tuple(found.event.name for found in record.found),
         t_events=[np.array(found.times) for found in record.found],
         y_events=[_stacked(found.states, len(names)) for found in record.found],

@@ -7,6 +7,7 @@ their rank changes, which is a decision and not a result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from ..compiled.factorisations import RANK_TOLERANCE
 from ..compiled.verdicts import CONTRADICTORY
 
-__all__ = ["Ranks", "ranks", "remarks"]
+__all__ = ["Ranks", "coarse_times", "few_digits", "is_weak", "ranks", "remarks", "remarks_in"]
 
 #: At so many points of a motion the rank of its constraints is looked at.
 POINTS = 33
@@ -28,17 +29,31 @@ FEW_DIGITS = 1e3
 LEAST_STATE = 1e-290
 #: The tolerance of runs with fixed steps, as far as times are concerned.
 FIXED_RTOL = 1e-10
+#: How the message of a run begins that went well.
+ENDING = re.compile(r"(The motion was followed to t = \S+\.|Stopped by the event `.*` at t = \S+\.)(?: |$)")
 
 
-def remarks(driver: Any, is_success: bool) -> list[str]:
-    """The sentences that a motion of this run deserves; where it failed, that is what it has to say."""
-    found = [_coarse_times(driver.task)]
+def remarks(task: Any, segments: Sequence[Any], is_success: bool) -> list[str]:
+    """The sentences that a motion with these segments deserves; where it failed, that is what it has to say."""
+    found = [coarse_times(task)]
     if is_success:
-        found += [_small_letters(driver), _rank_sentence(driver), _undefined_events(driver)]
+        found += [_small_letters(task, segments), _rank_sentence(task, segments), _undefined_events(task, segments)]
     return [sentence for sentence in found if sentence]
 
 
-def _coarse_times(task: Any) -> str:
+def remarks_in(message: str) -> str:
+    """What the message of a run that went well says beside how it ended.
+
+    >>> remarks_in("The motion was followed to t = 1.5. The span has no length.")
+    'The span has no length.'
+    >>> remarks_in("Stopped by the event `x` at t = 2.")
+    ''
+    """
+    return ENDING.sub("", message, count=1) if ENDING.match(message) else message
+
+
+def coarse_times(task: Any) -> str:
+    """Whether times are so far from zero that they lie apart; the same for all runs of a task."""
     first, last = task.span
     if first == last:
         return "The span has no length, so that the motion is its start."
@@ -52,16 +67,24 @@ def _coarse_times(task: Any) -> str:
     )
 
 
-def _small_letters(driver: Any) -> str:
+def few_digits(task: Any) -> float:
+    """Below this size letters have too few digits."""
+    return max(LEAST_STATE, FEW_DIGITS * _least_atol(task))
+
+
+def _least_atol(task: Any) -> float:
+    return 0.0 if task.stepping is not None else float(np.min(task.atol))
+
+
+def _small_letters(task: Any, segments: Sequence[Any]) -> str:
     """A run whose letters all stay as small as the absolute tolerance follows them to few digits, or none."""
-    task = driver.task
-    if not driver.record.segments:
+    if not segments:
         return ""
-    largest = max(float(np.max(np.abs(segment.step_y), initial=0.0)) for segment in driver.record.segments)
+    largest = max(float(np.max(np.abs(segment.step_y), initial=0.0)) for segment in segments)
     if 0.0 < largest < LEAST_STATE:
         return f"No letter was larger than {largest:.2g}: numbers that small lose their digits. Take larger units."
-    least = 0.0 if task.stepping is not None else float(np.min(task.atol))
-    if not 0.0 < largest < FEW_DIGITS * least:
+    least = _least_atol(task)
+    if not 0.0 < largest < few_digits(task):
         return ""
     return (
         f"No letter was larger than {largest:.2g}, and the absolute tolerance is {least:.2g}: they have few digits. Pass a "
@@ -69,19 +92,19 @@ def _small_letters(driver: Any) -> str:
     )
 
 
-def _undefined_events(driver: Any) -> str:
+def _undefined_events(task: Any, segments: Sequence[Any]) -> str:
     """An event whose value is not a number cannot be looked for there."""
-    if not driver.task.events or driver.task.inputs or not driver.record.segments:
+    if not task.events or task.inputs or not segments:
         return ""
-    segment = driver.record.segments[-1]
+    segment = segments[-1]
     kernel = segment.book.kernel
-    values = kernel.lower([event.expression for event in driver.task.events])
+    values = kernel.lower([event.expression for event in task.events])
     function = ca.Function("events", kernel._inputs(), [values])
     for place in np.unique(np.linspace(0, len(segment.step_t) - 1, POINTS).astype(int)):
         time, y = float(segment.step_t[place]), segment.step_y[place]
-        found = np.asarray(function(time, y, driver.task.parameters, np.zeros(0), np.zeros(0))).ravel()
+        found = np.asarray(function(time, y, task.parameters, np.zeros(0), np.zeros(0))).ravel()
         if np.isnan(found).any():
-            name = driver.task.events[int(np.argmax(np.isnan(found)))].name
+            name = task.events[int(np.argmax(np.isnan(found)))].name
             return f"The event `{name}` has no value at t = {time:.9g}, where it is not found."
     return ""
 
@@ -106,24 +129,27 @@ def ranks(segments: Sequence[Any]) -> Ranks:
     for segment in segments[:: 1 + len(segments) // POINTS]:
         count = max(2, POINTS // len(segments))
         places = np.unique(np.linspace(0, len(segment.step_t) - 1, count).astype(int))
-        out, info, rows = np.zeros(segment.book.kernel.n_state + 1), segment.book.info, segment.book.kernel.m
-        for place in places:
-            time = float(segment.step_t[place])
-            info[3] = 1.0  # stays so in straight-line code, whose health is in info[1]
-            if segment.book.settle(time, np.ascontiguousarray(segment.step_y[place]), out) > CONTRADICTORY:
+        times, rows = segment.step_t[places], segment.book.kernel.m
+        for time, (status, rank, part) in zip(
+            times.tolist(), segment.book.settle_points(times, segment.step_y[places]).tolist(), strict=True
+        ):
+            if status > CONTRADICTORY:
                 continue
-            found.append((time, rows - int(info[0]) if rows else 0))
-            part = min(float(info[1]), float(info[3]))
+            found.append((time, rows - int(rank) if rows else 0))
             if part < weakest[1]:
                 weakest = (time, part)
     return Ranks(found, weakest)
 
 
-def _rank_sentence(driver: Any) -> str:
-    task = driver.task
+def is_weak(task: Any, part: Any) -> Any:
+    """Whether rounding matters for the tolerance where it is magnified by a least pivot; of numbers or arrays."""
+    return SHARE * (FIXED_RTOL if task.stepping is not None else task.rtol) * part < np.finfo(float).eps
+
+
+def _rank_sentence(task: Any, segments: Sequence[Any]) -> str:
     if task.inputs:
         return ""
-    found, (when, part) = ranks(driver.record.segments)
+    found, (when, part) = ranks(segments)
     counts = [rows for _, rows in found]
     if counts and min(counts) != max(counts):
         t, rows = max(found, key=lambda pair: pair[1])
@@ -136,8 +162,7 @@ def _rank_sentence(driver: Any) -> str:
             f"{counts[0]} row{'s' * (counts[0] != 1)} of the constraints depended on the others (with a part below "
             f"{RANK_TOLERANCE:.0e}) and {'were' if counts[0] != 1 else 'was'} left out."
         )
-    relative = FIXED_RTOL if task.stepping is not None else task.rtol
-    if part > 0 and SHARE * relative * part < np.finfo(float).eps:
+    if part > 0 and is_weak(task, part):
         return (
             f"The equations are nearly singular (least pivot {part:.1g} at t = {when:.9g}): accelerations and reactions may "
             f"lose about {-np.log10(part):.0f} digits."

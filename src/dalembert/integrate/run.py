@@ -56,7 +56,7 @@ class Run:
         self._functions = native_functions()
         self.book = Book(kernel, task.parameters, loop.BOOK_SIZE)
         hold, entries, ns = self.book.hold, self.book.entries, kernel.n_state
-        self.clock = hold(loop.CLOCK, np.zeros(8))
+        self.clock = hold(loop.CLOCK, np.zeros(loop.CLOCK_SIZE))
         self.counts = hold(loop.COUNTS, np.zeros(8, np.int64))
         self.y = hold(loop.Y, np.array(y, dtype=float))
         self.y_old = hold(loop.Y_OLD, self.y.copy())
@@ -77,6 +77,7 @@ class Run:
         self.clock[loop.T], self.clock[loop.T_END] = t, task.span[1]
         self.clock[loop.MAX_STEP], self.clock[loop.RTOL] = task.max_step, max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
         self.clock[loop.CAP] = task.first_step or math.inf
+        self.clock[loop.WEAKEST] = 1.0
         if task.method == "taylor":
             hold_expansion(self.book, taylor_order(self.clock[loop.RTOL]))
             if events:  # a motion that is a polynomial takes one step, in which an event may pass twice

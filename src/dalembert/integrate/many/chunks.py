@@ -27,6 +27,7 @@ from ...model.methods import EXTERNAL
 from ..endings import leaves_rows_out
 from ..letters import reported_letters
 from ..outcome import Outcome
+from ..remarks import remarks_in
 from ..simulate import Task
 from .rows import kept_rowwise
 
@@ -170,6 +171,7 @@ class Reached:
     codes : array (k,) of int
         A place in `OUTCOMES`, or LEFT for a run that the engine leaves to the driver.
     messages : list of str
+        How a run ended that did not finish; remarks on one that did.
     statistics : mapping of name to array (k,)
         At least "steps".
     """
@@ -189,7 +191,7 @@ class Results:
     states : array (k, nt, n_letters)
     codes : array (k,) of int8
     messages : list of str
-        Empty for runs that went to their end.
+        How a run ended that did not finish; remarks on one that did, empty where there is none.
     steps : array (k,) of int64
     drift : array (k,)
         The largest distance of the energy at the times kept from that of the start; NaN where there is none.
@@ -324,7 +326,7 @@ def _keep_driven(plan: Plan, results: Results, place: int, parameters: Any, valu
         results.messages[place] = str(error)
         return
     results.codes[place] = CODE[motion.outcome]
-    results.messages[place] = "" if motion.outcome is Outcome.FINISHED else motion.message
+    results.messages[place] = remarks_in(motion.message) if motion.outcome is Outcome.FINISHED else motion.message
     results.steps[place] = motion.statistics["steps"]
     results.starts[place] = [motion.start[name] for name in plan.letters]
     for k, t in enumerate(plan.times):

@@ -1,7 +1,8 @@
 """Runs one after another through the native loop: light where nothing has to be decided on the way, else by the driver.
 
 A light run is what `Driver` does with an ordinary run, step for step and bit for bit, without what it prepares for decisions:
-its arrays are made once for a chunk, and nothing but the states at the times asked for is kept.
+its arrays are made once for a chunk, and nothing but the states at the times asked for is kept. What a motion has to say about
+its digits (`remarks`) is found from the steps in the buffer, where the least pivot or a small start gives reason to look.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from ..chart import THRESHOLDS
 from ..driver import CRAWL, EXACT_TIMES, Driver
 from ..endings import classify, crawling, unsolved
 from ..fixed_steps import DEGENERATE, UNSOLVED
-from ..motion import Motion
+from ..motion import Motion, Segment
 from ..outcome import Outcome
+from ..remarks import coarse_times, few_digits, is_weak, ranks, remarks
 from ..run import Run, first_step
 from ..run_kinds import run_kind
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
@@ -85,6 +87,10 @@ class LightRun:
     ----------
     is_left : bool
         Whether the run needs a decision that is not taken here.
+    is_cut : bool
+        Whether steps were dropped from a buffer that was full.
+    is_watched : bool
+        Whether native code keeps the least pivot; else all runs are looked at.
     """
 
     def __init__(self, plan: Plan, stop: Callable[[], bool]) -> None:
@@ -94,11 +100,13 @@ class LightRun:
         self.states = np.full((len(self.at), self.kernel.n_state), np.nan)
         self.first = int(np.sum(self.at <= self.task.span[0] if self.forward else self.at >= self.task.span[0]))
         self.events = 1 if plan.is_steady else 0
+        self.about_times = coarse_times(self.task)
+        self.small, self.is_watched = few_digits(self.task), self.task.stepping is None and self.task.method != "taylor"
         self._kept: Run | None = None
 
     def begin(self, parameters: Any, y: Any, quality: float) -> bool:
         """Enter a start; whether the run can go on from here."""
-        self.is_left, t = False, self.task.span[0]
+        self.is_left, self.is_cut, t = False, False, self.task.span[0]
         self.start_state, self.states[:] = y, np.nan
         self.states[: self.first] = y
         run: Any = self._fresh(parameters, y) if self.task.stepping is not None else self._reset(parameters, y)
@@ -110,6 +118,9 @@ class LightRun:
         self.rejected = run.book.settle(t, run.y, run.stages[0])
         if self.rejected in (SINGULAR, CONTRADICTORY):
             return True
+        if self.is_watched:
+            rank, pivot, _, entry = run.book.info.tolist()
+            run.clock[loop.WEAKEST] = min(1.0, pivot, entry) if rank >= self.kernel.m else 0.0
         if self.task.stepping is None:
             run.clock[loop.H] = first_step(run, self.task, t)
         if self.events:
@@ -166,6 +177,42 @@ class LightRun:
             self.is_left = True
             return None
 
+    def said(self, outcome: Outcome, message: str, is_small: bool) -> str | None:
+        """What is kept of the message of a run that has ended: all of it, or where it finished the remarks.
+
+        None where only the driver can tell, because steps were dropped. `is_small` says that all letters of the start have
+        few digits.
+        """
+        if outcome is not Outcome.FINISHED:
+            return f"{message} {self.about_times}".rstrip()
+        if self.is_cut:
+            self._look()
+        if self.is_watched or self.is_cut:
+            is_small = is_small and not np.any(np.abs(self.states) >= self.small)
+            if not is_small and not is_weak(self.task, float(self.run.clock[loop.WEAKEST])):
+                return self.about_times
+            if self.is_cut:
+                return None
+        return " ".join(remarks(self.task, [self._buffered()], True))
+
+    def _buffered(self) -> Segment:
+        """The steps in the buffer, behind the start."""
+        (times, states), (last, reached) = self.run.take_steps(), self.run.last_step()
+        t = np.concatenate([[self.task.span[0]], times, last])
+        return Segment(self.run.book, (), t, np.concatenate([self.start_state[None], states, reached]))
+
+    def _look(self) -> None:
+        """Keep the least pivot at some points of the buffer, where native code does not; the run goes on as if nobody had."""
+        if self.is_watched:
+            return
+        held, clock = self.run.book.arrays, self.run.clock
+        before = {place: held[place].copy() for place in (native.CHOICES, native.INFO)}
+        found = ranks([self._buffered()])
+        for place, values in before.items():
+            held[place][...] = values
+        weakest = 0.0 if any(rows for _, rows in found.dropped) else found.weakest[1]
+        clock[loop.WEAKEST] = min(clock[loop.WEAKEST], weakest)
+
     def _steps_left(self) -> int:
         return int(self.task.max_steps - self.run.counts[loop.ACCEPTED] - self.run.counts[loop.REJECTED])
 
@@ -182,6 +229,8 @@ class LightRun:
                         f"Raise max_steps or {'rtol' if self.task.stepping is None else 'step'}.",
                     )
             case loop.FULL:
+                self.is_cut = True
+                self._look()
                 run.counts[loop.RECORDED] = 0
             case loop.NOT_COMPILED:
                 self.plan.complete(run.book)
@@ -211,15 +260,17 @@ def one_by_one(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool
     if plan.is_steady:
         qualities = plan.values("quality", np.full(count, task.span[0]), starts, parameters)[:, 0]
     light = LightRun(plan, stop)
+    small = np.max(np.abs(starts), axis=1, initial=0.0) < light.small
     places = np.argsort(plan.order, kind="stable")
     for k in range(count):
         if stop():
             break
         ending = light.ending() if light.begin(parameters[k], starts[k], float(qualities[k])) else None
-        if ending is None:
+        said = None if ending is None else light.said(*ending, bool(small[k]))
+        if ending is None or said is None:
             codes[k] = LEFT
             continue
-        codes[k], messages[k] = CODE[ending[0]], ending[1]
+        codes[k], messages[k] = CODE[ending[0]], said
         states[k] = light.states[places]
         steps[k] = light.run.counts[loop.ACCEPTED]
     return Reached(states, codes, messages, {"steps": steps})

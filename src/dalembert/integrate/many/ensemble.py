@@ -24,6 +24,7 @@ from ...model.symbols import name_of
 from ...model.whole_file import place_beside, write_whole
 from ..file_image import file_image
 from ..motion import Motion
+from ..remarks import remarks_in
 from ..simulate import read_task, run_task
 from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan, Results, run_chunk
 from .table import Axis, Table, laid_out
@@ -51,7 +52,8 @@ class Ensemble:
     codes : array (\\*shape) of int
         Places in `dalembert.integrate.many.chunks.OUTCOMES`, or -1 for a run that was not made.
     messages : array (\\*shape) of str
-        How a run ended that did not finish; empty for the others.
+        How a run ended that did not finish, and remarks on one that did, as a motion has them behind its first sentence: rows
+        of constraints that were left out, digits that may be lost. Empty where there is nothing to say.
     steps : array (\\*shape) of int
     energy_drift : array (\\*shape)
         The largest distance of the energy, at the times asked for, from that of the start.
@@ -85,7 +87,7 @@ class Ensemble:
 
     @cached_property
     def messages(self) -> Any:
-        """How each run ended that did not finish, (\\*shape) of str."""
+        """How each run ended that did not finish, and remarks on those that did, (\\*shape) of str."""
         return self._own("message").astype(object)
 
     @cached_property
@@ -148,6 +150,33 @@ class Ensemble:
         """Which runs were made and did not reach their end, (\\*shape) of bool."""
         return (self.codes != NOT_RUN) & ~np.isin(self.codes, SUCCESS)
 
+    @cached_property
+    def remarked(self) -> Any:
+        """Which runs reached their end and have a remark in their message, (\\*shape) of bool."""
+        found = np.isin(self.codes, SUCCESS) & (self.messages != "").astype(bool)
+        found[found] = [bool(remarks_in(message)) for message in self.messages[found]]
+        return found
+
+    @property
+    def remark(self) -> str:
+        """How many runs have remarks, with the first of them; empty where there is none.
+
+        >>> import dalembert as da
+        >>> x = da.coordinates("x")
+        >>> ball = da.System(coordinates=[x], kinetic=x.dot**2/2)
+        >>> print(da.simulate(ball, {x: [1.0, 1e-12]}, (0, 1)).remark[:56])
+        1 of 2 runs has remarks, e.g. run (1,): No letter was la
+        """
+        count, before = int(np.count_nonzero(self.remarked)), self.statistics.get("runs_without_remarks", 0)
+        found = []
+        if before:
+            found.append(f"remarks were not kept for the {before} runs that an earlier version stored")
+        if count:
+            first = tuple(int(k) for k in np.argwhere(self.remarked)[0])
+            said = f"{count} of {len(self)} runs {'has' if count == 1 else 'have'} remarks"
+            found.append(f"{said}, e.g. run {first}: {remarks_in(str(self.messages[first]))}")
+        return "; ".join(found)
+
     @property
     def success(self) -> bool:
         """Whether every run reached its end."""
@@ -163,7 +192,8 @@ class Ensemble:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape))
         counted = ", ".join(f"{count} {name}" for name, count in self.counts.items())
-        return f"<Ensemble of {len(self)} runs ({shape}) of {self.statistics.get('system', 'a system')}: {counted}>"
+        remark = f"; {self.remark}" if self.remark else ""
+        return f"<Ensemble of {len(self)} runs ({shape}) of {self.statistics.get('system', 'a system')}: {counted}{remark}>"
 
     def motion(self, index: Any) -> Motion:
         """One of the runs again, as a motion with all its steps."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from math import nextafter
 
 from ...compiled.language import Integers, Reals, call_program, integers_at, native, reals_at
-from ...compiled.native import INPUT_VALUES, PARAMETERS, STATE, project
+from ...compiled.native import INFO, INPUT_VALUES, OUT, PARAMETERS, STATE, evaluate, project
 from ...compiled.unrolled import HEALTHY
+from ...compiled.verdicts import REGULAR
 from ..advance import AT, ATOL, BOOK_SIZE, CLOCK, MAX_STEP, N_AT, PROJECT, RTOL, STAGE, T_END, T
 
 __all__ = ["LANES", "advance_lanes", "fill_lanes"]
@@ -21,11 +22,12 @@ LANES = 4
 (LANE_EXPANSION, LANE_ORDER, LANE_SIZE, N_PARAMETERS, N_RUNS, MOST_STEPS) = range(BOOK_SIZE, BOOK_SIZE + 6)
 # arrays of the lanes: working memory, coefficients, times, states, parameters, new states, sizes of steps and of last terms,
 (LANE_WORK, LANE_FOUND, LANE_TIMES, LANE_STATES, LANE_PARAMETERS, LANE_NEW, LANE_SIZES) = range(BOOK_SIZE + 6, BOOK_SIZE + 13)
-# which run a lane has, its next time and its steps; and all runs: parameters, starts, states at the times, codes, steps.
-(LANE_RUN, LANE_NEXT, LANE_STEPS, RUN_PARAMETERS, RUN_STARTS, RUN_STATES, RUN_CODES, RUN_STEPS, PROGRESS) = range(
-    BOOK_SIZE + 13, BOOK_SIZE + 22
+# which run a lane has, its next time and its steps; and all runs: parameters, starts, states at the times, codes, steps, and
+# the least pivot at the ends of steps.
+(LANE_RUN, LANE_NEXT, LANE_STEPS, RUN_PARAMETERS, RUN_STARTS, RUN_STATES, RUN_CODES, RUN_STEPS, RUN_WEAKEST, PROGRESS) = range(
+    BOOK_SIZE + 13, BOOK_SIZE + 23
 )
-LANE_BOOK_SIZE = BOOK_SIZE + 22
+LANE_BOOK_SIZE = BOOK_SIZE + 23
 
 #: Codes of runs: went to its end, left to the driver.
 FINISHED, LEFT = 0, -2
@@ -135,12 +137,28 @@ def lane_sizes(book: Integers) -> None:
 
 
 @native
-def projected(book: Integers, lane: int, t: float, y: Reals) -> bool:
-    """Bring a state of a lane to its constraints; whether that went well."""
+def enter_parameters(book: Integers, lane: int) -> None:
+    """Let the programs for single states have the parameters of a lane."""
     own, parameters = reals_at(book[PARAMETERS]), reals_at(book[LANE_PARAMETERS])
     for i in range(book[N_PARAMETERS]):
         own[i] = parameters[i * LANES + lane]
+
+
+@native
+def projected(book: Integers, lane: int, t: float, y: Reals) -> bool:
+    """Bring a state of a lane to its constraints; whether that went well."""
+    enter_parameters(book, lane)
     return project(book, t, y, 0, 1, 8) == 0
+
+
+@native
+def last_pivot(book: Integers, lane: int, t: float, y: Reals) -> float:
+    """The least pivot at the last state of a lane, from which no expansion starts; 0 where straight-line code has none."""
+    enter_parameters(book, lane)
+    info = reals_at(book[INFO])
+    if evaluate(book, t, y, reals_at(book[OUT])) != REGULAR:
+        return 0.0
+    return min(info[1], info[3])
 
 
 @native
@@ -205,6 +223,10 @@ def finish_lane(book: Integers, lane: int) -> int:
         states[i * LANES + lane] = y[i]
     times[lane] = t_new
     steps[lane] += 1
+    weakest, health = reals_at(book[RUN_WEAKEST]) + runs[lane], reals_at(book[LANE_FOUND])
+    weakest[0] = min(weakest[0], health[lane])
+    if ends:
+        weakest[0] = min(weakest[0], last_pivot(book, lane, t_new, y))
     return FINISHED if ends else 1
 
 

@@ -1,4 +1,7 @@
-"""The engine of the Taylor method for many runs: four at a time in the lanes of the processor's vectors."""
+"""The engine of the Taylor method for many runs: four at a time in the lanes of the processor's vectors.
+
+Lanes have no words. A run that finished and may deserve a remark on its digits is made again, one by one, which tells.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from ...compiled.native_module import NativeModule, aligned_zeros
 from .. import advance as loop
 from ..expansions import kernel_expansion, taylor_order
 from ..outcome import Outcome
+from ..remarks import coarse_times, few_digits, is_weak
 from ..run import LEAST_RTOL, LOCAL_SHARE
 from . import lane_steps as lanes
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
@@ -24,6 +28,8 @@ __all__ = ["by_lanes"]
 BUDGET = 20_000
 #: Entered where a run has not been looked at.
 UNTOUCHED = -9
+#: A run is made again where its least pivot is this many times above the one that is told: steps in lanes end elsewhere.
+MARGIN = 2.0
 
 
 @lru_cache(maxsize=1)
@@ -51,7 +57,36 @@ def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool])
     places = np.argsort(plan.order, kind="stable")
     states, steps = np.full((count, nt, ns), np.nan), np.zeros(count, np.int64)
     states[good], steps[good] = chunk.states[:, places], chunk.steps
-    return Reached(states, codes.astype(np.int8), [""] * count, {"steps": steps})
+    finished = codes == CODE[Outcome.FINISHED]
+    about_times = coarse_times(plan.task)
+    reached = Reached(
+        states,
+        codes.astype(np.int8),
+        [about_times if is_finished else "" for is_finished in finished.tolist()],
+        {"steps": steps},
+    )
+    doubtful = np.zeros(count, bool)
+    doubtful[good] = is_weak(plan.task, chunk.weakest / MARGIN)
+    doubtful |= _are_small(starts, states, few_digits(plan.task))
+    again = np.flatnonzero(doubtful & finished)
+    if again.size:
+        _replace(reached, again, one_by_one(plan, parameters[again], starts[again], stop))
+    return reached
+
+
+def _are_small(starts: Any, states: Any, bound: float) -> Any:
+    """Which runs have no letter as large as a bound, at their start and at the times that are kept, (k,) of bool."""
+    small = np.max(np.abs(starts), axis=1, initial=0.0) < bound
+    small[small] = ~np.any(np.abs(states[small]) >= bound, axis=(1, 2))
+    return small
+
+
+def _replace(reached: Reached, places: Any, again: Reached) -> None:
+    """Enter runs that were made again at their places."""
+    reached.states[places], reached.codes[places] = again.states, again.codes
+    reached.statistics["steps"][places] = again.statistics["steps"]
+    for place, message in zip(places, again.messages, strict=True):
+        reached.messages[place] = message
 
 
 class _Chunk:
@@ -67,7 +102,7 @@ class _Chunk:
                 self.book.complete()
                 self.book.entries[loop.PROJECT] = 1
         hold, entries, ns, count = self.book.hold, self.book.entries, kernel.n_state, len(parameters)
-        clock = hold(loop.CLOCK, np.zeros(8))
+        clock = hold(loop.CLOCK, np.zeros(loop.CLOCK_SIZE))
         clock[loop.T], clock[loop.T_END] = task.span
         clock[loop.RTOL] = max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
         clock[loop.MAX_STEP] = task.max_step
@@ -92,6 +127,7 @@ class _Chunk:
         self.states = hold(lanes.RUN_STATES, np.full((count, len(at), ns), np.nan))
         self.codes = hold(lanes.RUN_CODES, np.full(count, UNTOUCHED, np.int64))
         self.steps = hold(lanes.RUN_STEPS, np.zeros(count, np.int64))
+        self.weakest = hold(lanes.RUN_WEAKEST, np.ones(count))
         hold(lanes.PROGRESS, np.zeros(1, np.int64))
         for place, value in (
             (lanes.LANE_EXPANSION, found.address),

@@ -6,6 +6,9 @@ appears in one move. What a kill can cost are the blocks under way.
 
 Every chunk ends with its checksum (Zarr's codec "crc32c"), which any reader of Zarr verifies. Going on with a store looks at
 all of them, and makes the blocks again that are damaged. One process at a time writes to a store.
+
+Stores of earlier versions have no checksums, or no remarks on runs that finished; the description of their messages tells the
+latter. They are gone on with as they are.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from ...model.whole_file import drop_leftovers, place_beside
 from ..outcome import Outcome
 from .chunks import CODE, NOT_RUN, Results
 from .store_files import LONGEST_MESSAGE, check_files, codecs_of, is_texts, plain_bytes, size_below
-from .table import Table
+from .table import MESSAGE, MESSAGE_BEFORE, Table
 
 __all__ = ["Blocks", "SweepStore", "check_path"]
 
@@ -121,6 +124,7 @@ class SweepStore:
         ):
             raise ValueError(f"blocks of {outcome.chunks} runs in a grid of {table.shape}")
         self.has_checksums = any(codec["name"] == "crc32c" for codec in outcome.metadata.to_dict()["codecs"])
+        self.has_remarks = self.arrays[table.own_names["message"]].attrs.get("long_name") != MESSAGE_BEFORE
         self._lock = _locked(path)
 
     def close(self) -> None:
@@ -192,7 +196,8 @@ class SweepStore:
             _make_arrays(wanted, self.table, self.blocks)
             for name, array in wanted.arrays():
                 found = self.group[name]
-                if _layout(found) != _layout(array) or codecs_of(found) != codecs_of(array):
+                layout = _layout(found).replace(repr(MESSAGE_BEFORE), repr(MESSAGE))
+                if layout != _layout(array) or codecs_of(found) != codecs_of(array):
                     raise _damaged(self.path, f"the description of {name}")
                 if name in self.arrays:
                     continue
@@ -217,7 +222,7 @@ class SweepStore:
         if np.any(made == NOT_RUN):
             return False
         for name, variable in self.table.variables.items():
-            is_needed = variable.kind is not str or bool(np.any(made != CODE[Outcome.FINISHED]))
+            is_needed = variable.kind is not str or self.has_remarks or bool(np.any(made != CODE[Outcome.FINISHED]))
             if (is_needed or self._target(name, number).exists()) and self._chunk(name, number) is None:
                 return False
         return True
@@ -243,7 +248,7 @@ class SweepStore:
             return False
         try:
             for name, values in self.table.columns(results, self.blocks.shape_of(number)).items():
-                if self.table.variables[name].kind is not str or any(results.messages):
+                if self.table.variables[name].kind is not str or self.has_remarks or any(results.messages):
                     self._write_chunk(name, number, values)
                 else:
                     self._target(name, number).unlink(missing_ok=True)
@@ -351,6 +356,8 @@ def _packed_texts(texts: Any) -> bytes:
     >>> _packed_texts(np.array(["a", ""], dtype=object))
     b'\\x02\\x00\\x00\\x00\\x01\\x00\\x00\\x00a\\x00\\x00\\x00\\x00'
     """
+    if not texts.any():
+        return struct.pack("<I", texts.size) + bytes(4 * texts.size)
     encoded = [text.encode("utf-8") for text in texts.ravel()]
     return struct.pack("<I", len(encoded)) + b"".join(struct.pack("<I", len(text)) + text for text in encoded)
 

@@ -132,6 +132,8 @@ def sweep(
         statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began, "interrupted": not finished}
         statistics |= {"blocks": len(kept.blocks), "block": math.prod(kept.blocks.size), "runs_before": before}
         statistics["cpu_seconds"] = kept.cpu_seconds
+        if kept.store is not None and not kept.store.has_remarks:
+            statistics["runs_without_remarks"] = before
         return kept.ensemble(work, statistics)
 
 

@@ -12,7 +12,11 @@ import numpy as np
 from ...errors import ModelError
 from .chunks import NOT_RUN, OUTCOMES
 
-__all__ = ["Axis", "Table", "Variable", "laid_out"]
+__all__ = ["MESSAGE", "MESSAGE_BEFORE", "Axis", "Table", "Variable", "laid_out"]
+
+#: What a message is, and what it was in stores that kept none of runs that finished.
+MESSAGE = "how a run ended that did not finish, and remarks on one that did"
+MESSAGE_BEFORE = "how a run ended that did not finish"
 
 
 class Axis(NamedTuple):
@@ -91,7 +95,7 @@ class Table:
         table[own["steps"]] = Variable(self.dims, np.int64, 0, {"long_name": "steps of the run"})
         drift = {"long_name": "largest distance of the energy from that of the start"}
         table[own["energy_drift"]] = Variable(self.dims, np.float64, np.nan, drift)
-        table[own["message"]] = Variable(self.dims, str, "", {"long_name": "how a run ended that did not finish"})
+        table[own["message"]] = Variable(self.dims, str, "", {"long_name": MESSAGE})
         codes = [NOT_RUN, *range(len(OUTCOMES))]
         meanings = " ".join(name.replace(" ", "_") for name in ("not run", *OUTCOMES))
         outcome = {"long_name": "how the run ended", "flag_values": codes, "flag_meanings": meanings}
