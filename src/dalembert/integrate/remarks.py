@@ -17,7 +17,7 @@ import numpy as np
 from ..compiled.factorisations import RANK_TOLERANCE
 from ..compiled.verdicts import CONTRADICTORY
 
-__all__ = ["Ranks", "coarse_times", "few_digits", "is_weak", "ranks", "remarks", "remarks_in"]
+__all__ = ["Ranks", "coarse_times", "few_digits", "ranks", "remarks", "remarks_in", "weak_pivot"]
 
 #: At so many points of a motion the rank of its constraints is looked at.
 POINTS = 33
@@ -141,9 +141,9 @@ def ranks(segments: Sequence[Any]) -> Ranks:
     return Ranks(found, weakest)
 
 
-def is_weak(task: Any, part: Any) -> Any:
-    """Whether rounding matters for the tolerance where it is magnified by a least pivot; of numbers or arrays."""
-    return SHARE * (FIXED_RTOL if task.stepping is not None else task.rtol) * part < np.finfo(float).eps
+def weak_pivot(task: Any) -> float:
+    """Below this least pivot, rounding that it magnifies matters for the tolerance."""
+    return float(np.finfo(float).eps) / (SHARE * (FIXED_RTOL if task.stepping is not None else task.rtol))
 
 
 def _rank_sentence(task: Any, segments: Sequence[Any]) -> str:
@@ -162,7 +162,7 @@ def _rank_sentence(task: Any, segments: Sequence[Any]) -> str:
             f"{counts[0]} row{'s' * (counts[0] != 1)} of the constraints depended on the others (with a part below "
             f"{RANK_TOLERANCE:.0e}) and {'were' if counts[0] != 1 else 'was'} left out."
         )
-    if part > 0 and is_weak(task, part):
+    if 0 < part < weak_pivot(task):
         return (
             f"The equations are nearly singular (least pivot {part:.1g} at t = {when:.9g}): accelerations and reactions may "
             f"lose about {-np.log10(part):.0f} digits."

@@ -24,7 +24,7 @@ from ..endings import classify, crawling, unsolved
 from ..fixed_steps import DEGENERATE, UNSOLVED
 from ..motion import Motion, Segment
 from ..outcome import Outcome
-from ..remarks import coarse_times, few_digits, is_weak, ranks, remarks
+from ..remarks import coarse_times, few_digits, ranks, remarks, weak_pivot
 from ..run import Run, first_step
 from ..run_kinds import run_kind
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
@@ -101,7 +101,8 @@ class LightRun:
         self.first = int(np.sum(self.at <= self.task.span[0] if self.forward else self.at >= self.task.span[0]))
         self.events = 1 if plan.is_steady else 0
         self.about_times = coarse_times(self.task)
-        self.small, self.is_watched = few_digits(self.task), self.task.stepping is None and self.task.method != "taylor"
+        self.small, self.weak = few_digits(self.task), weak_pivot(self.task)
+        self.is_watched = self.task.stepping is None and self.task.method != "taylor"
         self._kept: Run | None = None
 
     def begin(self, parameters: Any, y: Any, quality: float) -> bool:
@@ -189,7 +190,7 @@ class LightRun:
             self._look()
         if self.is_watched or self.is_cut:
             is_small = is_small and not np.any(np.abs(self.states) >= self.small)
-            if not is_small and not is_weak(self.task, float(self.run.clock[loop.WEAKEST])):
+            if not is_small and self.run.clock[loop.WEAKEST] >= self.weak:
                 return self.about_times
             if self.is_cut:
                 return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import nextafter
 
-from ...compiled.language import Integers, Reals, call_program, integers_at, native, reals_at
+from ...compiled.language import Integers, Reals, call_program, integers_at, native, rare, reals_at
 from ...compiled.native import INFO, INPUT_VALUES, OUT, PARAMETERS, STATE, evaluate, project
 from ...compiled.unrolled import HEALTHY
 from ...compiled.verdicts import REGULAR
@@ -20,14 +20,25 @@ LANES = 4
 
 # Places in the book of a chunk, beside those of a run: program and sizes,
 (LANE_EXPANSION, LANE_ORDER, LANE_SIZE, N_PARAMETERS, N_RUNS, MOST_STEPS) = range(BOOK_SIZE, BOOK_SIZE + 6)
-# arrays of the lanes: working memory, coefficients, times, states, parameters, new states, sizes of steps and of last terms,
+# arrays of the lanes: working memory, coefficients, times, states, parameters, new states, sizes of steps and of last terms and
+# least pivots,
 (LANE_WORK, LANE_FOUND, LANE_TIMES, LANE_STATES, LANE_PARAMETERS, LANE_NEW, LANE_SIZES) = range(BOOK_SIZE + 6, BOOK_SIZE + 13)
-# which run a lane has, its next time and its steps; and all runs: parameters, starts, states at the times, codes, steps, and
-# the least pivot at the ends of steps.
-(LANE_RUN, LANE_NEXT, LANE_STEPS, RUN_PARAMETERS, RUN_STARTS, RUN_STATES, RUN_CODES, RUN_STEPS, RUN_WEAKEST, PROGRESS) = range(
-    BOOK_SIZE + 13, BOOK_SIZE + 23
-)
-LANE_BOOK_SIZE = BOOK_SIZE + 23
+# which run a lane has, its next time and its steps; all runs: parameters, starts, states at the times, codes, steps, and the
+# least pivot of their states; the pivot below which the last state is looked at.
+(
+    LANE_RUN,
+    LANE_NEXT,
+    LANE_STEPS,
+    RUN_PARAMETERS,
+    RUN_STARTS,
+    RUN_STATES,
+    RUN_CODES,
+    RUN_STEPS,
+    RUN_WEAKEST,
+    LOOKED_BELOW,
+    PROGRESS,
+) = range(BOOK_SIZE + 13, BOOK_SIZE + 24)
+LANE_BOOK_SIZE = BOOK_SIZE + 24
 
 #: Codes of runs: went to its end, left to the driver.
 FINISHED, LEFT = 0, -2
@@ -57,6 +68,7 @@ def load_lane(book: Integers, lane: int) -> None:
     steps[lane] = 0
     sizes = reals_at(book[LANE_SIZES])
     sizes[lane] = 0.0
+    sizes[3 * LANES + lane] = 1.0
     at, found = reals_at(book[AT]), reals_at(book[RUN_STATES]) + run * nt * ns
     forward = clock[T_END] >= clock[T]
     k = 0
@@ -81,13 +93,31 @@ def fill_lanes(book: Integers) -> None:
                 parameters[i * LANES + lane] = parameters[i * LANES + lane - 1]
 
 
+@rare
+def last_pivot(book: Integers, lane: int) -> float:
+    """The least pivot at the last state of a lane, from which no expansion starts; 0 where straight-line code has none."""
+    own, parameters, info = reals_at(book[PARAMETERS]), reals_at(book[LANE_PARAMETERS]), reals_at(book[INFO])
+    for i in range(book[N_PARAMETERS]):
+        own[i] = parameters[i * LANES + lane]
+    times, states, y = reals_at(book[LANE_TIMES]), reals_at(book[LANE_STATES]), reals_at(book[STAGE])
+    for i in range(book[STATE]):
+        y[i] = states[i * LANES + lane]
+    if evaluate(book, times[lane], y, reals_at(book[OUT])) != REGULAR:
+        return 0.0
+    return min(info[1], info[3])
+
+
 @native
 def end_run(book: Integers, lane: int, code: int) -> None:
     """Write down how the run of a lane ended, and begin the next."""
+    pivots, weakest, bound = reals_at(book[LANE_SIZES]) + 3 * LANES, reals_at(book[RUN_WEAKEST]), reals_at(book[LOOKED_BELOW])
     runs, steps = integers_at(book[LANE_RUN]), integers_at(book[LANE_STEPS])
     codes, counted = integers_at(book[RUN_CODES]), integers_at(book[RUN_STEPS])
     codes[runs[lane]] = code
     counted[runs[lane]] = steps[lane]
+    if code == FINISHED and pivots[lane] < bound[0]:
+        pivots[lane] = min(pivots[lane], last_pivot(book, lane))
+    weakest[runs[lane]] = pivots[lane]
     load_lane(book, lane)
 
 
@@ -137,28 +167,12 @@ def lane_sizes(book: Integers) -> None:
 
 
 @native
-def enter_parameters(book: Integers, lane: int) -> None:
-    """Let the programs for single states have the parameters of a lane."""
+def projected(book: Integers, lane: int, t: float, y: Reals) -> bool:
+    """Bring a state of a lane to its constraints; whether that went well."""
     own, parameters = reals_at(book[PARAMETERS]), reals_at(book[LANE_PARAMETERS])
     for i in range(book[N_PARAMETERS]):
         own[i] = parameters[i * LANES + lane]
-
-
-@native
-def projected(book: Integers, lane: int, t: float, y: Reals) -> bool:
-    """Bring a state of a lane to its constraints; whether that went well."""
-    enter_parameters(book, lane)
     return project(book, t, y, 0, 1, 8) == 0
-
-
-@native
-def last_pivot(book: Integers, lane: int, t: float, y: Reals) -> float:
-    """The least pivot at the last state of a lane, from which no expansion starts; 0 where straight-line code has none."""
-    enter_parameters(book, lane)
-    info = reals_at(book[INFO])
-    if evaluate(book, t, y, reals_at(book[OUT])) != REGULAR:
-        return 0.0
-    return min(info[1], info[3])
 
 
 @native
@@ -223,10 +237,6 @@ def finish_lane(book: Integers, lane: int) -> int:
         states[i * LANES + lane] = y[i]
     times[lane] = t_new
     steps[lane] += 1
-    weakest, health = reals_at(book[RUN_WEAKEST]) + runs[lane], reals_at(book[LANE_FOUND])
-    weakest[0] = min(weakest[0], health[lane])
-    if ends:
-        weakest[0] = min(weakest[0], last_pivot(book, lane, t_new, y))
     return FINISHED if ends else 1
 
 
@@ -236,6 +246,7 @@ def advance_lanes(book: Integers, budget: int) -> int:
     runs, work = integers_at(book[LANE_RUN]), reals_at(book[LANE_WORK])
     times, states = reals_at(book[LANE_TIMES]), reals_at(book[LANE_STATES])
     parameters, inputs, found = reals_at(book[LANE_PARAMETERS]), reals_at(book[INPUT_VALUES]), reals_at(book[LANE_FOUND])
+    pivots = reals_at(book[LANE_SIZES]) + 3 * LANES
     for _ in range(budget):
         going = False
         for lane in range(LANES):
@@ -243,6 +254,8 @@ def advance_lanes(book: Integers, budget: int) -> int:
         if not going:
             return 0
         call_program(book[LANE_EXPANSION], times, states, parameters, inputs, work, found)
+        for lane in range(LANES):
+            pivots[lane] = min(pivots[lane], found[lane])
         lane_sizes(book)
         for lane in range(LANES):
             if runs[lane] >= 0:

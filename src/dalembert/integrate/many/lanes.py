@@ -16,7 +16,7 @@ from ...compiled.native_module import NativeModule, aligned_zeros
 from .. import advance as loop
 from ..expansions import kernel_expansion, taylor_order
 from ..outcome import Outcome
-from ..remarks import coarse_times, few_digits, is_weak
+from ..remarks import coarse_times, few_digits, weak_pivot
 from ..run import LEAST_RTOL, LOCAL_SHARE
 from . import lane_steps as lanes
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
@@ -30,6 +30,9 @@ BUDGET = 20_000
 UNTOUCHED = -9
 #: A run is made again where its least pivot is this many times above the one that is told: steps in lanes end elsewhere.
 MARGIN = 2.0
+#: The last state is looked at where a state before had a least pivot this many times above. A step is a small part of the way
+#: to where the motion becomes singular, so that none brings the pivot so far down.
+NEAR = 100.0
 
 
 @lru_cache(maxsize=1)
@@ -66,7 +69,7 @@ def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool])
         {"steps": steps},
     )
     doubtful = np.zeros(count, bool)
-    doubtful[good] = is_weak(plan.task, chunk.weakest / MARGIN)
+    doubtful[good] = chunk.weakest < MARGIN * weak_pivot(plan.task)
     doubtful |= _are_small(starts, states, few_digits(plan.task))
     again = np.flatnonzero(doubtful & finished)
     if again.size:
@@ -117,7 +120,7 @@ class _Chunk:
             (lanes.LANE_STATES, ns),
             (lanes.LANE_PARAMETERS, max(1, parameters.shape[1])),
             (lanes.LANE_NEW, ns),
-            (lanes.LANE_SIZES, 3),
+            (lanes.LANE_SIZES, 4),
         ):
             hold(place, aligned_zeros(size * lanes.LANES))
         for place in (lanes.LANE_RUN, lanes.LANE_NEXT, lanes.LANE_STEPS):
@@ -128,6 +131,7 @@ class _Chunk:
         self.codes = hold(lanes.RUN_CODES, np.full(count, UNTOUCHED, np.int64))
         self.steps = hold(lanes.RUN_STEPS, np.zeros(count, np.int64))
         self.weakest = hold(lanes.RUN_WEAKEST, np.ones(count))
+        hold(lanes.LOOKED_BELOW, np.array([NEAR * weak_pivot(task)]))
         hold(lanes.PROGRESS, np.zeros(1, np.int64))
         for place, value in (
             (lanes.LANE_EXPANSION, found.address),
