@@ -20,11 +20,10 @@ LANES = 4
 
 # Places in the book of a chunk, beside those of a run: program and sizes,
 (LANE_EXPANSION, LANE_ORDER, LANE_SIZE, N_PARAMETERS, N_RUNS, MOST_STEPS) = range(BOOK_SIZE, BOOK_SIZE + 6)
-# arrays of the lanes: working memory, coefficients, times, states, parameters, new states, sizes of steps and of last terms and
-# least pivots,
+# arrays of the lanes: working memory, coefficients, times, states, parameters, new states, sizes of steps and of last terms,
 (LANE_WORK, LANE_FOUND, LANE_TIMES, LANE_STATES, LANE_PARAMETERS, LANE_NEW, LANE_SIZES) = range(BOOK_SIZE + 6, BOOK_SIZE + 13)
-# which run a lane has, its next time and its steps; all runs: parameters, starts, states at the times, codes, steps, and the
-# least pivot of their states; the pivot below which the last state is looked at.
+# which run a lane has, its next time and its steps; all runs: parameters, starts, states at the times, codes, steps; the least
+# pivots below which a run is doubtful, and below which its last state is looked at.
 (
     LANE_RUN,
     LANE_NEXT,
@@ -34,14 +33,13 @@ LANES = 4
     RUN_STATES,
     RUN_CODES,
     RUN_STEPS,
-    RUN_WEAKEST,
-    LOOKED_BELOW,
+    PIVOTS,
     PROGRESS,
-) = range(BOOK_SIZE + 13, BOOK_SIZE + 24)
-LANE_BOOK_SIZE = BOOK_SIZE + 24
+) = range(BOOK_SIZE + 13, BOOK_SIZE + 23)
+LANE_BOOK_SIZE = BOOK_SIZE + 23
 
-#: Codes of runs: went to its end, left to the driver.
-FINISHED, LEFT = 0, -2
+#: Codes of runs: went to its end, left to the driver, may deserve a remark.
+FINISHED, LEFT, DOUBTFUL = 0, -2, -3
 
 INFINITY = float("inf")
 
@@ -68,7 +66,6 @@ def load_lane(book: Integers, lane: int) -> None:
     steps[lane] = 0
     sizes = reals_at(book[LANE_SIZES])
     sizes[lane] = 0.0
-    sizes[3 * LANES + lane] = 1.0
     at, found = reals_at(book[AT]), reals_at(book[RUN_STATES]) + run * nt * ns
     forward = clock[T_END] >= clock[T]
     k = 0
@@ -94,30 +91,28 @@ def fill_lanes(book: Integers) -> None:
 
 
 @rare
-def last_pivot(book: Integers, lane: int) -> float:
-    """The least pivot at the last state of a lane, from which no expansion starts; 0 where straight-line code has none."""
+def last_is_doubtful(book: Integers, lane: int) -> bool:
+    """Whether the least pivot at the last state of a lane, from which no expansion starts, gives reason for a remark."""
     own, parameters, info = reals_at(book[PARAMETERS]), reals_at(book[LANE_PARAMETERS]), reals_at(book[INFO])
     for i in range(book[N_PARAMETERS]):
         own[i] = parameters[i * LANES + lane]
     times, states, y = reals_at(book[LANE_TIMES]), reals_at(book[LANE_STATES]), reals_at(book[STAGE])
     for i in range(book[STATE]):
         y[i] = states[i * LANES + lane]
-    if evaluate(book, times[lane], y, reals_at(book[OUT])) != REGULAR:
-        return 0.0
-    return min(info[1], info[3])
+    bounds = reals_at(book[PIVOTS])
+    return evaluate(book, times[lane], y, reals_at(book[OUT])) != REGULAR or min(info[1], info[3]) < bounds[0]
 
 
 @native
 def end_run(book: Integers, lane: int, code: int) -> None:
     """Write down how the run of a lane ended, and begin the next."""
-    pivots, weakest, bound = reals_at(book[LANE_SIZES]) + 3 * LANES, reals_at(book[RUN_WEAKEST]), reals_at(book[LOOKED_BELOW])
     runs, steps = integers_at(book[LANE_RUN]), integers_at(book[LANE_STEPS])
     codes, counted = integers_at(book[RUN_CODES]), integers_at(book[RUN_STEPS])
     codes[runs[lane]] = code
     counted[runs[lane]] = steps[lane]
-    if code == FINISHED and pivots[lane] < bound[0]:
-        pivots[lane] = min(pivots[lane], last_pivot(book, lane))
-    weakest[runs[lane]] = pivots[lane]
+    bounds, health = reals_at(book[PIVOTS]), reals_at(book[LANE_FOUND])
+    if code == FINISHED and health[lane] < bounds[1] and last_is_doubtful(book, lane):
+        codes[runs[lane]] = DOUBTFUL
     load_lane(book, lane)
 
 
@@ -211,6 +206,9 @@ def finish_lane(book: Integers, lane: int) -> int:
     sizes = reals_at(book[LANE_SIZES])
     if not is_sound(book, lane) or steps[lane] >= book[MOST_STEPS]:
         return LEFT
+    health, bounds = reals_at(book[LANE_FOUND]), reals_at(book[PIVOTS])
+    if health[lane] < bounds[0]:
+        return DOUBTFUL
     t, h = times[lane], sizes[lane]
     ends = h == clock[T_END] - t
     t_new = clock[T_END] if ends else t + h
@@ -246,7 +244,6 @@ def advance_lanes(book: Integers, budget: int) -> int:
     runs, work = integers_at(book[LANE_RUN]), reals_at(book[LANE_WORK])
     times, states = reals_at(book[LANE_TIMES]), reals_at(book[LANE_STATES])
     parameters, inputs, found = reals_at(book[LANE_PARAMETERS]), reals_at(book[INPUT_VALUES]), reals_at(book[LANE_FOUND])
-    pivots = reals_at(book[LANE_SIZES]) + 3 * LANES
     for _ in range(budget):
         going = False
         for lane in range(LANES):
@@ -254,8 +251,6 @@ def advance_lanes(book: Integers, budget: int) -> int:
         if not going:
             return 0
         call_program(book[LANE_EXPANSION], times, states, parameters, inputs, work, found)
-        for lane in range(LANES):
-            pivots[lane] = min(pivots[lane], found[lane])
         lane_sizes(book)
         for lane in range(LANES):
             if runs[lane] >= 0:

@@ -1,6 +1,6 @@
 """The engine of the Taylor method for many runs: four at a time in the lanes of the processor's vectors.
 
-Lanes have no words. A run that finished and may deserve a remark on its digits is made again, one by one, which tells.
+Lanes have no words. A run that may deserve a remark on its digits is made alone, from its start, which tells.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["by_lanes"]
 BUDGET = 20_000
 #: Entered where a run has not been looked at.
 UNTOUCHED = -9
-#: A run is made again where its least pivot is this many times above the one that is told: steps in lanes end elsewhere.
+#: A run is made alone where its least pivot is this many times above the one that is told: steps in lanes end elsewhere.
 MARGIN = 2.0
-#: The last state is looked at where a state before had a least pivot this many times above. A step is a small part of the way
+#: The last state is looked at where the one before had a least pivot this many times above. A step is a small part of the way
 #: to where the motion becomes singular, so that none brings the pivot so far down.
 NEAR = 100.0
 
@@ -68,10 +68,7 @@ def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool])
         [about_times if is_finished else "" for is_finished in finished.tolist()],
         {"steps": steps},
     )
-    doubtful = np.zeros(count, bool)
-    doubtful[good] = chunk.weakest < MARGIN * weak_pivot(plan.task)
-    doubtful |= _are_small(starts, states, few_digits(plan.task))
-    again = np.flatnonzero(doubtful & finished)
+    again = np.flatnonzero((codes == lanes.DOUBTFUL) | finished & _are_small(starts, states, few_digits(plan.task)))
     if again.size:
         _replace(reached, again, one_by_one(plan, parameters[again], starts[again], stop))
     return reached
@@ -120,7 +117,7 @@ class _Chunk:
             (lanes.LANE_STATES, ns),
             (lanes.LANE_PARAMETERS, max(1, parameters.shape[1])),
             (lanes.LANE_NEW, ns),
-            (lanes.LANE_SIZES, 4),
+            (lanes.LANE_SIZES, 3),
         ):
             hold(place, aligned_zeros(size * lanes.LANES))
         for place in (lanes.LANE_RUN, lanes.LANE_NEXT, lanes.LANE_STEPS):
@@ -130,8 +127,7 @@ class _Chunk:
         self.states = hold(lanes.RUN_STATES, np.full((count, len(at), ns), np.nan))
         self.codes = hold(lanes.RUN_CODES, np.full(count, UNTOUCHED, np.int64))
         self.steps = hold(lanes.RUN_STEPS, np.zeros(count, np.int64))
-        self.weakest = hold(lanes.RUN_WEAKEST, np.ones(count))
-        hold(lanes.LOOKED_BELOW, np.array([NEAR * weak_pivot(task)]))
+        hold(lanes.PIVOTS, np.array([MARGIN, NEAR]) * weak_pivot(task))
         hold(lanes.PROGRESS, np.zeros(1, np.int64))
         for place, value in (
             (lanes.LANE_EXPANSION, found.address),
