@@ -19,7 +19,7 @@ from ..formulations.equations import Equations
 from ..formulations.hamilton import hamiltonian_and_velocities
 from ..formulations.lagrange import applied_force, lagrangian_and_momenta
 from .lobatto_steps import STAGES, lobatto_equations
-from .refusals import refuse_other_constraints
+from .refusals import refuse_dependent_constraints, refuse_other_constraints
 from .root_equations import StepEquations, StepLetters
 from .variational_steps import RULES, variational_equations
 
@@ -42,14 +42,17 @@ class CanonicalModel:
         self.n = q.numel()
         given = {symbol: value for symbol, value in system.inputs.items() if value is not None}
         parameters = vector(kernel.parameters)
+        hamiltonian, velocities = hamiltonian_and_velocities(system, algebra)
+        lagrangian, momenta = lagrangian_and_momenta(system, algebra)
+        laws_by_momenta = kernel.lower(list(given.values()))
+        laws_by_velocities = algebra.substitute(vector(list(given.values())), p, momenta)
 
         def function(name: str, letters: list[Any], *results: Any) -> Callable[..., Any]:
-            driven = [algebra.substitute(block, vector(list(given)), vector(list(given.values()))) for block in results]
+            laws = laws_by_velocities if letters[-1] is v else laws_by_momenta
+            driven = [algebra.substitute(block, vector(list(given)), laws) for block in results]
             found = ca.Function(name, [*letters, parameters], driven)
             return lambda *values: found(*values, parameters)
 
-        hamiltonian, velocities = hamiltonian_and_velocities(system, algebra)
-        lagrangian, momenta = lagrangian_and_momenta(system, algebra)
         by_momenta = algebra.substitute(applied_force(system, algebra, p), v, velocities)
         by_velocities = applied_force(system, algebra, momenta)
         residual = kernel.graph.position.residual
@@ -85,6 +88,7 @@ def check_canonical_steps(equations: Equations, method: str) -> None:
             remedy='use form="hamilton", for a system stated by its Lagrangian or Hamiltonian',
         )
     refuse_other_constraints(equations, method)
+    refuse_dependent_constraints(equations, method)
     if kernel_of(equations, system.parameters).free_inputs:
         raise FormError(
             f"The method {method} needs forces that are expressions",

@@ -28,7 +28,7 @@ from .passages import cut, passages, state_after
 from .record import Record, motion_of
 from .run import first_step
 from .run_kinds import run_kind
-from .start import Start, consistent_start
+from .start import Start, consistent_start, start_form
 
 __all__ = ["Driver"]
 
@@ -86,13 +86,14 @@ class Driver:
         return motion_of(self, outcome, message)
 
     def _start(self) -> Start:
-        """A consistent start, found in another form where this one has no words for an inconsistent one."""
+        """A consistent start, found in another form where this one has no words for it."""
         task, equations = self.task, self.task.equations
         t, p = task.span[0], task.parameters
-        if equations.start_form is None:
+        form = start_form(equations, task.start)
+        if form is None:
             return consistent_start(self.kernel.plain_book(p), t, task.start, p, task.project_start)
         system = equations.system.touching(()) if self.contacts else equations.system
-        other = kernel_of(derive(system, equations.start_form), equations.system.parameters)
+        other = kernel_of(derive(system, form), equations.system.parameters)
         found = consistent_start(other.plain_book(p), t, task.start, p, task.project_start)
         n = len(equations.system.coordinates)
         full = found.state[: 2 * n]

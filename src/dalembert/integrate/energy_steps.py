@@ -33,7 +33,8 @@ from ..formulations.lagrange import applied_force, lagrangian_and_momenta
 from ..formulations.rows import velocity_level
 from ..model.constraints import HolonomicConstraint
 from ..model.symbols import t
-from .nonholonomic_steps import check_inputs, check_rank
+from .nonholonomic_steps import check_inputs
+from .refusals import refuse_dependent_constraints
 from .root_equations import StageEquations, StepEquations, StepLetters
 
 __all__ = ["check_energy_steps", "energy_equations"]
@@ -43,6 +44,8 @@ FORM = "hamilton"
 DEGREES = (1, 2)
 #: Keeps quotients finite at rest, where what they multiply vanishes.
 TINY = 1e-300
+#: An increment below this part of the state is rounding, and so is what the energy changes by.
+ROUNDING = 1e-16
 
 
 def check_energy_steps(equations: Equations, method: str) -> None:
@@ -63,7 +66,7 @@ def check_energy_steps(equations: Equations, method: str) -> None:
         )
     kernel = kernel_of(equations, system.parameters)
     check_inputs(kernel, method)
-    check_rank(kernel, method)
+    refuse_dependent_constraints(equations, method)
     algebra = kernel.algebra
     hamiltonian, _ = hamiltonian_and_velocities(system, algebra)
     if algebra.depends(hamiltonian, algebra.vector([t, *system.inputs])):
@@ -128,15 +131,18 @@ def energy_equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
     there = letters.at(ca.horzcat(slope[:n], slope[n:], force, rows.T), middle, half_time)
     plain = ca.vertcat(there[:, 0], there[:, 1])
     gap = letters.at(energy, new, half_time) - letters.at(energy, letters.start, half_time) - ca.dot(plain, change)
-    discrete = plain + gap / ca.fmax(ca.sumsqr(change), TINY) * change
+    length = ca.sumsqr(change)
+    is_measured = length > ROUNDING**2 * ca.sumsqr(letters.start)  # or else the gap is rounding, which nothing must divide
+    discrete = plain + ca.if_else(is_measured, gap, 0) / ca.fmax(length, TINY) * change
 
     mean, reaction = discrete[n:], there[:, 3:] @ impulse
     share = ca.dot(reaction, mean) / ca.fmax(ca.sumsqr(discrete), TINY)
     balance = change + discrete * share - ca.vertcat(h * mean, h * (there[:, 2] - discrete[:n]) + reaction)
     ends = letters.at(residual, new, letters.time + h)
     unknowns = ca.vertcat(change, impulse)
+    here = letters.at(ca.horzcat(slope[:n], slope[n:], force), letters.start, letters.time)
     return StepEquations(
         (StageEquations(ca.vertcat(balance, ends), unknowns, 2 * n, (n, 2 * n)),),
-        ca.SX.zeros(2 * n + m),
+        ca.vertcat(h * here[:, 1], h * (here[:, 2] - here[:, 0]), ca.SX.zeros(m)),
         letters.added + change,
     )

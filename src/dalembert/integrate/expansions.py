@@ -10,6 +10,7 @@ from ..compiled.native_module import aligned_zeros
 from ..compiled.taylor import HIGHEST_ORDER, Expansion, expansion
 from ..errors import FormError
 from ..formulations.equations import Equations
+from .refusals import refuse_dependent_constraints
 from .steppers import taylor_places as places
 
 __all__ = ["check_expansion", "hold_expansion", "kernel_expansion", "taylor_order"]
@@ -61,4 +62,5 @@ def check_expansion(equations: Equations) -> None:
             seen=f"{kernel.n} unknowns and {kernel.m} constraints, too many or never independent",
             remedy="use method dop853, or another form",
         )
+    refuse_dependent_constraints(equations, "taylor")
     kernel_expansion(kernel)

@@ -18,9 +18,10 @@ from ..formulations.equations import Equations
 from ..formulations.lagrange import applied_force, lagrangian_and_momenta
 from ..formulations.rows import velocity_level
 from ..model.constraints import HolonomicConstraint
+from .refusals import refuse_dependent_constraints
 from .root_equations import StageEquations, StepEquations, StepLetters
 
-__all__ = ["check_inputs", "check_rank", "check_velocity_steps", "dla_equations", "leapfrog_equations"]
+__all__ = ["check_inputs", "check_velocity_steps", "dla_equations", "leapfrog_equations"]
 
 
 def check_velocity_steps(equations: Equations, method: str) -> None:
@@ -41,7 +42,7 @@ def check_velocity_steps(equations: Equations, method: str) -> None:
             seen=f"constraints of positions: {', '.join(positions)}",
             remedy="use method dla, or rattle4 where all constraints are of positions, or state independent coordinates",
         )
-    check_rank(kernel, method)
+    refuse_dependent_constraints(equations, method)
 
 
 def check_inputs(kernel: Kernel, method: str) -> None:
@@ -51,17 +52,6 @@ def check_inputs(kernel: Kernel, method: str) -> None:
             f"The method {method} needs inputs given as expressions",
             seen=f"the function for `{kernel.free_inputs[0]}`",
             remedy="write it as an expression of the state and t, or use method dop853",
-        )
-
-
-def check_rank(kernel: Kernel, method: str) -> None:
-    """Multipliers that are not determined leave the equations of a step singular."""
-    rank = int(kernel.algebra.generic_rank(kernel.graph.rows)) if kernel.m else 0
-    if rank < kernel.m:
-        raise FormError(
-            f"The method {method} needs constraints that do not depend on each other",
-            seen=f"{kernel.m} constraints of rank {rank}",
-            remedy="leave out those that follow from the others, or use method dop853",
         )
 
 

@@ -13,7 +13,7 @@ from ..compiled.unrolled import unrolled_elimination, unrolled_solve
 from ..errors import FormError
 from ..formulations.equations import Equations
 from ..model.symbols import t
-from .refusals import refuse_other_constraints
+from .refusals import refuse_dependent_constraints, refuse_other_constraints
 
 __all__ = ["PositionSteps", "check_position_steps", "position_steps"]
 
@@ -50,6 +50,7 @@ def check_position_steps(equations: Equations, method: str) -> None:
             remedy='use form="lagrange", for a system stated by its Lagrangian',
         )
     refuse_other_constraints(equations, method)
+    refuse_dependent_constraints(equations, method)
     kernel = kernel_of(equations, system.parameters)
     algebra, graph = kernel.algebra, kernel.graph
     q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)

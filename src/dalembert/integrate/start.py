@@ -7,7 +7,7 @@ reported; or it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,18 @@ import sympy
 
 from ..compiled.constrained_solve import solve
 from ..compiled.dense_function import DenseFunction
+from ..compiled.kernel import kernel_of
 from ..compiled.magnitudes import magnitudes
 from ..compiled.trouble import explain
 from ..compiled.verdicts import REGULAR, SINGULAR
 from ..errors import ContradictionError, DalembertError, RunError, StartError, nearest, raise_collected
+from ..formulations.equations import Equations
+from ..formulations.lagrange import lagrangian_and_momenta
 from ..model.constraints import HolonomicConstraint
 from ..model.names import shortened
 from ..model.symbols import name_of
 
-__all__ = ["Start", "consistent_start", "excess", "relative", "term_sizes"]
+__all__ = ["Start", "consistent_start", "excess", "relative", "start_form", "term_sizes"]
 
 #: Blocks at a state, and at the values of further letters.
 _Function = Callable[..., list[Any]]
@@ -64,6 +67,33 @@ def consistent_start(book: Any, time: float, given: Mapping[Any, Any], p: Any, p
         For unknown names, values that are not finite, and starts that cannot be made consistent.
     """
     return _Starter(book, time, p, project_start).run(given)
+
+
+def start_form(equations: Equations, given: Iterable[Any]) -> str | None:
+    """The form in whose letters a start is made consistent, by what it names; None for the form's own.
+
+    Momenta are the letters of Hamilton's form, but what is missing beside velocities are velocities: they are zero, or what
+    the constraints leave, in every form. The same holds of a start that names neither, unless the Hamiltonian was stated.
+    """
+    system = equations.system
+    if equations.start_form is not None or equations.form != "hamilton":
+        return equations.start_form
+    named = {name_of(key) for key in given}
+    velocities = {v.name for v in system.velocities}
+    if velocities <= named or any(p.name in named for p in system.momenta):
+        return None
+    if velocities & named:
+        return "lagrange"
+    return None if system.hamiltonian is not None or _has_no_momenta_at_rest(equations) else "lagrange"
+
+
+def _has_no_momenta_at_rest(equations: Equations) -> bool:
+    """Whether momenta vanish with the velocities, as without terms that are linear in these."""
+    system = equations.system
+    algebra = kernel_of(equations, system.parameters).algebra
+    momenta = lagrangian_and_momenta(system, algebra)[1]
+    at_rest = ca.substitute(momenta, algebra.vector(system.velocities), ca.SX.zeros(len(system.velocities)))
+    return bool(ca.sparsify(ca.simplify(at_rest)).nnz() == 0)
 
 
 def excess(residual: Any, size: Any, states: Any) -> Any:

@@ -15,7 +15,7 @@ import dalembert as da
 from dalembert.compiled.constrained_solve import solve
 from dalembert.compiled.kernel import kernel_of
 from dalembert.compiled.native import CHOICES
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, FormError
 
 x, y, angle = da.coordinates("x y angle")
 CURVE = y - sympy.Rational(2, 5) * sin(2 * x)
@@ -109,3 +109,27 @@ def test_a_book_that_is_used_again_has_forgotten_which_rows_were_left_out() -> N
     assert book.project(0.0, np.array([0.1, 0.4 * np.sin(0.2), 1.0, 0.8 * np.cos(0.2)])) == 0
     assert np.any(book.arrays[CHOICES] != 0)
     assert not np.any(kernel.plain_book([]).arrays[CHOICES])
+
+
+FIXED = ("rattle4", "lobatto4", "variational-midpoint", "galerkin-lobatto4", "dla")
+
+
+@pytest.mark.parametrize("method", [*FIXED, "taylor"])
+@pytest.mark.parametrize("factor", [2, 2 + sin(x)], ids=["everywhere", "where they hold"])
+def test_a_method_that_needs_independent_constraints_says_so(method: str, factor: sympy.Expr) -> None:
+    """And not that a smaller step would help, or that the motion became singular at its start."""
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=y**2 / 2)
+    start = {x: 0.1, y: 0.4 * np.sin(0.2), x.dot: -1.0}
+    options = {"step": 0.1} if method in FIXED else {}
+    single = system.replacing(constraints=[da.holonomic(CURVE)])
+    assert da.simulate(single, start, (0, 1), method=method, **options).success
+    double = system.replacing(constraints=[da.holonomic(CURVE), da.holonomic(factor * CURVE)])
+    with pytest.raises(FormError, match=r"do not depend on each other|never independent"):
+        da.simulate(double, start, (0, 1), method=method, **options)
+
+
+def test_no_expansion_is_chosen_where_constraints_depend_on_each_other() -> None:
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=y**2 / 2)
+    system = system.replacing(constraints=[da.holonomic(CURVE), da.holonomic((2 + sin(x)) * CURVE)])
+    motion = da.simulate(system, {x: 0.1, y: 0.4 * np.sin(0.2), x.dot: -1.0}, (0, 1), method="auto", rtol=1e-10)
+    assert motion.success and motion.call["method"] == "dop853"

@@ -175,3 +175,36 @@ def test_a_scenario_is_overridden_by_arguments() -> None:
     assert motion["x"].tolist() == pytest.approx([6.0])
     assert motion.parameters == {"m": 2.0} and motion.statistics["rtol"] == 1e-6
     assert da.simulate(scenario).t[-1] == 2.0
+
+
+# -- the same start in every form --------------------------------------------------------------------------------------
+
+ARM = da.System([X, Y], lagrangian=X.dot**2 + sympy.cos(X - Y) * X.dot * Y.dot + Y.dot**2 + (0.4 + Y) * X.dot - X**2)
+
+
+@pytest.mark.parametrize(
+    "start", [{X: 0.3, X.dot: 0.5}, {X: 0.3}, {Y.dot: -0.2, Y: 0.1, X.dot: 0.1}], ids=["some", "none", "all"]
+)
+@pytest.mark.parametrize("options", [{"form": "hamilton"}, {"method": "galerkin4", "step": 0.1}], ids=["form", "method"])
+def test_missing_velocities_are_zero_also_where_the_letters_are_momenta(start: Any, options: Any) -> None:
+    motion = da.simulate(ARM, start, (0, 0.1), **options)
+    assert motion.equations.form == "hamilton"
+    for letter in (X.dot, Y.dot):
+        assert motion[letter][0] == pytest.approx(start.get(letter, 0.0), abs=1e-14)
+
+
+def test_a_velocity_is_completed_from_the_constraints_in_momenta_as_in_velocities() -> None:
+    """Two speeds are to be found for one row: the least ones, whatever the masses are."""
+    rolling = ARM.replacing(coordinates=[X, Y, THETA], lagrangian=ARM.lagrangian + THETA.dot**2 * (2 + X))
+    rolling = rolling.replacing(constraints=[da.velocity(X.dot - 0.3 * Y.dot + (1 + X) * THETA.dot, name="row")])
+    start = {X: 0.3, X.dot: 0.5}
+    motions = [start_of(rolling, start, form=form) for form in ("lagrange", "hamilton")]
+    for letter in (X.dot, Y.dot, THETA.dot):
+        assert motions[1][letter][0] == pytest.approx(motions[0][letter][0], abs=1e-14)
+    assert motions[0].start_report == motions[1].start_report
+
+
+def test_missing_momenta_are_zero_where_the_hamiltonian_is_stated_or_momenta_are_given() -> None:
+    stated = da.System([X, Y], hamiltonian=(X.momentum - Y) ** 2 / 2 + (Y.momentum + X) ** 2 / 4)
+    assert start_of(stated, {X: 0.3, Y: 0.2}, form="hamilton").start["p_x"] == 0.0
+    assert start_of(ARM, {X: 0.3, "p_x": 0.2}, form="hamilton").start["p_y"] == 0.0

@@ -30,7 +30,7 @@ ARM = da.System(
     kinetic=a.dot**2 + cos(a - b) * a.dot * b.dot + b.dot**2 / 2,
     potential=-9.81 * (2 * cos(a) + cos(b)),
 )
-ARM_START = {"a": 1.0, "b": 0.3, "a_dot": 0.5}
+ARM_START = {"a": 1.0, "b": 0.3, "a_dot": 0.5, "b_dot": -0.72}
 SPHERE = da.System(
     [x, y, z],
     kinetic=((1 + x**2 + y**2) * (x.dot**2 + y.dot**2) + z.dot**2) / 2,
@@ -202,6 +202,20 @@ def test_forces_and_a_lagrangian_of_time_keep_the_order(method: str) -> None:
         forces={a: -a.dot / 3 + cos(2 * da.t)},
     )
     assert measured_order(driven, {"a": 1.0, "a_dot": 0.2}, method) == pytest.approx(METHODS[method], abs=0.4)
+
+
+@pytest.mark.parametrize("method", ["galerkin4", "lobatto4"])
+def test_inputs_with_laws_of_velocities_and_momenta_keep_the_order(method: str) -> None:
+    """Feedback: the law is one of (q, p) where the step is, and of (q, v) where the discrete Lagrangian is."""
+    rate, push = da.inputs("rate push")
+    laws = {rate: -a.dot / 3 + sin(b), push: cos(2 * da.t) - b.momentum / 5}
+    fed = ARM.replacing(forces={a: rate * cos(b), b: push}, inputs=laws)
+    exact = da.simulate(fed, ARM_START, (0, 2), rtol=1e-13, at=[2.0])
+    letters = ("a", "b", "a_dot", "b_dot")
+    goal = np.array([exact[name][-1] for name in letters])
+    runs = [end(fed, ARM_START, method, step) for step in (0.04, 0.02)]
+    errors = [np.abs(np.array([run[name][-1] for name in letters]) - goal).max() for run in runs]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4, abs=0.4)
 
 
 def test_weak_friction_takes_the_energy_it_should() -> None:

@@ -14,6 +14,7 @@ from ...integrate.outcome import Outcome
 from ...integrate.sensitive.run import SensitiveRun
 from ...integrate.sensitive.start_tangent import own_tangents, shown_tangents, start_tangents
 from ...integrate.simulate import simulate
+from ...integrate.start import start_form
 from ...model.scenario import Scenario
 
 __all__ = ["Question", "ask", "name_of"]
@@ -114,8 +115,11 @@ class Question:
         table = {symbol.name: symbol for symbol in self.parameters}
         wrt = [table.get(name, name) for name in self.names]
         first = self.motion.segments[0]
-        used = first.step_y[0] if self.kernel.equations.start_form is None else first.full_y[0]
-        return start_tangents(self.kernel, float(first.step_t[0]), self.given, self.values, wrt, used)
+        time, used = float(first.step_t[0]), first.step_y[0]
+        if start_form(self.kernel.equations, self.given) is not None:
+            n = len(self.motion.system.coordinates)
+            used = np.concatenate([used[:n], self.kernel.velocities([time], [used], self.values)[0]])
+        return start_tangents(self.kernel, time, self.given, self.values, wrt, used)
 
     def by_parameters(self, directions: Any) -> Any:
         """Directions (k, nx) of the asked parameters among all of the kernel's, (n_p, k)."""

@@ -29,6 +29,7 @@ from ..letters import reported_letters
 from ..outcome import Outcome
 from ..remarks import remarks_in
 from ..simulate import Task
+from ..start import start_form
 from .rows import kept_rowwise
 
 __all__ = ["NOT_RUN", "OUTCOMES", "Plan", "Reached", "Results", "register_engine", "run_chunk"]
@@ -69,9 +70,10 @@ class Plan:
     def start_kernel(self) -> Kernel:
         """The kernel in whose letters a start is made consistent."""
         equations = self.task.equations
-        if equations.start_form is None:
+        form = start_form(equations, self.given)
+        if form is None:
             return self.kernel
-        return kernel_of(derive(equations.system, equations.start_form), equations.system.parameters)
+        return kernel_of(derive(equations.system, form), equations.system.parameters)
 
     @cached_property
     def letters(self) -> tuple[str, ...]:

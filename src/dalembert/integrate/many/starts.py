@@ -105,7 +105,7 @@ class _Starter:
     def _places_in_form(self) -> list[int] | None:
         """Where the letters of the form stand among those of the start; None where they have to be solved for."""
         equations = self.plan.task.equations
-        if equations.start_form is None:
+        if self.kernel is self.plan.kernel:
             return list(range(len(self.state)))
         table = {symbol: k for k, symbol in enumerate((*self.system.coordinates, *self.system.velocities))}
         found = [table.get(symbol, -1) for symbol in equations.state]

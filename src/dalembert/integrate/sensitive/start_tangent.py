@@ -22,7 +22,7 @@ from ...compiled.dense_function import DenseFunction
 from ...compiled.kernel import kernel_of
 from ...errors import ContradictionError, RunError
 from ...formulations.registry import derive
-from ..start import GUESSES, LIMIT
+from ..start import GUESSES, LIMIT, start_form
 
 __all__ = ["own_tangents", "shown_tangents", "start_tangents"]
 
@@ -42,7 +42,7 @@ def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any,
     wrt : sequence of str or symbols
         A name is a given start value; a symbol is a parameter of the kernel.
     used : array
-        The start of the motion, as the motion shows it.
+        The start of the motion, in the letters that it was made consistent in (see `start.start_form`).
 
     Raises
     ------
@@ -50,9 +50,8 @@ def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any,
         Where the given values do not lead to the start that was used.
     """
     equations = kernel.equations
-    other = kernel
-    if equations.start_form is not None:
-        other = kernel_of(derive(equations.system, equations.start_form), kernel.parameters)
+    form = start_form(equations, given)
+    other = kernel if form is None else kernel_of(derive(equations.system, form), kernel.parameters)
     found = _TangentStart(other, time, given, p, wrt)
     reached = found.y[: len(used)]
     missed = float(np.max(np.abs(reached - used), initial=0.0))
