@@ -1,4 +1,4 @@
-"""The laws that are asked of a random system: forms, native code, energy, virtual work, other words, reversal."""
+"""The laws that are asked of a random system: forms, native code, energy, virtual work, other words and methods, reversal."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import DalembertError
 
 from .random_endings import is_explained
+from .random_methods import another_run
 from .random_powers import PANELS, Along, Statement, quadrature_times
 from .random_specimens import Specimen
 from .random_variants import Variant, variant_of
@@ -164,6 +165,7 @@ class Trial:
             self.found.notes.append("more than one impact: not compared with other runs")
             return
         self.other_words(motion)
+        another_run(self, motion)
         if not self.system.unilateral:  # impacts have no way back: the library refuses that
             self.reversal(motion)
 
@@ -347,7 +349,7 @@ class Trial:
 
         It is moved by the difference that the law allows, so that also what is beyond linear growth is seen as it is.
         """
-        base = motion.y[:, 0 if first < last else -1]
+        base = motion.y[:, 0 if abs(motion.t[0] - first) < abs(motion.t[-1] - first) else -1]
         plain = self.rerun(motion, self.named(motion, base), (first, last))
         worst, size = 1.0, MULTIPLE * RTOL
         for _ in range(3):

@@ -1,6 +1,6 @@
 """Ten thousand random systems without one unexplained difference: on each, every form of the equations says the same, the
 motion obeys the balance of energy, reactions do no virtual work, and neither units nor the listing of constraints nor the
-direction of time matter.
+direction of time matter, nor the method of integration and the form of the equations that is followed.
 
 Systems have 1 to 8 coordinates and 0 to 5 constraints of all kinds, forces, dissipation, inputs and parameters. They are looked
 at in processes of their own, one for each core, and every one is a line of .soak/random-systems.jsonl, so that a run continues
@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,23 @@ BATCH = 300
 PATIENCE = 20 * LIMIT
 #: Seconds between two looks at what the processes have written.
 POLL = 5.0
-LAWS = ("forms", "start", "native", "energy", "balance", "own balance", "virtual work", "other words", "reversal")
+LAWS = (
+    "forms",
+    "start",
+    "native",
+    "energy",
+    "balance",
+    "own balance",
+    "virtual work",
+    "other words",
+    "reversal",
+    "methods",
+    "methods by tolerance",
+    "forms along a motion",
+    "at the start",
+)
+#: Laws that compare two runs by the growth of errors.
+BY_GROWTH = ("other words", "reversal", "methods by tolerance", "forms along a motion")
 
 
 def run(options: Options, report: Report) -> None:
@@ -115,12 +132,14 @@ def summarise(rows: list[dict[str, Any]], report: Report) -> None:
             report.figure(f"largest gap: {law}", max(known)[0], f"relative, system {max(known)[1]}, {len(known)} systems")
     ended = sum(row["counts"].get("ended in one run", 0) for row in rows)
     report.figure("of two runs one ended at a state that is singular for both, or after they had parted", ended, "systems")
-    for law in ("other words", "reversal"):
+    for law in BY_GROWTH:
         count = sum(row["counts"].get(f"unrelated: {law}", 0) for row in rows)
         report.figure(f"not compared, because errors grow to more than a tenth: {law}", count, "systems")
         known = [(row["gaps"].get(f"{law} by growth", 0.0), row["number"]) for row in rows]
         if known:
             report.figure(f"largest gap: {law}, by tolerance and growth", round(max(known)[0], 2), f"system {max(known)[1]}")
+    for kind, fate in product(("methods", "forms"), ("compared", "refused", "ended")):
+        report.figure(f"{kind} {fate}", _counted(rows, f"{kind} {fate}: ") or "none")
     report.figure("endings", dict(Counter(row["ending"] for row in rows).most_common()))
     report.figure("statements", dict(sorted(Counter(row["stated"] for row in rows).items())))
     report.figure("coordinates", dict(sorted(Counter(str(row["n"]) for row in rows).items())))
@@ -132,3 +151,11 @@ def summarise(rows: list[dict[str, Any]], report: Report) -> None:
     for row in rows:
         for fault in row["faults"]:
             report.fault(fault)
+
+
+def _counted(rows: list[dict[str, Any]], head: str) -> dict[str, int]:
+    """The sums of the counts whose names begin with a head, by what follows it."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        found.update({key.removeprefix(head): count for key, count in row["counts"].items() if key.startswith(head)})
+    return dict(sorted(found.items()))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from soak.random_endings import is_explained
 from soak.random_laws import Findings, Trial, look_at
+from soak.random_methods import Stage, another_form, another_method, converges, halved, of_positions, order_of, timeless
 from soak.random_powers import Statement
 from soak.random_specimens import Specimen, specimen
 from soak.random_variants import Variant, variant_of
@@ -19,6 +20,7 @@ from agreement import instants
 from core_systems import random_system, values_of
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.compiled.constrained_solve import solve
+from dalembert.model.methods import FIXED_STEP
 
 #: A rheonomic and an affine constraint, forces, dissipation, inputs and parameters, on three coordinates.
 FORCED = Specimen(3, 3, "ra", "lagrangian", True, True, True, True, False)
@@ -51,6 +53,7 @@ def test_the_laws_hold(drawn: Specimen) -> None:
     assert found.faults == []
     assert found.ending == "finished"
     assert {"forms", "native", "energy", "balance", "virtual work", "other words"} <= set(found.gaps)
+    assert any(key.startswith("forms " if drawn.number % 2 else "methods ") for key in found.counts)
 
 
 def test_specimens_are_of_all_kinds() -> None:
@@ -143,6 +146,89 @@ def test_reversal_sees_another_motion() -> None:
     assert laws(tried.found) == {"reversal"}
 
 
+def stage_of(tried: Trial, system: da.System | None = None) -> tuple[Stage, da.Motion]:
+    """A short motion of a system, or of one that is made from it, and the run that methods are compared with."""
+    (instant,) = instants(system, tried.specimen.number, 1) if system is not None else (tried.instant,)
+    stage = Stage(tried, system or tried.system, instant, instant.time + 0.4)
+    return stage, stage.run(rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["dla", "dla4"])
+def test_methods_see_that_a_force_is_dropped(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = trial()
+    halved(*stage_of(tried), {"method": method})
+    assert tried.found.faults == [] and tried.found.counts[f"methods compared: {method}"] == 1
+    monkeypatch.setattr("dalembert.integrate.nonholonomic_steps.applied_force", lambda system, algebra, _: algebra.zeros(3))
+    tried = trial()
+    halved(*stage_of(tried), {"method": method})
+    assert laws(tried.found) == {"methods"}
+
+
+@pytest.mark.parametrize(("made", "method"), [("positions", "rattle4"), ("no time", "energy2")])
+def test_methods_with_narrow_hypotheses_have_systems_that_meet_them(made: str, method: str) -> None:
+    tried = trial(Specimen(7, 3, "hv", "lagrangian", True, True, True, True, False))
+    system = of_positions(tried.system, np.random.default_rng(1)) if made == "positions" else timeless(tried.system)
+    stage, known = stage_of(tried, system)
+    assert len(system.constraints) == 1 and system.forces
+    halved(stage, known, {"method": method})
+    assert tried.found.faults == []
+    other = replace(stage, system=system.replacing(forces={}))
+    halved(other, known, {"method": method})
+    assert laws(tried.found) == {"methods", "at the start"}
+
+
+def test_a_method_that_does_not_get_through_a_regular_motion_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = trial()
+    stage, known = stage_of(tried)
+    run = stage.run
+    monkeypatch.setattr(Stage, "run", lambda self, **options: run(max_steps=2, **options))
+    halved(stage, known, {"method": "dla"})
+    assert laws(tried.found) == {"methods"} and tried.found.counts["methods ended: dla"] == 1
+
+
+@pytest.mark.parametrize(
+    ("errors", "order", "expected"),
+    [
+        ([1e-4, 2.5e-5, 6.2e-6, 1.6e-6, 3.9e-7], 2, True),
+        ([1e-4, 2.5e-5], 2, False),  # it may still come to rest elsewhere
+        ([1e-4, 2.5e-5, 6.2e-6, 1.6e-6, 3.9e-7], 4, False),
+        ([1e-2, 1e-3, 5e-4, 4e-4, 4e-4], 2, False),
+        ([1e-5, 1e-10], 6, True),
+        ([1e-3, float("inf")], 2, False),
+        ([], 2, False),
+    ],
+)
+def test_errors_fall_to_nothing_with_the_order(errors: list[float], order: int, expected: bool) -> None:
+    assert converges(errors, order) is expected
+
+
+def test_every_method_with_fixed_steps_has_an_order() -> None:
+    assert {order_of(method) for method in FIXED_STEP} == {2, 4, 6, 8}
+
+
+def test_a_form_along_another_motion_is_seen() -> None:
+    tried = trial()
+    motion = tried.simulate()
+    another_form(tried, motion)
+    assert tried.found.faults == [] and "forms along a motion" in tried.found.gaps
+    tried.system = wrong(tried.system, "half the dissipation")
+    another_form(tried, motion)
+    assert laws(tried.found) == {"at the start", "forms along a motion"}
+
+
+def test_a_refusal_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(stage: Stage, known: da.Motion, options: Any) -> None:
+        raise da.errors.FormError("No")
+
+    tried = trial()
+    another_method(tried)
+    assert tried.found.faults == []
+    for name in ("halved", "by_tolerance"):
+        monkeypatch.setattr(f"soak.random_methods.{name}", refused)
+    another_method(tried)
+    assert laws(tried.found) == {"methods"}
+
+
 def test_an_ending_at_a_regular_state_is_not_explained() -> None:
     system = random_system(12, n=3, kinds="v")
     (instant,) = instants(system, 1, 1)
@@ -189,3 +275,11 @@ def test_a_way_back_that_ends_on_the_same_motion_is_a_fault() -> None:
     assert not back.success
     own.lost_way_back(motion, back)
     assert laws(own.found) == {"back in time the motion ends early"}
+
+
+def test_steps_that_keep_the_energy_do_not_divide_rounding() -> None:
+    """Native code gives the energy of the start of a step in two ways, which differ in the last digit."""
+    tried = trial(specimen(38))
+    stage, known = stage_of(tried, timeless(tried.system))
+    halved(stage, known, {"method": "energy2"})
+    assert tried.found.faults == []
