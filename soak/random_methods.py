@@ -68,12 +68,16 @@ def order_of(method: str) -> int:
     return int(method[-1]) if method[-1].isdigit() else 2
 
 
+def falls(errors: Sequence[float], order: int) -> list[bool]:
+    """Whether each error is below the one of twice the step as the order says, but for one power of the step."""
+    return [later <= earlier / 2 ** (order - 1) for earlier, later in pairwise(errors)]
+
+
 def converges(errors: Sequence[float], order: int) -> bool:
-    """Whether errors of halved steps fall to nothing as the order says, but for one power of the step."""
+    """Whether errors of halved steps have become small by the order, or as small as the end of the motion is known."""
     if not errors or not np.isfinite(errors[-1]):
         return False
-    falls = [later <= earlier / 2 ** (order - 1) for earlier, later in pairwise(errors)]
-    return errors[-1] <= KNOWN or (errors[-1] <= SMALL and falls[-1:] == [True]) or falls[-3:] == [True] * 3
+    return errors[-1] <= KNOWN or (errors[-1] <= SMALL and falls(errors, order)[-1:] == [True])
 
 
 # -- systems that meet more hypotheses ---------------------------------------------------------------------------------
@@ -238,6 +242,8 @@ def halved(stage: Stage, known: da.Motion, options: Mapping[str, Any]) -> None:
     stage.count("methods", method, "compared" if errors else "ended")
     if converges(errors, order):
         found.gaps["methods"] = errors[-1]
+    elif falls(errors, order)[-3:] == [True] * 3:  # on its way, but not yet there with the shortest step
+        found.counts["methods on their way"] = 1
     elif errors:
         found.fault(f"methods: the errors of {method}, {', '.join(f'{e:.1e}' for e in errors)}, do not fall with its order")
     elif not is_explained(known, values_of(stage.system)):

@@ -140,6 +140,8 @@ def summarise(rows: list[dict[str, Any]], report: Report) -> None:
             report.figure(f"largest gap: {law}, by tolerance and growth", round(max(known)[0], 2), f"system {max(known)[1]}")
     for kind, fate in product(("methods", "forms"), ("compared", "refused", "ended")):
         report.figure(f"{kind} {fate}", _counted(rows, f"{kind} {fate}: ") or "none")
+    late = sum(row["counts"].get("methods on their way", 0) for row in rows)
+    report.figure("methods whose error falls by the order, and is above 1e-6 with the shortest step", late, "systems")
     report.figure("endings", dict(Counter(row["ending"] for row in rows).most_common()))
     report.figure("statements", dict(sorted(Counter(row["stated"] for row in rows).items())))
     report.figure("coordinates", dict(sorted(Counter(str(row["n"]) for row in rows).items())))

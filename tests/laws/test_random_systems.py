@@ -190,7 +190,7 @@ def test_a_method_that_does_not_get_through_a_regular_motion_is_a_fault(monkeypa
     ("errors", "order", "expected"),
     [
         ([1e-4, 2.5e-5, 6.2e-6, 1.6e-6, 3.9e-7], 2, True),
-        ([1e-4, 2.5e-5], 2, False),  # it may still come to rest elsewhere
+        ([1e-2, 2.5e-3, 6.2e-4, 1.6e-4], 2, False),  # it may still come to rest elsewhere
         ([1e-4, 2.5e-5, 6.2e-6, 1.6e-6, 3.9e-7], 4, False),
         ([1e-2, 1e-3, 5e-4, 4e-4, 4e-4], 2, False),
         ([1e-5, 1e-10], 6, True),
