@@ -93,15 +93,20 @@ def _simulated(scenario: Scenario, span: tuple[float, float], times: Any, option
 
 def _check_targets(request: Request) -> None:
     """Refuse files that cannot be written before anything is computed."""
+    _check_apart(request)
     if request.output is not None:
         folder = request.output.parent
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise FileError(
-                f"The motion cannot be saved as {shortened(request.output)}", seen=folder, remedy="name a folder that exists"
+                f"The motion cannot be saved as {shortened(str(request.output))}",
+                seen=folder,
+                remedy="name a folder that exists",
             )
         if request.output.exists() and not request.output.is_file():
             raise FileError(
-                f"The motion cannot be saved as {shortened(request.output)}", seen="no plain file", remedy="name another file"
+                f"The motion cannot be saved as {shortened(str(request.output))}",
+                seen="no plain file",
+                remedy="name another file",
             )
     if request.picture is not None:
         from ..pictures.style import STILL_SUFFIXES, checked_path
@@ -121,6 +126,29 @@ def _check_targets(request: Request) -> None:
         checked_path(request.report, (".html", ".htm"), "report")
 
 
+def _check_apart(request: Request) -> None:
+    """No file is written twice, and none over the model."""
+    taken = {_place(Path(request.system)): "the model file"}
+    targets = {"-o": request.output, "--plot": request.picture, "--animate": request.animate, "--report": request.report}
+    for flag, path in targets.items():
+        if path is None:
+            continue
+        place = _place(path)
+        if place in taken and (path.is_file() or taken[place] != "the model file"):
+            raise FileError(
+                f"{flag} would write over {taken[place]}", seen=shortened(str(path)), remedy="name a file for each of them"
+            )
+        taken[place] = f"the file of {flag}"
+
+
+def _place(path: Path) -> str:
+    """Where a path leads; itself where it leads nowhere."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return str(path)
+
+
 def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | None, list[Path]]:
     """Write every file that can be written; the first trouble, and the files."""
     trouble: DalembertError | None = None
@@ -138,7 +166,7 @@ def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | N
             written.append(path)
         except OSError as error:
             reason = error.strerror or str(error)
-            trouble = trouble or FileError(f"{shortened(path)} cannot be written", seen=reason, remedy="check the disk")
+            trouble = trouble or FileError(f"{shortened(str(path))} cannot be written", seen=reason, remedy="check the disk")
         except DalembertError as error:
             trouble = trouble or (_kept_elsewhere(motion, path, error) if path is request.output else error)
     return trouble, written

@@ -15,7 +15,7 @@ from ..errors import FileError, ModelError
 from ..model.names import shortened
 from .entry import FINE, UNFINISHED
 from .signals import KeptInterruptError
-from .systems import check_inputs, configured, read_number, read_span, read_times
+from .systems import check_inputs, configured, read_number, read_settings, read_span, read_times
 from .terminal import Progress, print_json, show
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ def sweep_command(request: SweepRequest) -> int:
     scenario = configured(request.system, request.settings)
     check_inputs(scenario)
     over, paired = read_over(request)
+    both = [name for name in read_settings(request.settings) if name in over]
+    if both:
+        raise ModelError(f"{shortened(both[0])} is swept and set", seen=f"--set {both[0]}", remedy="leave one of them out")
     times = None if request.at is None else read_times(request.at)
     span = read_span(request.span, times, scenario.simulate.get("span"))
     kept = {key: value for key, value in scenario.simulate.items() if key != "at" or request.span is None}

@@ -58,12 +58,14 @@ def configured(name: str, settings: Sequence[str]) -> Scenario:
     rivals = {q.dot.name: q.momentum.name for q in system.coordinates}
     rivals |= {momentum: velocity for velocity, momentum in rivals.items()}
     letters = {*(q.name for q in system.coordinates), *rivals, *(f"chi_{c.name}" for c in system.constraints)}
+    letters |= {f"xi_{q.name}" for q in system.coordinates} | {*scenario.start}
     if system.image is not None:
         letters |= {speed.name for speed in system.image.speeds}
     start = dict(scenario.start)
     for key, value in values.items():
         if key in letters:
-            start.pop(rivals.get(key, ""), None)
+            if rivals.get(key) not in values:  # of two that are set neither gives way
+                start.pop(rivals.get(key, ""), None)
             start[key] = value
         elif key not in parameters:
             near = nearest(key, [*sorted(letters), *sorted(parameters)])

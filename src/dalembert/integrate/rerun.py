@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DalembertError, FileError
+from ..errors import DalembertError, FileError, ModelError
 from ..model.names import shortened
 from .call import made_with, task_of
 from .motion import Motion
@@ -122,6 +122,8 @@ def rerun(path: Any, *, rtol: float | None = None) -> Rerun:
     from .simulate import run_task
 
     shown = shortened(os.fspath(path), 100)
+    if rtol is not None and not 0 <= rtol < np.inf:
+        raise ModelError("The allowed difference must be a number, at least 0", seen=rtol, remedy="pass rtol=1e-9, say")
     if Path(path).is_dir():
         raise FileError(
             f"{shown} is a folder, such as the store of a sweep", seen="no motion", remedy="name a file that Motion.save wrote"

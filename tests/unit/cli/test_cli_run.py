@@ -217,6 +217,32 @@ def test_targets_are_refused_before_the_run(arguments: tuple[str, ...], tmp_path
     assert_sentence(ending.err)
 
 
+def test_no_file_is_written_over_the_model_or_twice(sleigh: Path, tmp_path: Path, capsys) -> None:
+    """`run sleigh.toml -o sleigh.toml` replaced the model by its motion; a plot was written over the motion of -o."""
+    text = sleigh.read_text(encoding="utf-8")
+    (tmp_path / "link.toml").symlink_to(sleigh)
+    picture = tmp_path / "a.png"
+    for arguments in (("-o", sleigh), ("-o", tmp_path / "link.toml"), ("-o", picture, "--plot", picture)):
+        ending = call(capsys, "run", sleigh, *arguments)
+        assert ending.status == 2 and "would write over" in ending.err
+        assert_sentence(ending.err)
+    assert sleigh.read_text(encoding="utf-8") == text and not picture.exists()
+
+
+def test_of_a_velocity_and_a_momentum_that_are_both_set_neither_gives_way(capsys) -> None:
+    """The first of the two was dropped without a word."""
+    ending = call(capsys, "run", "spherical-pendulum", "--set", "x_dot=0.25", "--set", "p_x=7", "--json")
+    assert ending.status == 2 and "cannot be met together" in ending.err
+
+
+def test_the_costates_of_an_extremal_are_set_like_other_starts(sleigh: Path, capsys) -> None:
+    """A model file may state `xi_x`, and --set refused it as no start value."""
+    text = sleigh.read_text(encoding="utf-8").replace("x_dot = 1.0\ntheta_dot = 0.5\n", "xi_x = 1.0\nxi_theta = 0.5\n")
+    sleigh.write_text(text, encoding="utf-8")
+    ending = call(capsys, "run", sleigh, "--set", "xi_theta=0.75", "--form", "pontryagin", "--at", "0", "--json")
+    assert ending.json["start"]["xi_theta"] == 0.75
+
+
 def test_a_film_without_ffmpeg_says_what_to_install(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr("dalembert.pictures.writers.ffmpeg_program", lambda: None)
     ending = call(capsys, "run", "blow-up", "--animate", tmp_path / "a.mp4")

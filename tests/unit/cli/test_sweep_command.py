@@ -113,6 +113,7 @@ def test_samples_are_drawn_or_read(capsys, tmp_path, pendulum):
         (["blow-up", "--over", "q=1:2"], "FIRST:LAST:COUNT"),
         (["blow-up", "--over", "q=1,2", "--over", "q=3"], "twice"),
         (["blow-up", "--over", "q=1,2", "--sample", "3"], "two bounds"),
+        (["blow-up", "--over", "q=1,2", "--set", "q=3"], "swept and set"),
         (["blow-up", "--samples", "nowhere.csv"], "cannot be read"),
         (["blow-up", "--over", "q=1,2", "--workers", "0"], "workers"),
         (["blow-up", "--over", "q=1,2", "--chunk", "0"], "chunk"),

@@ -141,3 +141,11 @@ def test_numbers_of_any_type_may_be_the_start(tmp_path):
     motion = da.simulate(OSCILLATOR, {x: sympy.Rational(1, 3), y: np.float32(0.1)}, (0, 1), parameters=VALUES)
     motion.save(tmp_path / "motion.nc")
     assert da.rerun(tmp_path / "motion.nc").same_bits
+
+
+@pytest.mark.parametrize("rtol", [-1.0, float("nan"), float("inf")])
+def test_a_difference_that_cannot_be_allowed_is_refused(rtol, tmp_path):
+    """Two equal runs hid that nothing could be compared by such a number."""
+    da.simulate(da.gallery.load("chaplygin-sleigh"), span=(0, 0.1)).save(tmp_path / "a.nc")
+    with pytest.raises(da.errors.ModelError, match="allowed difference"):
+        da.rerun(tmp_path / "a.nc", rtol=rtol)
