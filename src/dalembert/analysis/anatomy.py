@@ -20,6 +20,7 @@ from ..formulations.registry import derive
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
+from ..model.values import numbers_by_name, refuse_unknown_parameters
 from .sampling import Samples, consistent_states, evaluate
 
 __all__ = ["Anatomy", "common", "read_model", "take_apart"]
@@ -148,8 +149,10 @@ def read_model(
         known = {symbol.name for symbol in system.parameters}
         values = {name: value for name, value in model.parameters.items() if name in known}
         beginning = dict(model.start)
-    values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
-    beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
+    given = numbers_by_name(parameters)
+    refuse_unknown_parameters(given, [symbol.name for symbol in system.parameters])
+    values |= given
+    beginning |= numbers_by_name(start)
     _check_start(system, beginning)
     return system, values, beginning
 

@@ -23,6 +23,8 @@ from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..model.values import numbers_by_name
+from .anatomy import read_model
 from .equilibria import forces_at_rest
 from .zeros import TURN, Zeros, find_zeros
 
@@ -116,10 +118,8 @@ def bifurcation_diagram(
     >>> diagram.counts.tolist(), diagram.bifurcations[0].kind, round(diagram.bifurcations[0].value, 9)
     ([2, 4], 'branching', 1.0)
     """
-    if isinstance(system, Scenario):
-        parameters = {**system.parameters, **(parameters or {})}
-        system = system.system
-    return zero_diagram(forces_at_rest(system), system.coordinates, parameter, values, parameters, within, **search)
+    model, fixed, _ = read_model(system, parameters, None)
+    return zero_diagram(forces_at_rest(model), model.coordinates, parameter, values, fixed, within, **search)
 
 
 def zero_diagram(
@@ -139,7 +139,7 @@ def zero_diagram(
     steps = np.asarray(values, dtype=float)
     if steps.ndim != 1 or len(steps) < 2 or np.any(np.diff(steps) <= 0):
         raise ModelError("A diagram needs two values or more, ascending", seen=list(values)[:8], remedy="sort them")
-    base = {getattr(key, "name", str(key)): float(number) for key, number in (parameters or {}).items()}
+    base = numbers_by_name(parameters)
     family = _Family(equations, letters, name, base, within, search)
     found = tuple(family.zeros(float(value)) for value in steps)
     changes = [

@@ -40,10 +40,10 @@ from ..geometry.group_coordinates import GroupCoordinates
 from ..model.scenario import Scenario
 from ..model.symbols import as_expression
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .anatomy import read_model
 from .connection_numbers import DEPENDENT, Decomposition, ShapeNumbers, ShapeValues, SpaceNumbers
 from .momentum_maps import MomentumMap, momentum_map
-from .named_blocks import named
 from .rank_jumps import RankJump, rank_jumps
 from .sampling import generic_parameters
 from .tables import Section, as_html, as_markdown, as_text
@@ -214,7 +214,7 @@ class Connection:
             The shape coordinates on which they depend.
         parameters : mapping of symbol or name to value
         """
-        return self._shape_numbers.at(named(self.parameters, shape, parameters))
+        return self._shape_numbers.at(numbers_by_name(self.parameters, shape, parameters))
 
     def split(
         self,
@@ -231,7 +231,7 @@ class Connection:
         complement : array (k, k - m)
             Body velocities that span U; those orthogonal to S by default.
         """
-        return self._space_numbers.at(named(self.parameters, configuration, parameters), complement)
+        return self._space_numbers.at(numbers_by_name(self.parameters, configuration, parameters), complement)
 
     def equivariance(self, parameters: Mapping[Any, Any] | None = None, seed: int = 23) -> float:
         """The largest difference between A(g q)(g v) and Ad_g A(q) v at random configurations.
@@ -271,7 +271,7 @@ class Connection:
 
     def _drawn(self, parameters: Mapping[Any, Any] | None, random: Any) -> dict[str, float]:
         symbols = self.system.parameters
-        values = generic_parameters(symbols, dict(self.parameters) | named(parameters), random)
+        values = generic_parameters(symbols, dict(self.parameters) | numbers_by_name(parameters), random)
         return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
 
     @cached_property

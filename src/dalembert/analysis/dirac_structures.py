@@ -36,7 +36,7 @@ from ..geometry.dirac import DiracStructure
 from ..integrate.motion import Motion
 from ..model.legendre import conjugate_letters
 from ..model.scenario import Scenario
-from ..model.symbols import Parameter, t
+from ..model.symbols import Parameter, by_name, t
 from ..model.system import System
 
 __all__ = ["dirac_residual", "dirac_structure"]
@@ -314,7 +314,7 @@ def _vectors(algebra: GraphAlgebra, system: System) -> tuple[Any, Any, Any]:
 
 
 def _named(given: Mapping[Any, Any] | None) -> dict[str, Any]:
-    return {getattr(key, "name", str(key)): value for key, value in (given or {}).items()}
+    return by_name(given or {}, "mapping")
 
 
 def _numbers(given: Mapping[str, Any], known: Sequence[str], what: str) -> Table:

@@ -23,6 +23,7 @@ from ..algebra.graph import GraphAlgebra
 from ..compiled.constrained_solve import rank
 from ..errors import ModelError
 from ..geometry.poisson import PoissonStructure
+from ..model.values import numbers_by_name
 from .stability import SecondVariation, second_variation
 
 __all__ = ["EnergyCasimir", "energy_casimir"]
@@ -118,7 +119,7 @@ def _derivatives(
     x = algebra.vector(letters)
     scalars = [algebra.scalar(function) for function in (hamiltonian, *casimirs)]
     others = [letter for letter in algebra.letters if letter not in {*letters}]
-    names = {getattr(key, "name", str(key)): float(value) for key, value in point.items()}
+    names = numbers_by_name(point)
     missing = [letter.name for letter in (*letters, *others) if letter.name not in names]
     if missing:
         raise ModelError("Letters have no value at this point", seen=", ".join(missing), remedy="give them in the point")

@@ -35,11 +35,12 @@ from ..geometry.actions import GroupAction
 from ..model.scenario import Scenario
 from ..model.symbols import Parameter
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .anatomy import read_model
 from .equilibria import forces_at_rest
 from .invariance import invariance
 from .momentum_maps import DEPENDENT, MomentumMap, momentum_map
-from .named_blocks import NamedBlocks, named
+from .named_blocks import NamedBlocks
 from .tables import Report, Section
 from .zeros import Zero, Zeros, find_zeros
 
@@ -218,8 +219,7 @@ def energy_momentum(
     >>> [(e.stability, e.variation) for e in found.found], found.complete
     ([('stable', 'positive definite')], True)
     """
-    model, values, _ = read_model(system, None, None)
-    numbers = named(values, parameters)
+    model, numbers, _ = read_model(system, parameters, None)
     generators, held = _read_group(model, group, fixed)
     mu = _read_momentum(generators, momentum)
     _check_system(model, generators, numbers)
@@ -263,7 +263,7 @@ def _read_group(model: System, group: Any, fixed: Mapping[Any, float] | None) ->
 def _read_momentum(generators: Any, momentum: Any) -> Any:
     names = list(generators.algebra.names) if isinstance(generators, GroupAction) else [str(name) for name in generators]
     if isinstance(momentum, Mapping):
-        table = named(momentum)
+        table = numbers_by_name(momentum)
         strange = [name for name in table if name not in names]
         missing = [name for name in names if name not in table]
         if strange or missing:

@@ -31,6 +31,8 @@ from ..errors import FormError, ModelError, RunError
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
+from ..model.values import numbers_by_name
+from .anatomy import read_model
 from .tables import Report, Section
 from .zeros import Zero, Zeros, find_zeros
 
@@ -170,11 +172,9 @@ def equilibria(
     Proof
       complete            no others
     """
-    if isinstance(system, Scenario):
-        parameters = {**system.parameters, **(parameters or {})}
-        system = system.system
-    forces = forces_at_rest(system)
-    return linearised(system, find_zeros(forces, system.coordinates, within, parameters=parameters, **search), parameters or {})
+    model, values, _ = read_model(system, parameters, None)
+    zeros = find_zeros(forces_at_rest(model), model.coordinates, within, parameters=values, **search)
+    return linearised(model, zeros, values)
 
 
 def linearised(system: System, zeros: Zeros, parameters: Mapping[Any, float]) -> Equilibria:
@@ -219,7 +219,7 @@ def _linear_blocks(system: System, parameters: Mapping[Any, float]) -> Any:
         -ca.jacobian(ca.gradient(lagrangian, q), q) - ca.jacobian(force, q),
     ]
     others = [letter for letter in algebra.letters if letter not in {*system.coordinates, *system.velocities}]
-    names = {getattr(key, "name", str(key)): float(value) for key, value in parameters.items()}
+    names = numbers_by_name(parameters)
     missing = [letter.name for letter in others if letter.name not in names]
     if missing:
         raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")

@@ -23,6 +23,7 @@ from ..errors import FormError, ModelError
 from ..model.scenario import Scenario
 from ..model.symbols import Coordinate
 from ..model.system import System
+from ..model.values import numbers_by_name, refuse_unknown_parameters
 from .intervals import IntervalFunction
 
 __all__ = ["ExistenceBound", "Hypothesis", "existence_bound"]
@@ -146,10 +147,15 @@ def existence_bound(
     False
     """
     if isinstance(system, Scenario):
-        parameters = {**system.parameters, **(parameters or {})}
+        stated = system.parameters
         start = start if start is not None else system.start
         system = system.system
-    names = {getattr(key, "name", str(key)): float(value) for key, value in (parameters or {}).items()}
+    else:
+        stated = {}
+    given = numbers_by_name(parameters)
+    if isinstance(system, System):
+        refuse_unknown_parameters(given, [symbol.name for symbol in system.parameters])
+    names = numbers_by_name(stated) | given
     if not (np.isfinite(a) and np.isfinite(b) and b >= 0):
         raise ModelError("The constants must be finite, with b >= 0", seen=f"a = {a}, b = {b}", remedy="choose others")
     potential, letters, m = _particle(system, mass, names)
@@ -218,7 +224,7 @@ def _values(potential: sympy.Expr, letters: Sequence[Coordinate], names: Mapping
 
 
 def _start(start: Mapping[Any, float], letters: Sequence[Coordinate], mass: float) -> tuple[Any, Any]:
-    names = {getattr(key, "name", str(key)): float(value) for key, value in start.items()}
+    names = numbers_by_name(start)
     unknown = sorted({*names} - {name for q in letters for name in (q.name, q.dot.name, q.momentum.name)})
     if unknown:
         raise ModelError("The start names what the particle does not have", seen=", ".join(unknown), remedy="check the names")

@@ -15,6 +15,7 @@ from ..formulations.flow import FORM
 from ..formulations.registry import derive
 from ..model.flow import Flow
 from ..model.scenario import Scenario
+from ..model.values import numbers_by_name, refuse_unknown_parameters
 from .anatomy import GENERIC, common
 from .sampling import Samples, consistent_states, evaluate
 from .tables import Report, Section
@@ -120,9 +121,11 @@ def describe_flow(
     """
     flow: Any = model.system if isinstance(model, Scenario) else model
     values = dict(model.parameters) if isinstance(model, Scenario) else {}
-    values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+    given = numbers_by_name(parameters)
+    refuse_unknown_parameters(given, [symbol.name for symbol in flow.parameters])
+    values |= given
     beginning = dict(model.start) if isinstance(model, Scenario) else {}
-    beginning |= {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
+    beginning |= numbers_by_name(start)
     values = {name: value for name, value in values.items() if name in {p.name for p in flow.parameters}}
     kernel = Kernel(derive(flow))
     samples = consistent_states(kernel, values, beginning, determined=False)

@@ -34,6 +34,7 @@ from ..integrate.start import consistent_start
 from ..model.scenario import Scenario
 from ..model.symbols import Coordinate, Parameter, t
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .anatomy import read_model
 from .bounded import fresh
 from .jacobi_condition import AlongMotion, Applicability, applicability, condition_along
@@ -147,13 +148,13 @@ class HamiltonJacobi(Report):
         return jacobi_motion(self.integral, tuple(self.momenta.values()), by_symbol, times, q, pi)
 
     def _parameters(self, parameters: Mapping[Any, Any] | None) -> Any:
-        table = dict(self.parameters) | {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+        table = dict(self.parameters) | numbers_by_name(parameters)
         return parameter_values(self.system.parameters, table)
 
     def _beginning(self, time: float, start: Mapping[Any, Any] | None, parameters: Any) -> tuple[Any, Any, Any]:
         """q, q_dot and pi at the start, (n,) each, moved to the constraints where they broke them."""
         system = self.system
-        given = dict(self.start) | {getattr(key, "name", str(key)): value for key, value in (start or {}).items()}
+        given = dict(self.start) | numbers_by_name(start)
         kernel = kernel_of(derive(system, "vakonomic" if system.bilateral else None), system.parameters)
         state = consistent_start(Book(kernel, parameters), time, given, parameters).state
         algebra, n = kernel.algebra, len(system.coordinates)

@@ -25,9 +25,10 @@ from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError
 from ..formulations.gait import Gait, shape_path
 from ..model.symbols import t
+from ..model.values import numbers_by_name
 from .connections import Connection
 from .group_elements import ElementMatrices
-from .named_blocks import NamedBlocks, named
+from .named_blocks import NamedBlocks
 from .phases import check_loop
 from .tables import Report, Section
 
@@ -110,7 +111,7 @@ def height_function(
     >>> found.values.shape
     (3, 2, 5)
     """
-    values = dict(connection.parameters) | named(parameters)
+    values = dict(connection.parameters) | numbers_by_name(parameters)
     names, ends = _two_shapes(connection), _named_ranges(within)
     missing = [name for name in names if name not in ends]
     if missing or len(ends) != 2:
@@ -214,7 +215,7 @@ def area_rule(
     (0.031416, -0.00781)
     """
     names = _two_shapes(connection)
-    values = dict(connection.parameters) | named(parameters)
+    values = dict(connection.parameters) | numbers_by_name(parameters)
     gait = Gait(connection.bundle, shape_path(connection.bundle, shape), momentum=False)
     check_loop(gait, float(period), values)
     loop = _Loop(gait, float(period), values)

@@ -32,8 +32,9 @@ from ..formulations import lagrange
 from ..model.scenario import Scenario
 from ..model.symbols import as_expression
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .anatomy import read_model
-from .named_blocks import NamedBlocks, named
+from .named_blocks import NamedBlocks
 
 __all__ = ["MomentumMap", "momentum_map"]
 
@@ -108,18 +109,18 @@ class MomentumMap:
 
     def at(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """J, (d,), at coordinates with momenta (names p_x) or velocities (names x_dot)."""
-        values = named(self.parameters, state, parameters)
+        values = numbers_by_name(self.parameters, state, parameters)
         moving = {v.name for v in self.system.velocities} & values.keys()
         block = "on_velocities" if moving else "value"
         return self._blocks[block](values)[block][:, 0]
 
     def slope(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """DJ(z), (d, 2n), by coordinates and momenta."""
-        return self._blocks["slope"](named(self.parameters, state, parameters))["slope"]
+        return self._blocks["slope"](numbers_by_name(self.parameters, state, parameters))["slope"]
 
     def lifted(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """X_a(z), the generators on phase space in columns, (2n, d)."""
-        return self._blocks["lifted"](named(self.parameters, state, parameters))["lifted"]
+        return self._blocks["lifted"](numbers_by_name(self.parameters, state, parameters))["lifted"]
 
     def rank(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> int:
         """The rank of DJ(z)."""
@@ -127,7 +128,7 @@ class MomentumMap:
 
     def isotropy(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """g_z, a basis in columns (d, r): of a point of phase space, or of a configuration where no momenta are given."""
-        values = named(self.parameters, state, parameters)
+        values = numbers_by_name(self.parameters, state, parameters)
         lifted = {p.name for p in self.system.momenta} & values.keys()
         block = "lifted" if lifted else "generators"
         return rank(_without_rounding(self._blocks[block](values)[block]), DEPENDENT).null_space
@@ -140,7 +141,7 @@ class MomentumMap:
 
     def fields(self, configuration: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """K(q), the generators in columns, (n, d)."""
-        return self._blocks["generators"](named(self.parameters, configuration, parameters))["generators"]
+        return self._blocks["generators"](numbers_by_name(self.parameters, configuration, parameters))["generators"]
 
     def inertia(self, configuration: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """I(q), (d, d)."""
@@ -165,7 +166,7 @@ class MomentumMap:
 
     def _place(self, configuration: Mapping[Any, Any], parameters: Mapping[Any, Any] | None) -> tuple[Any, Any]:
         """K and M at a configuration."""
-        found = self._blocks["place"](named(self.parameters, configuration, parameters))
+        found = self._blocks["place"](numbers_by_name(self.parameters, configuration, parameters))
         if "metric" not in found:
             raise ModelError("A locked inertia needs a kinetic energy quadratic in the velocities")
         return found["generators"], found["metric"]

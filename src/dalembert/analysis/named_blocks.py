@@ -11,15 +11,7 @@ import numpy as np
 from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError, nearest
 
-__all__ = ["NamedBlocks", "named"]
-
-
-def named(*tables: Mapping[Any, Any] | None) -> dict[str, float]:
-    """Values by name, from mappings of symbol or name to number; later ones win."""
-    found: dict[str, float] = {}
-    for table in tables:
-        found |= {str(getattr(key, "name", key)): float(value) for key, value in (table or {}).items()}
-    return found
+__all__ = ["NamedBlocks"]
 
 
 class NamedBlocks:

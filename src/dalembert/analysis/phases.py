@@ -29,6 +29,7 @@ from ..integrate.motion import Motion
 from ..integrate.simulate import simulate
 from ..model.reduced import ReducedSystem
 from ..model.symbols import t
+from ..model.values import numbers_by_name
 from .group_elements import Displacement, ElementMatrices
 from .tables import Report, Section
 
@@ -207,10 +208,10 @@ def gait_displacement(
             seen=f"period {period}, cycle {cycle}",
             remedy="pass period=2*pi and the like, cycle=1",
         )
-    values = {str(getattr(key, "name", key)): value for key, value in (parameters or {}).items()}
+    values = numbers_by_name(parameters)
     check_loop(stated, float(period), values)
     options: dict[str, Any] = {"parameters": values} | ({} if rtol is None else {"rtol": rtol})
-    first = {str(getattr(key, "name", key)): float(value) for key, value in (start or {}).items()}
+    first = numbers_by_name(start)
     begin = (cycle - 1) * period
     if begin:
         before = simulate(gait, first, (0.0, begin), at=[begin], **options)

@@ -24,6 +24,7 @@ import sympy
 from ..errors import ModelError
 from ..geometry.poisson import PoissonStructure
 from ..model.planar_bodies import PlanarBodies
+from ..model.values import numbers_by_name
 from .equilibria import Equilibria, Equilibrium, linearised
 from .zeros import find_zeros
 
@@ -131,12 +132,11 @@ def relative_equilibria(
         raise ModelError(
             "Without momentum every configuration of the bodies is at rest", seen=total, remedy="give a total that is not zero"
         )
-    values = dict(parameters or {})
+    values = numbers_by_name(parameters)
     locked = bodies.locked_inertia
     zeros = find_zeros([sympy.diff(locked, joint) for joint in bodies.joints], bodies.joints, parameters=values, **search)
     found = linearised(bodies.reduced_system(), zeros, values | {"mu": float(total)})
-    names = {getattr(key, "name", str(key)): value for key, value in values.items()}
-    numbers = {letter: names[letter.name] for letter in bodies.inertia.free_symbols if letter.name in names}
+    numbers = {letter: values[letter.name] for letter in bodies.inertia.free_symbols if letter.name in values}
     table = bodies.inertia.xreplace({letter: sympy.Float(value) for letter, value in numbers.items()})
 
     def relative(e: Equilibrium) -> RelativeEquilibrium:

@@ -40,6 +40,7 @@ from ..errors import ModelError, RunError, nearest
 from ..formulations.reduction import Bundle, Reduced, bundle_of
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .moving_frame import check_hypotheses, moving_tensors, shortest
 
 __all__ = ["CoefficientField", "ReducedCoefficients", "reduced_coefficients"]
@@ -247,7 +248,7 @@ class CoefficientField:
         return [np.asarray(table, dtype=float).reshape(table.shape) for table in found]
 
     def _values(self, shape: Mapping[Any, Any], parameters: Mapping[Any, Any]) -> dict[str, float]:
-        given = {str(getattr(k, "name", k)): float(v) for k, v in (*shape.items(), *parameters.items())}
+        given = numbers_by_name(shape, parameters)
         known = self._generic_names()
         for name in given:
             if name not in known and name not in {s.name for s in self.bundle.system.inputs}:
@@ -424,8 +425,7 @@ def reduced_coefficients(
         return field.symbolic()
     known = {symbol.name for symbol in stated.parameters}
     own = {k: v for k, v in system.parameters.items() if k in known} if isinstance(system, Scenario) else {}
-    given = {str(getattr(k, "name", k)): v for k, v in (parameters or {}).items()}
-    return field.at(shape, own | given)
+    return field.at(shape, own | numbers_by_name(parameters))
 
 
 # -- details ---------------------------------------------------------------------------------------------------------------

@@ -33,8 +33,9 @@ from ..formulations.equations import Equations
 from ..formulations.reduction import Bundle, Reduced, bundle_of, equations_on
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .anatomy import read_model
-from .named_blocks import NamedBlocks, named
+from .named_blocks import NamedBlocks
 from .reduced_coefficients import CoefficientField
 from .tables import Report, Section
 
@@ -105,7 +106,7 @@ class NonholonomicRouthian(Report):
 
     def transport(self, shape: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """D^b_{a al} at a shape, [b, a, al], (m, m, s)."""
-        return self._coefficients.at(shape, named(self._values, parameters)).transport
+        return self._coefficients.at(shape, numbers_by_name(self._values, parameters)).transport
 
     def rates(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> tuple[Any, Any]:
         """r_ddot (s,) and p_dot (m,) by (9.4.13) and (9.4.14), with applied forces.
@@ -115,7 +116,7 @@ class NonholonomicRouthian(Report):
         state : mapping of the letters r, r_dot and p to values
             Inputs that are imposed on the system act; others are zero unless they are given too.
         """
-        numbers, given = named(self._values, parameters), named(state)
+        numbers, given = numbers_by_name(self._values, parameters), numbers_by_name(state)
         idle = dict.fromkeys((u.name for u in self.bundle.system.inputs), 0.0)
         blocks = self._blocks({**idle, **numbers, **given})
         v = np.array([given[q.dot.name] for q in self.shape])

@@ -20,6 +20,8 @@ from ..compiled.kernel import Kernel, parameter_values
 from ..compiled.verdicts import REGULAR
 from ..errors import ModelError, RunError, StartError
 from ..integrate.start import LIMIT, consistent_start
+from ..model.symbols import by_name
+from ..model.values import numbers_by_name
 
 __all__ = ["Samples", "consistent_states", "evaluate", "generic_parameters"]
 
@@ -65,7 +67,7 @@ def generic_parameters(symbols: Any, given: Mapping[Any, Any] | None, random: An
     >>> generic_parameters([x], {"x": 2}, np.random.default_rng(0))
     array([2.])
     """
-    table = {getattr(key, "name", str(key)): value for key, value in (given or {}).items()}
+    table = by_name(given or {}, "mapping of parameters")
     for symbol in symbols:
         sign = -1.0 if symbol.is_negative else 1.0
         table.setdefault(symbol.name, sign * random.uniform(0.5, 1.5))
@@ -111,7 +113,7 @@ def consistent_states(
     """
     random = np.random.default_rng(seed)
     known = {s.name for s in (*kernel.equations.state, *_motion_letters(kernel))}
-    middle = {getattr(k, "name", str(k)): float(v) for k, v in (start or {}).items()}
+    middle = numbers_by_name(start)
     middle = {name: value for name, value in middle.items() if name in known}
     complaint: Exception | None = None
     for _ in range(1 if parameters is not None and len(parameters) == len(kernel.parameters) else 6):

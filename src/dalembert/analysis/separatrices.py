@@ -22,7 +22,6 @@ from ..model.scenario import Scenario
 from ..model.system import System
 from .anatomy import read_model
 from .equilibria import Equilibria, Equilibrium, equilibria
-from .named_blocks import named
 from .zeros import full_turns
 
 __all__ = ["Separatrix", "one_freedom", "separatrices"]
@@ -78,7 +77,7 @@ def one_freedom(
             seen=type(system).__name__,
             remedy="take the cyclic coordinates out with da.routh",
         )
-    model, values, _ = read_model(system, None, None)
+    model, values, _ = read_model(system, parameters, None)
     moving = len(model.coordinates) != 1 or model.constraints
     if moving or model.forces or model.dissipation != 0:
         seen = ", ".join(q.name for q in model.coordinates)
@@ -94,7 +93,10 @@ def one_freedom(
             seen=", ".join(strange),
             remedy=f"give within={{{model.coordinates[0]}: (...)}}",
         )
-    return model, named(values, parameters)
+    missing = [symbol.name for symbol in model.parameters if symbol.name not in values]
+    if missing:
+        raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+    return model, values
 
 
 def separatrices(

@@ -25,6 +25,7 @@ from ..formulations.equations import Equations
 from ..formulations.registry import derive, fastest_form
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .tables import Report, Section
 
 __all__ = [
@@ -123,7 +124,7 @@ def _kernel(model: Equations | System | Scenario) -> tuple[Kernel, dict[str, flo
     values = dict(model.parameters) if isinstance(model, Scenario) else {}
     system = model.system if isinstance(model, Scenario) else model
     equations = system if isinstance(system, Equations) else derive(system, fastest_form(system))
-    named = {str(getattr(key, "name", key)): float(value) for key, value in values.items()}
+    named = numbers_by_name(values)
     return kernel_of(equations, equations.system.parameters), named
 
 
@@ -157,11 +158,10 @@ def linearise(
     [2j, -2j]
     """
     kernel, values = _kernel(model)
-    values |= {str(getattr(key, "name", key)): float(value) for key, value in (parameters or {}).items()}
+    values |= numbers_by_name(parameters)
     letters = tuple(symbol.name for symbol in kernel.equations.state)
     point = np.zeros(len(letters))
-    for key, value in (at or {}).items():
-        name = str(getattr(key, "name", key))
+    for name, value in numbers_by_name(at).items():
         if name not in letters:
             near = nearest(name, letters)
             raise ModelError(
@@ -169,7 +169,7 @@ def linearise(
                 seen=", ".join(letters),
                 remedy=f"did you mean {near}" if near else "use one of these",
             )
-        point[letters.index(name)] = float(value)
+        point[letters.index(name)] = value
     field = _Field(kernel, parameter_values(kernel.parameters, values))
     if polish:
         point = _polished(field, point)
@@ -343,7 +343,7 @@ def stability(
 def _has_manifold(model: Any, line: Linearisation, parameters: Any, zero: int) -> bool:
     """Whether the kernel of the linear part has the dimension of the zero eigenvalues, with equilibria along it."""
     kernel, values = _kernel(model)
-    values |= {str(getattr(key, "name", key)): float(value) for key, value in (parameters or {}).items()}
+    values |= numbers_by_name(parameters)
     field = _Field(kernel, parameter_values(kernel.parameters, values))
     null = rank(line.matrix, 1e-9).null_space
     if null.shape[1] != zero:

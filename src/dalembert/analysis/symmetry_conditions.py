@@ -31,7 +31,7 @@ from ..compiled.constrained_solve import rank
 from ..errors import ModelError, StartError, nearest
 from ..geometry.actions import field_text, read_field
 from ..model.constraints import HolonomicConstraint
-from ..model.symbols import t
+from ..model.symbols import by_name, t
 from ..model.system import System
 from .anatomy import GENERIC, common, take_apart
 from .sampling import Samples
@@ -341,7 +341,7 @@ def _along(part: str, slopes: Any, fields: Any) -> Condition:
 def given_parameters(system: System, given: Mapping[Any, Any] | None) -> dict[str, float]:
     """Values by name of parameters that are held fixed, checked."""
     known = [symbol.name for symbol in system.parameters]
-    found = {getattr(key, "name", str(key)): value for key, value in (given or {}).items()}
+    found = by_name(given or {}, "mapping of parameters")
     for name, value in found.items():
         if name not in known:
             near = nearest(name, known)

@@ -35,6 +35,7 @@ from ..formulations.typeset import letter_latex
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .anatomy import read_model, take_apart
 from .path import split_of
 from .tables import Report, Section
@@ -143,8 +144,8 @@ class Transitivity(Report):
             velocities are those of the motion unless they are given. Dependent velocities follow from the others.
         parameters : mapping of symbol or name to value
         """
-        values = {getattr(key, "name", str(key)): float(value) for key, value in (state or {}).items()}
-        values |= {getattr(key, "name", str(key)): float(value) for key, value in (parameters or {}).items()}
+        values = numbers_by_name(state)
+        values |= numbers_by_name(parameters)
         system, letters = self.system, self._numeric.letters
         own = (t, *system.coordinates, *system.velocities, *self._numeric.accelerations, *system.parameters, *system.inputs)
         known = [symbol.name for symbol in own]

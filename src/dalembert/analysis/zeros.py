@@ -22,6 +22,8 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError
+from ..model.symbols import by_name
+from ..model.values import numbers_by_name
 from .intervals import Bounds, IntervalFunction
 
 __all__ = ["Zero", "Zeros", "find_zeros", "full_turns"]
@@ -160,7 +162,7 @@ def find_zeros(
         raise ModelError(
             "There must be as many equations as letters", seen=f"{len(equations)} and {len(names)}", remedy="give n of each"
         )
-    values = _by_symbol(parameters or {}, set().union(*(e.free_symbols for e in equations)) - {*names}, "parameter")
+    values = _by_symbol(numbers_by_name(parameters), set().union(*(e.free_symbols for e in equations)) - {*names}, "parameter")
     region = _Region(names, equations, _by_symbol(within or {}, {*names}, "region"))
     slopes = [sympy.diff(equation, letter) for equation in equations for letter in names]
     search = _Search(IntervalFunction(equations, names, values), IntervalFunction(slopes, names, values), region)
@@ -171,7 +173,7 @@ def find_zeros(
 
 def _by_symbol(given: Mapping[Any, Any], symbols: set[sympy.Symbol], what: str) -> dict[sympy.Symbol, Any]:
     """A mapping by symbol or by name as one by symbol; names that do not occur are passed over."""
-    names = {getattr(key, "name", str(key)): value for key, value in given.items()}
+    names = by_name(given, "region")
     found = {symbol: names[symbol.name] for symbol in symbols if symbol.name in names}
     missing = sorted(symbol.name for symbol in symbols if symbol not in found)
     if what == "parameter" and missing:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError
 from ..model.names import shortened
 from ..model.symbols import by_name
+from ..model.values import check_sign, refuse_unknown_parameters
 
 __all__ = ["parameter_values"]
 
@@ -27,7 +28,7 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
                 seen=f"{len(listed)} values",
                 remedy=f"give {', '.join(names) or 'none'} in this order, or by name",
             )
-        return _finite(names, listed)
+        return _checked(symbols, listed)
     table = by_name(given, "mapping of parameters")
     missing = [name for name in names if name not in table]
     if missing:
@@ -38,20 +39,14 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
             seen=", ".join(table) or "no parameters",
             remedy=f"pass parameters={{{missing[0]!r}: ...}}",
         )
-    unknown = [name for name in table if name not in names]
-    if unknown:
-        near = nearest(unknown[0], names)
-        raise ModelError(
-            f"The system has no parameter `{unknown[0]}`",
-            seen=", ".join(names) or "no parameters",
-            remedy=f"did you mean {near}" if near else "remove it",
-        )
-    return _finite(names, [table[name] for name in names])
+    refuse_unknown_parameters(table, names)
+    return _checked(symbols, [table[name] for name in names])
 
 
-def _finite(names: Sequence[str], given: Sequence[Any]) -> Any:
-    values = np.zeros(len(names))
-    for k, (name, value) in enumerate(zip(names, given, strict=True)):
+def _checked(symbols: Sequence[sympy.Symbol], given: Sequence[Any]) -> Any:
+    values = np.zeros(len(symbols))
+    for k, (symbol, value) in enumerate(zip(symbols, given, strict=True)):
+        name = symbol.name
         try:
             values[k] = float(value)
         except (TypeError, ValueError, OverflowError):
@@ -64,4 +59,5 @@ def _finite(names: Sequence[str], given: Sequence[Any]) -> Any:
                 seen=f"{values[k]:g} (limit {sys.float_info.min:.2g})",
                 remedy="take units in which it is larger, or 0",
             )
+        check_sign(symbol, values[k])
     return values

@@ -16,7 +16,7 @@ from ..integrate.chart import THRESHOLDS
 from ..integrate.driver import Driver
 from ..integrate.run import LEAST_RTOL, LOCAL_SHARE
 from ..integrate.simulate import Task, read_task
-from ..model.symbols import name_of
+from ..model.symbols import by_name
 
 __all__ = ["ExportTask", "read_export"]
 
@@ -125,7 +125,7 @@ def _run_task(equations: Equations, parameters: Any, start: Any, span: Any, rtol
     symbols = equations.system.parameters
     values = dict.fromkeys(symbols, 1.0) if parameters is None else parameters
     inputs = {symbol: _zero for symbol, value in equations.system.inputs.items() if value is None}
-    given = {name_of(key): value for key, value in (start or {}).items()}
+    given = by_name(start or {}, "start")
     interval = (0.0, 1.0) if span is None else span
     return read_task(equations, given, interval, parameters=values, method="dop853", rtol=rtol, atol=atol, inputs=inputs)
 

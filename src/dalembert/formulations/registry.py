@@ -126,9 +126,9 @@ def _with_options(system: System, form: str, options: dict[str, Any]) -> Equatio
 
 def form_module(form: str) -> ModuleType:
     """The module that derives a form."""
-    known = _FORMS.get(_ALIASES.get(form, form))
+    known = _FORMS.get(_ALIASES.get(str(form), str(form)))
     if known is None:
-        near = nearest(form, forms())
+        near = nearest(str(form), forms())
         raise FormError(
             f"There is no form `{form}`",
             seen=", ".join(forms()),

@@ -48,12 +48,21 @@ def event(expression: Any, direction: int = 0, terminal: bool = False, name: str
         raise ModelError("An event must be a SymPy expression", seen=type(expression).__name__)
     if direction not in (-1, 0, 1):
         raise ModelError("The direction of an event must be -1, 0 or 1", seen=direction)
-    return Event(expression, direction, terminal, name)
+    if terminal not in (False, True):
+        raise ModelError("An event is terminal or not", seen=repr(terminal)[:60], remedy="pass terminal=True or False")
+    if not isinstance(name, str):
+        raise ModelError("The name of an event must be text", seen=repr(name)[:60], remedy='pass name="bottom"')
+    return Event(expression, int(direction), bool(terminal), name)
 
 
 def read_events(given: Any, equations: Equations) -> tuple[Event, ...]:
     """Events from what a user may pass: one or several, each an `Event` or a bare expression of the system's letters."""
-    items: Sequence[Any] = [given] if isinstance(given, (Event, sympy.Expr)) else list(given)
+    try:
+        items: Sequence[Any] = [given] if isinstance(given, (Event, sympy.Expr)) else list(given)
+    except TypeError:
+        raise ModelError(
+            "Events are given as a list", seen=type(given).__name__, remedy="pass events=[da.event(expression)]"
+        ) from None
     found = [item if isinstance(item, Event) else event(item) for item in items]
     system = equations.system
     known = {t, *equations.state, *system.coordinates, *system.velocities, *system.momenta, *system.parameters, *system.inputs}

@@ -19,6 +19,7 @@ from ..model.methods import AUTO, EXTERNAL, FIXED_STEP
 from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
+from ..model.values import real_array
 from .driver import Driver
 from .events import Event, read_events
 from .expansions import check_expansion
@@ -210,6 +211,12 @@ def read_task(
         given |= {"project_start": project_start, "max_step": max_step, "first_step": first_step, "max_steps": max_steps}
         given["progress"] = progress
         return chosen_task(model, start, span, given, stated)
+    if inputs is not None:
+        if not isinstance(inputs, Mapping):
+            raise ModelError(
+                "The inputs must be given by name", seen=type(inputs).__name__, remedy="pass inputs={u: sin(da.t)}"
+            )
+        by_name(inputs, "mapping of inputs")
     own_form = natural_form(method or stated.get("method"))
     wanted = form or stated.get("form") or (own_form if isinstance(system, System) else None)
     equations = _equations(system, wanted, inputs, free_choice)
@@ -251,8 +258,8 @@ def read_task(
         method=name,
         rtol=_read_tolerance(tolerance, FINEST if name == "heyoka" else 1e-15),
         atol=_read_atol(atol if atol is not None else stated.get("atol"), tolerance, len(equations.state)),
-        project=project,
-        project_start=project_start,
+        project=_read_choice(project, "project"),
+        project_start=_read_choice(project_start, "project_start"),
         max_step=_read_step(max_step, "max_step"),
         first_step=None if first_step is None else _read_step(first_step, "first_step"),
         max_steps=_read_count(max_steps, "max_steps"),
@@ -348,9 +355,9 @@ def _read_at(at: Any, span: tuple[float, float]) -> Any | None:
     if at is None:
         return None
     try:
-        times = np.atleast_1d(np.asarray(at, dtype=float)).ravel()
+        times = np.atleast_1d(real_array(at)).ravel()
     except (TypeError, ValueError):
-        raise ModelError("The times `at` must be numbers", seen=str(at)[:60]) from None
+        raise ModelError("The times `at` must be numbers", seen=str(at)[:60], remedy="give real numbers") from None
     low, high = min(span), max(span)
     outside = times[~((times >= low) & (times <= high))]
     if outside.size:
@@ -401,10 +408,16 @@ def _read_step(step: Any, name: str) -> float:
     return value
 
 
+def _read_choice(choice: Any, name: str) -> bool:
+    if not (isinstance(choice, (bool, np.bool_, int)) and choice in (0, 1)):
+        raise ModelError(f"{name} must be True or False", seen=repr(choice)[:60], remedy="pass one of these")
+    return bool(choice)
+
+
 def _read_count(count: Any, name: str) -> int:
     value = _read_number(count)
-    if not value >= 1:
-        raise ModelError(f"{name} must be at least 1", seen=count)
+    if not (value >= 1 and (math.isinf(value) or value.is_integer())):
+        raise ModelError(f"{name} must be a whole number, at least 1", seen=count, remedy="leave it out, or pass 100_000")
     return int(min(value, 2**62))
 
 

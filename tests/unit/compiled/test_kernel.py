@@ -341,3 +341,15 @@ def test_an_expression_vanishes_below_1e_6_of_what_it_was() -> None:
 
     for start, limit in ((None, 1e-6), (np.array([1e3, 1.0, 0.0, 0.0]), 1e-3), (np.array([1.0, -1.0, 0.0, 0.0]), 1e-12)):
         assert [told(share * limit, start) for share in (3.0, -3.0, 0.3, -0.3, 0.0)] == [False, False, True, True, True]
+
+
+def test_a_parameter_keeps_the_sign_that_it_was_declared_with() -> None:
+    """sqrt(l**2) is l for SymPy where l is positive: with l = -1 the force had the wrong sign, without a word."""
+    x = da.coordinates("x")
+    positive, negative = da.parameters("positive", positive=True), da.parameters("negative", negative=True)
+    pushed = da.System([x], kinetic=x.dot**2 / 2, forces={x: sympy.sqrt(positive**2) + sympy.sqrt(negative**2)})
+    assert abs(da.simulate(pushed, {}, (0, 1), parameters={positive: 1, negative: -1}, at=[1])["x"][0] - 1) < 1e-12
+    for given, word in (({positive: -1, negative: -1}, "positive"), ({positive: 1, negative: [-1, 1]}, "negative")):
+        with pytest.raises(da.errors.ModelError, match=f"declared {word}"):
+            da.simulate(pushed, {}, (0, 1), parameters=given)
+    assert da.simulate(pushed, {}, (0, 1), parameters={positive: 0, negative: 0}).success

@@ -266,3 +266,28 @@ def test_runs_are_saved_as_the_table_they_are(tmp_path, suffix):
     found.close()
     with pytest.raises(da.errors.FileError):
         runs.save(tmp_path / "runs.txt")
+
+
+def test_what_is_masked_is_no_number_and_what_is_complex_no_start():
+    """The mask was ignored, and imaginary parts left out with a warning of NumPy."""
+    x = da.coordinates("x")
+    free = da.System([x], kinetic=x.dot**2 / 2)
+    runs = da.simulate(free, {x: np.ma.masked_array([1.0, 2.0], mask=[False, True])}, (0, 1))
+    assert [str(outcome) for outcome in runs.outcomes] == ["finished", "start refused"]
+    for values in ([1.0 + 1.0j, 2.0], np.array([1.0 + 0.0j, 2.0]), 1.0j):
+        with pytest.raises(da.errors.ModelError, match="`x` must be"):
+            da.simulate_many(free, {x: values}, (0, 1))
+    with pytest.raises(da.errors.ModelError, match="nan in `at`"):
+        da.simulate(free, {x: 1.0}, (0, 1), at=np.ma.masked_array([0.5, 0.6], mask=[False, True]))
+
+
+def test_a_name_is_given_once():
+    """Of a symbol and its name the last was taken, without a word."""
+    x = da.coordinates("x")
+    k = da.parameters("k")
+    spring = da.System([x], kinetic=x.dot**2 / 2, potential=k * x**2 / 2)
+    for start, parameters in (({x: [1.0, 2.0], "x": [3.0, 4.0]}, {k: 1.0}), ({x: 1.0}, {k: [1.0, 2.0], "k": 3.0})):
+        with pytest.raises(da.errors.ModelError, match="twice"):
+            da.simulate(spring, start, (0, 1), parameters=parameters)
+    with pytest.raises(da.errors.ModelError, match="twice"):
+        da.sweep(spring, {k: [1.0, 2.0], "k": [3.0, 4.0]}, start={x: 1.0}, span=(0, 1))

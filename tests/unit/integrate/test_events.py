@@ -182,6 +182,8 @@ def test_names_and_shapes() -> None:
     [
         lambda: da.event("x"),
         lambda: da.event(X, direction=2),
+        lambda: da.event(X, terminal="no"),
+        lambda: da.event(X, name=3),
         lambda: swing(lambda t, y: y[0]),
         lambda: swing(da.coordinates("y") - 1),
         lambda: swing(sympy.Symbol("x") - 1),
@@ -189,7 +191,18 @@ def test_names_and_shapes() -> None:
         lambda: swing(da.parameters("stiffness") - X),
         lambda: swing(sympy.gamma(X)),
     ],
-    ids=["text", "direction", "function", "foreign", "plain symbol", "acceleration", "parameter", "special function"],
+    ids=[
+        "text",
+        "direction",
+        "terminal",
+        "name",
+        "function",
+        "foreign",
+        "plain symbol",
+        "acceleration",
+        "parameter",
+        "special function",
+    ],
 )
 def test_events_that_make_no_sense(wrong: object) -> None:
     with pytest.raises(ModelError):

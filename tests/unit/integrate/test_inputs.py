@@ -148,3 +148,13 @@ def test_ctrl_c_inside_an_input_function_interrupts() -> None:
 def test_wrong_inputs_are_named(inputs: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         run(inputs=inputs)
+
+
+def test_an_input_is_given_once_and_by_name() -> None:
+    """Of a symbol and its name the last was taken; a list ended in an AttributeError."""
+    x, u = da.coordinates("x"), da.inputs("u")
+    pushed = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
+    with pytest.raises(da.errors.ModelError, match="`u` twice"):
+        da.simulate(pushed, {}, (0, 1), inputs={u: 1, "u": 2})
+    with pytest.raises(da.errors.ModelError, match="by name"):
+        da.simulate(pushed, {}, (0, 1), inputs=[1.0])

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...integrate.motion import Motion
+from ...model.values import real_array
 from .question import name_of
 
 __all__ = ["Data", "read_data"]
@@ -68,7 +69,10 @@ def read_data(data: Any, observe: Mapping[str, Any] | None = None, sigma: Any = 
     times, columns = _columns(data, list(named))
     if not columns:
         raise ModelError("The data have no measured quantity", seen="times alone", remedy="add arrays by name")
-    t = np.atleast_1d(np.asarray(times, dtype=float))
+    try:
+        t = np.atleast_1d(real_array(times))
+    except (TypeError, ValueError):
+        raise ModelError("The times of the data must be numbers", seen=str(times)[:60], remedy="give real numbers") from None
     if t.ndim != 1 or not np.all(np.isfinite(t)):
         raise ModelError("The times of the data must be finite numbers in one row", seen=f"shape {t.shape}")
     values = np.column_stack([_column(name, column, len(t), False) for name, column in columns.items()])
@@ -119,7 +123,7 @@ def _columns(data: Any, wanted: list[str]) -> tuple[Any, dict[str, Any]]:
 
 def _column(name: str, column: Any, count: int, spread: bool) -> Any:
     try:
-        values = np.asarray(column, dtype=float)
+        values = real_array(column)
     except (TypeError, ValueError):
         raise ModelError(f"The column `{name}` of the data must hold numbers", seen=str(column)[:60]) from None
     if spread and values.ndim == 0:

@@ -22,6 +22,8 @@ import numpy as np
 from ...errors import ModelError, RunError
 from ...integrate.simulate import simulate
 from ...model.scenario import Scenario
+from ...model.symbols import by_name
+from ...model.values import numbers_by_name
 from .data import Data, read_data
 from .fitted import Fit, fit_of
 from .forward import carry
@@ -155,7 +157,8 @@ class _Problem:
         if missing:
             where = "parameters" if missing[0] in self.symbols else "start"
             raise ModelError(f"The unknown `{missing[0]}` has no first guess", remedy=f"pass {where}={{{missing[0]!r}: ...}}")
-        self.guess = np.array([float({**self.start, **self.values}[name]) for name in self.names])
+        guesses = numbers_by_name({**self.start, **self.values})
+        self.guess = np.array([guesses[name] for name in self.names])
         self.priors = [(self.names.index(name), *_prior(name, pair)) for name, pair in self._read("prior", priors).items()]
         first, last = float(np.min(data.t)), float(np.max(data.t))
         self.span = tuple(self.options.pop("span", (first, last)))
@@ -248,7 +251,7 @@ class _Problem:
 
 
 def _named(table: Any) -> dict[str, Any]:
-    return {name_of(key): value for key, value in (table or {}).items()}
+    return by_name(table or {}, "mapping")
 
 
 def _prior(name: str, pair: Any) -> tuple[float, float]:

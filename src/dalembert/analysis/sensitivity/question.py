@@ -16,6 +16,7 @@ from ...integrate.sensitive.start_tangent import own_tangents, shown_tangents, s
 from ...integrate.simulate import simulate
 from ...integrate.start import start_form
 from ...model.scenario import Scenario
+from ...model.symbols import by_name
 
 __all__ = ["Question", "ask", "name_of"]
 
@@ -26,6 +27,16 @@ SLACK = 10.0
 def name_of(item: Any) -> str:
     """The name of a symbol, or the name itself."""
     return str(getattr(item, "name", item))
+
+
+def check_single(motion: Any) -> None:
+    """Raise where arrays in the start or the parameters made many motions of one question."""
+    if not isinstance(motion, Motion):
+        raise ModelError(
+            "One motion is differentiated at a time",
+            seen=f"arrays that make {len(motion)} runs",
+            remedy="give one number for each value, and ask for the runs one by one",
+        )
 
 
 def ask(model: Any, wrt: Any, start: Any, span: Any, given: Any, options: Mapping[str, Any], integrand: Any = None) -> Question:
@@ -40,8 +51,9 @@ def ask(model: Any, wrt: Any, start: Any, span: Any, given: Any, options: Mappin
         if given is not None:
             raise ModelError("`given` speaks of a motion", seen=type(model).__name__, remedy="leave it out; `start` tells it")
         motion = simulate(model, start, span, **options)
+        check_single(motion)
         stated = dict(model.start) if isinstance(model, Scenario) else {}
-        stated |= {name_of(key): value for key, value in (start or {}).items()}
+        stated |= by_name(start or {}, "start")
         return Question(motion, wrt, stated, integrand)
     if start is not None or span is not None or options:
         raise ModelError(

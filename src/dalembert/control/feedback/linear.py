@@ -26,6 +26,7 @@ from ...errors import FormError, ModelError, nearest
 from ...formulations.equations import Equations
 from ...model.scenario import Scenario
 from ...model.system import System
+from ...model.values import numbers_by_name
 
 __all__ = ["LinearFeedback", "LinearParts", "controllable_part", "feedback", "lqr", "place_poles"]
 
@@ -269,12 +270,8 @@ def lqr(
     """
     parts = controllable_part(model, at, parameters, inputs)
     line = parts.linearisation
-    by_letter = {str(getattr(k, "name", k)): float(v) for k, v in (weights or {}).items()}
-    by_input = (
-        {str(getattr(k, "name", k)): float(v) for k, v in effort.items()}
-        if isinstance(effort, Mapping)
-        else dict.fromkeys(line.inputs, float(effort))
-    )
+    by_letter = numbers_by_name(weights)
+    by_input = numbers_by_name(effort) if isinstance(effort, Mapping) else dict.fromkeys(line.inputs, float(effort))
     for name, known in (*((n, line.letters) for n in by_letter), *((n, line.inputs) for n in by_input)):
         if name not in known:
             raise ModelError(
@@ -370,7 +367,7 @@ def feedback(
     """
     system = model.system if isinstance(model, Scenario) else model
     table = gains.gains if isinstance(gains, LinearFeedback) else gains
-    rest = {str(getattr(k, "name", k)): float(v) for k, v in ({} if at is None else at).items()}
+    rest = numbers_by_name(at)
     if isinstance(gains, LinearFeedback):
         rest = {**gains.at, **rest}
     known = {x.name: x for x in (*system.coordinates, *system.velocities)} | dict(system.outputs)

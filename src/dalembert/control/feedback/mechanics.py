@@ -19,12 +19,13 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...algebra.tidy import tidy
 from ...analysis.anatomy import read_model
-from ...analysis.named_blocks import NamedBlocks, named
+from ...analysis.named_blocks import NamedBlocks
 from ...compiled.constrained_solve import rank
 from ...errors import FormError, ModelError, nearest
 from ...model.scenario import Scenario
 from ...model.symbols import t
 from ...model.system import System
+from ...model.values import numbers_by_name
 
 __all__ = ["Mechanics", "read_mechanics"]
 
@@ -131,13 +132,12 @@ def read_mechanics(
         Where the model is no such system: constraints, forces beside the inputs, a Lagrangian that is not kinetic minus
         potential energy; or the inputs do not push the actuated coordinates one by one.
     """
-    system, found, _ = read_model(model, None, None)
-    values = named(found, parameters)
+    system, values, _ = read_model(model, parameters, None)
     metric, potential = _energies(system)
     pushes = _pushes(system)
     places = _actuated(system, pushes, actuated)
     equilibrium = {q.name: 0.0 for q in system.coordinates}
-    for name, value in named(at).items():
+    for name, value in numbers_by_name(at).items():
         if name not in equilibrium:
             raise ModelError(
                 f"There is no coordinate `{name}`", seen=", ".join(equilibrium), remedy="give the equilibrium by name"

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...analysis.named_blocks import named
 from ...analysis.routhian import NonholonomicRouthian
 from ...analysis.stability import Stability, stability
 from ...analysis.tables import Report, Section
@@ -33,6 +32,7 @@ from ...errors import DalembertError, FormError
 from ...formulations.reduction import bundle_of, equations_on
 from ...model.symbols import inputs as input_letters
 from ...model.system import System
+from ...model.values import numbers_by_name
 from .matching_ansatz import ansatz
 from .matching_classes import UnsuitedError, actuated_shape, slowest
 from .mechanics import Mechanics, read_mechanics
@@ -148,8 +148,8 @@ def match_routhian(
     >>> found.certificate.residual < 1e-10, found.stability.verdict
     (True, 'stable')
     """
-    values = named(routhian._values, parameters)
-    given = named(at)
+    values = numbers_by_name(routhian._values, parameters)
+    given = numbers_by_name(at)
     _check_flat(routhian, given, values)
     letters = {p: sympy.nsimplify(given.get(p.name, 0.0)) for p in routhian.momenta}
     p = sympy.Matrix(routhian.momenta)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError, RunError
+from ...model.values import numbers_by_name
 from .group_problem import GroupProblem
 from .rotations import Turn, turns
 from .sensitivities import Arcs
@@ -83,7 +84,7 @@ def _shoot(problem: GroupProblem, arcs: Arcs, boundary: Boundary, unknowns: Any)
 
 
 def _led_by_parameters(problem: GroupProblem, unknowns: Any, easy: Mapping[Any, Any]) -> Shot | None:
-    given = {getattr(key, "name", str(key)): float(value) for key, value in easy.items()}
+    given = numbers_by_name(easy)
     strange = [name for name in given if name not in problem.table]
     if strange:
         raise ModelError(f"The flow has no parameter `{strange[0]}`", seen=", ".join(problem.table), remedy="name its own")

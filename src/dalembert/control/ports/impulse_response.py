@@ -24,6 +24,7 @@ from ...errors import ModelError
 from ...model.flow import Flow
 from ...model.symbols import Input
 from ...model.system import System
+from ...model.values import numbers_by_name
 from ..servo.affine import Instants, affine_field
 
 __all__ = ["ImpulseTest", "LinearInputOutput", "input_output", "is_hamiltonian_impulse_response"]
@@ -238,7 +239,7 @@ def input_output(
     y = sympy.Matrix([named[name].xreplace(dict(field.velocities)) for name in chosen])
     u = sympy.Matrix(inputs)
     rates = sympy.Matrix(field.drift) + field.fields * u
-    values = {str(getattr(key, "name", key)): float(v) for key, v in {**(at or {}), **(parameters or {})}.items()}
+    values = numbers_by_name(at, parameters)
     probe = Instants(values | {"_": 0.0})
 
     def slope(vector: Any, letters: Sequence[Input] | Sequence[sympy.Symbol]) -> Any:

@@ -28,6 +28,7 @@ from ...model.constraints import HolonomicConstraint, VelocityConstraint
 from ...model.flow import Flow
 from ...model.symbols import Coordinate, Input, Momentum, as_expression, t
 from ...model.system import System
+from ...model.values import numbers_by_name
 from ..servo.affine import Instants, small_solve
 
 __all__ = ["PortForm", "hamiltonian_control", "port_forces", "port_form"]
@@ -92,7 +93,7 @@ class PortForm(Report):
 
     def functions(self, parameters: Mapping[Any, Any] | None = None) -> dict[str, Callable[[Any], Any]]:
         """J, R, g and dH/dx as functions of a state (n,), at time 0 where they depend on it."""
-        values = {str(getattr(key, "name", key)): float(value) for key, value in (parameters or {}).items()}
+        values = numbers_by_name(parameters)
         probe = Instants(values)
 
         def at(block: Any) -> Callable[[Any], Any]:

@@ -23,6 +23,7 @@ from ...algebra.graph import GraphAlgebra
 from ...compiled.constrained_solve import rank, solve
 from ...errors import DalembertError, RunError
 from ...model.symbols import t
+from ...model.values import numbers_by_name
 from .affine import Instants
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def linearised_internal_dynamics(
     nothing = np.zeros(0, dtype=complex)
     if loop.internal <= 0:
         return InternalDynamics("none", nothing, {}, "the requirements determine the state")
-    values = {str(getattr(key, "name", key)): float(value) for key, value in (parameters or {}).items()}
-    place = {str(getattr(key, "name", key)): float(value) for key, value in near.items()}
+    values = numbers_by_name(parameters)
+    place = numbers_by_name(near)
     try:
         frozen = _frozen(loop, place | values, time)
     except DalembertError as error:
@@ -131,8 +132,8 @@ def _rest(field: Any, x: Any) -> Any | None:
 
 def held_state(loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, Any] | None, time: float) -> dict[str, float]:
     """See `Servo.start`: Newton's method with the least change, by the Gauss solve with the identity for a metric."""
-    values = {str(getattr(key, "name", key)): float(value) for key, value in (parameters or {}).items()} | {"t": time}
-    place = {str(getattr(key, "name", key)): float(value) for key, value in near.items()}
+    values = numbers_by_name(parameters) | {"t": time}
+    place = numbers_by_name(near)
     letters, levels = loop.dynamics.letters, loop.inversion.levels
     slopes = [sympy.diff(h, x) for h in levels for x in letters]
     x = np.array([place.get(symbol.name, 0.0) for symbol in letters])

@@ -33,6 +33,7 @@ from ...model.constraints import Constraint
 from ...model.flow import Flow
 from ...model.symbols import Coordinate, Input, Parameter, as_expression, as_matrix, t
 from ...model.system import System
+from ...model.values import numbers_by_name
 from .affine import AffineField, affine_field, small_solve
 from .internal_dynamics import InternalDynamics, held_state, linearised_internal_dynamics
 from .inversion import Inversion, invert
@@ -96,7 +97,7 @@ class Servo(Report):
 
     def rank_at(self, place: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> int:
         """The rank of D at a state; where it is smaller than the number of requirements the loop is singular."""
-        values = {str(getattr(key, "name", key)): float(v) for key, v in {**place, **(parameters or {})}.items()}
+        values = numbers_by_name(place, parameters)
         probe = type(self.inversion.instants)(values)
         return int(rank(probe.here(list(self.matrix), self.matrix.rows), 1e-9).rank)
 
@@ -217,7 +218,7 @@ def servo(
     plant, inputs, full = _actuated(model, actuators)
     dynamics = affine_field(plant, inputs)
     stated = _requirements(requirements, rate, dynamics)
-    values = {str(getattr(key, "name", key)): float(value) for key, value in (near or {}).items()}
+    values = numbers_by_name(near)
     inversion = invert(dynamics, [(name, h, k) for name, (h, k) in stated.items()], values)
     N, inverse = _weight(weight, dynamics, full)
     efforts = dict(zip(inputs, _least(inversion, inverse), strict=True))

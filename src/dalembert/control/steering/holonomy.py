@@ -21,13 +21,13 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...analysis.named_blocks import named
 from ...analysis.tables import Report, Section
 from ...compiled.kernel import parameter_values
 from ...errors import FormError, ModelError, RunError
 from ...integrate.events import find_root
 from ...integrate.simulate import simulate
 from ...model.symbols import Coordinate, Parameter, as_expression, t
+from ...model.values import numbers_by_name
 from ..optimal.optimal import optimal
 from .fibration import Fibration, fibration
 
@@ -167,7 +167,7 @@ def holonomy(
     """
     found = fibration(model, base)
     legs = closed_path(found, path, span).legs
-    values = named(parameters)
+    values = numbers_by_name(parameters)
     _check_closed(found, legs, values)
     z = _fibre_start(found, start)
     begin = dict(z)
@@ -185,7 +185,7 @@ def holonomy(
 
 
 def _fibre_start(found: Fibration, start: Mapping[Any, Any] | None) -> dict[str, float]:
-    given = named(start)
+    given = numbers_by_name(start)
     names = [q.name for q in found.fibre]
     strange = [name for name in given if name not in names]
     if strange:
@@ -323,7 +323,7 @@ def holonomy_loop(
     if not np.any(wanted):
         return Loop("none", None, None, 0.0, wanted)
     if shape == "optimal":
-        return _optimal_loop(found, wanted, center, _fibre_start(found, start), named(parameters), search)
+        return _optimal_loop(found, wanted, center, _fibre_start(found, start), numbers_by_name(parameters), search)
     if shape not in ("rectangle", "circle") or len(found.fibre) != 1 or len(found.base) != 2:
         raise FormError(
             "Rectangles and circles move one fibre letter over two base letters",
@@ -332,7 +332,11 @@ def holonomy_loop(
         )
     bend = found.curvature[0, 1][0]
     steady = not bend.free_symbols - bend.atoms(Parameter)
-    here = {**named(parameters), **_fibre_start(found, start), **dict(zip((q.name for q in found.base), center, strict=True))}
+    here = {
+        **numbers_by_name(parameters),
+        **_fibre_start(found, start),
+        **dict(zip((q.name for q in found.base), center, strict=True)),
+    }
     height = float(bend.xreplace({s: sympy.Float(here[s.name]) for s in bend.free_symbols if s.name in here}))
     if abs(height) < 1e-12:
         raise FormError("The curvature vanishes where the loop begins", seen=str(bend), remedy="begin elsewhere: around=(...)")

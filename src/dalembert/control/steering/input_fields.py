@@ -28,6 +28,7 @@ from ...model.constraints import HolonomicConstraint
 from ...model.flow import Flow
 from ...model.scenario import Scenario
 from ...model.system import System
+from ...model.values import numbers_by_name
 
 __all__ = ["ControlAffine", "control_affine"]
 
@@ -144,7 +145,7 @@ def control_affine(
         Where the inputs do not enter affinely, or the rates depend on time.
     """
     values = dict(model.parameters) if isinstance(model, Scenario) else {}
-    values |= {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+    values |= numbers_by_name(parameters)
     stated = model.system if isinstance(model, Scenario) else model
     if not isinstance(stated, (Flow, System)):
         raise ModelError(
@@ -152,7 +153,7 @@ def control_affine(
         )
     if not stated.inputs:
         raise ModelError("The model has no inputs", seen=stated.name, remedy="state da.inputs(...) in its rates or forces")
-    place = {getattr(key, "name", str(key)): float(value) for key, value in (at or {}).items()}
+    place = numbers_by_name(at)
     equations = _equations(stated.driven(dict.fromkeys(stated.inputs)), place, values)
     kernel = kernel_of(equations, equations.system.parameters)
     names = tuple(letter.name for letter in equations.state)

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...analysis.named_blocks import named
 from ...analysis.tables import Report, Section
 from ...errors import FormError, ModelError, RunError
 from ...formulations.equations import Equations
@@ -37,6 +36,7 @@ from ...formulations.registry import derive
 from ...integrate.simulate import simulate
 from ...model.flow import Flow
 from ...model.symbols import Coordinate, Parameter, t
+from ...model.values import numbers_by_name
 from .fibration import Fibration, fibration
 from .holonomy import holonomy_loop
 from .stages import Stage, Stages
@@ -140,11 +140,11 @@ def stabilise_by_loops(
     if not (leg > 0 and gain > 0 and tolerance > 0 and rounds >= 1):
         raise ModelError("leg, gain and tolerance must be positive, and rounds at least 1", seen=(leg, gain, tolerance, rounds))
     state = dict.fromkeys((q.name for q in found.flow.coordinates), 0.0)
-    strange = [name for name in named(start) if name not in state]
+    strange = [name for name in numbers_by_name(start) if name not in state]
     if strange:
         raise ModelError(f"The flow has no letter `{strange[0]}`", seen=", ".join(state), remedy="start from its own letters")
-    state |= named(start)
-    run = _Run(found, plant or found.flow, named(parameters), leg, gain, rtol, state)
+    state |= numbers_by_name(start)
+    run = _Run(found, plant or found.flow, numbers_by_name(parameters), leg, gain, rtol, state)
     norms = [run.norm]
     while norms[-1] > tolerance and len(norms) <= rounds:
         run.round(0.1 * tolerance)

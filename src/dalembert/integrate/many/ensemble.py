@@ -20,7 +20,8 @@ import numpy as np
 
 from ...errors import FileError, ModelError, StartError, nearest
 from ...model.names import shortened
-from ...model.symbols import name_of
+from ...model.symbols import by_name
+from ...model.values import check_sign, real_array
 from ...model.whole_file import place_beside, write_whole
 from ..file_image import file_image
 from ..motion import Motion
@@ -358,15 +359,16 @@ def _parted(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Values by name: those that are one for all runs, and the arrays."""
     fixed: dict[str, Any] = {}
     varied: dict[str, Any] = {}
-    for key, value in given.items() if isinstance(given, Mapping) else ():
-        name = name_of(key)
+    for name, value in by_name(given, "call").items() if isinstance(given, Mapping) else ():
         if not (isinstance(value, (list, tuple)) or getattr(value, "ndim", False)):
             fixed[name] = value
             continue
         try:
-            varied[name] = np.array(value, dtype=float)
+            varied[name] = real_array(value)
         except (TypeError, ValueError):
-            raise ModelError(f"The values of `{name}` must be numbers", seen=str(value)[:60]) from None
+            raise ModelError(
+                f"The values of `{name}` must be numbers", seen=str(value)[:60], remedy="give real numbers"
+            ) from None
     return fixed, varied
 
 
@@ -392,13 +394,24 @@ def _check_names(plan: Plan) -> None:
 def flat_values(plan: Plan, axes: Sequence[Axis], shape: tuple[int, ...]) -> tuple[Any, Any]:
     """Parameters (k, n_par) and start values (k, n_given) of all runs, in the order of their axes."""
     count = math.prod(shape)
-    names = [symbol.name for symbol in plan.task.equations.system.parameters]
+    symbols = {symbol.name: symbol for symbol in plan.task.equations.system.parameters}
+    names = list(symbols)
     p = np.tile(np.asarray(plan.task.parameters, dtype=float), (count, 1))
-    v = np.tile(np.array([float(value) for value in plan.task.start.values()], dtype=float), (count, 1))
+    v = np.tile(np.array([_number(name, value) for name, value in plan.task.start.items()], dtype=float), (count, 1))
     for axis in axes:
+        if axis.name in symbols and not axis.is_start:
+            check_sign(symbols[axis.name], axis.values)
         target, places = (v, plan.given) if axis.is_start else (p, names)
         target[:, list(places).index(axis.name)] = np.broadcast_to(axis.values, shape).ravel()
     return p, v
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        fault = f"The start of `{name}` must be a finite number"
+        raise StartError(fault, seen=shortened(value), remedy="give it a number") from None
 
 
 # -- threads -----------------------------------------------------------------------------------------------------------

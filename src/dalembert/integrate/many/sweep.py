@@ -20,7 +20,8 @@ from ...formulations.equations import Equations
 from ...formulations.registry import derive
 from ...model.names import shortened
 from ...model.scenario import Scenario
-from ...model.symbols import name_of
+from ...model.symbols import by_name, name_of
+from ...model.values import numbers_by_name, real_array, refuse_unknown_parameters
 from ..simulate import run_task
 from .chunks import Plan, Results, run_chunk
 from .ensemble import Ensemble, described, empty_results, flat_values, put, thread_count
@@ -113,7 +114,7 @@ def sweep(
     path = None if store is None else Path(store)
     if path is not None:
         check_path(path, resume)
-    named = {name_of(key): values for key, values in over.items()}
+    named = by_name(over, "grid of a sweep")
     axes = [*_axes(model, named, paired, sample, seed), *derived]
     shape, dims, coordinates = laid_out(axes)
     order = _ordered(model, axes, start, parameters, span, at, options)
@@ -184,9 +185,11 @@ def _axes(model: Any, over: Mapping[str, Any], paired: bool, sample: int | None,
     starts, columns = {name: _is_start(model, name) for name in over}, {}
     for name, values in over.items():
         try:
-            columns[name] = np.atleast_1d(np.asarray(values, dtype=float))
+            columns[name] = np.atleast_1d(real_array(values))
         except (TypeError, ValueError):
-            raise ModelError(f"The values of `{name}` must be numbers", seen=str(values)[:60]) from None
+            raise ModelError(
+                f"The values of `{name}` must be numbers", seen=str(values)[:60], remedy="give real numbers"
+            ) from None
         if columns[name].ndim != 1:
             raise ModelError(f"The values of `{name}` must form one row", seen=f"shape {columns[name].shape}")
     if paired:
@@ -207,6 +210,7 @@ def _is_start(model: Any, name: str) -> bool:
     letters = [s.name for group in ("coordinates", "velocities", "momenta") for s in getattr(system, group, ())]
     letters += [symbol.name for symbol in getattr(getattr(system, "image", None), "speeds", ())]
     letters += [f"chi_{constraint.name}" for constraint in getattr(system, "constraints", ())]
+    letters += [f"xi_{q.name}" for q in getattr(system, "coordinates", ())]
     if name in letters or (isinstance(model, Scenario) and name in model.start):
         return True
     near = nearest(name, [*parameters, *letters])
@@ -219,8 +223,9 @@ def _is_start(model: Any, name: str) -> bool:
 
 def _ordered(model: Any, axes: Sequence[Axis], start: Any, parameters: Any, span: Any, at: Any, options: Any) -> Order:
     """The order of a sweep, in which every value that is swept has one of its values."""
-    given = {name_of(key): value for key, value in (start or {}).items()}
-    fixed = {name_of(key): value for key, value in (parameters or {}).items()}
+    given = numbers_by_name(start)
+    fixed = numbers_by_name(parameters)
+    refuse_unknown_parameters(fixed, [symbol.name for symbol in system_of(model).parameters])
     for axis in axes:
         values = axis.values[np.isfinite(axis.values)]
         (given if axis.is_start else fixed)[axis.name] = float(values[0]) if values.size else 1.0

@@ -1,0 +1,105 @@
+"""Numbers that a user gives by the name or the symbol of a letter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ..errors import ModelError, nearest
+from .names import shortened
+from .symbols import by_name
+
+__all__ = ["check_sign", "numbers_by_name", "real_array", "refuse_unknown_parameters"]
+
+
+def numbers_by_name(*tables: Mapping[Any, Any] | None) -> dict[str, float]:
+    """Finite numbers by name, from mappings of symbol or name to number; later mappings win.
+
+    Raises
+    ------
+    ModelError
+        Where a mapping gives a name twice, or a value that is no finite number.
+
+    Examples
+    --------
+    >>> numbers_by_name({"m": 1, "g": 9.81}, None, {"m": 2})
+    {'m': 2.0, 'g': 9.81}
+    """
+    found: dict[str, float] = {}
+    for table in tables:
+        if table is not None and not isinstance(table, Mapping):
+            raise ModelError("Values are given by name", seen=shortened(table), remedy="pass a mapping such as {x: 1.0}")
+        for name, value in by_name(table or {}, "mapping").items():
+            found[name] = _finite(name, value)
+    return found
+
+
+def _finite(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise ModelError(f"The value of `{name}` must be a finite number", seen=shortened(value), remedy="give it a number")
+    return number
+
+
+def real_array(values: Any) -> Any:
+    """Real numbers as an array of floats; what is masked is NaN.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where something is no real number.
+
+    Examples
+    --------
+    >>> real_array(np.ma.masked_array([1, 2], mask=[False, True]))
+    array([ 1., nan])
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values))
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise TypeError("complex numbers")
+    return np.array(array, dtype=float)
+
+
+def check_sign(symbol: sympy.Symbol, values: Any) -> None:
+    """Raise where a parameter that was declared positive or negative, by which SymPy simplifies, is given the other sign."""
+    if symbol.is_nonnegative:
+        declared = "positive" if symbol.is_positive else "nonnegative"
+        wrong = np.ravel(values)[np.ravel(values) < 0]
+    elif symbol.is_nonpositive:
+        declared = "negative" if symbol.is_negative else "nonpositive"
+        wrong = np.ravel(values)[np.ravel(values) > 0]
+    else:
+        return
+    if wrong.size:
+        raise ModelError(
+            f"The parameter {symbol.name} is declared {declared}, and formulas were simplified by that",
+            seen=f"{wrong[0]:g}",
+            remedy="give it this sign, or declare it without one",
+        )
+
+
+def refuse_unknown_parameters(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise where a name is no parameter of the system.
+
+    >>> refuse_unknown_parameters(["k"], ["m", "g"])
+    Traceback (most recent call last):
+    ...
+    dalembert.errors.ModelError: The system has no parameter `k` (seen: m, g): remove it.
+    """
+    names = list(known)
+    for name in given:
+        if name not in names:
+            near = nearest(name, names)
+            raise ModelError(
+                f"The system has no parameter `{name}`",
+                seen=", ".join(names) or "no parameters",
+                remedy=f"did you mean {near}" if near else "remove it",
+            )

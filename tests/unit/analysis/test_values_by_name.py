@@ -1,0 +1,93 @@
+"""Every question about a system reads parameters and places in one way: each name once, known, with a finite number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sympy import cos
+
+import dalembert as da
+
+theta = da.coordinates("theta")
+m, l, g = da.parameters("m l g", positive=True)
+u = da.inputs("u")
+PENDULUM = da.System([theta], kinetic=m * (l * theta.dot) ** 2 / 2, potential=-m * g * l * cos(theta), name="Pendulum")
+DRIVEN = PENDULUM.replacing(forces={theta: u}, inputs=[u])
+VALUES: dict[Any, Any] = {m: 1.0, l: 1.0, g: 9.81}
+DATA = {"t": [0.1, 0.2, 0.3], "theta": [1.0, 0.9, 0.8]}
+
+BY_PARAMETERS: dict[str, Callable[[Any], Any]] = {
+    "bifurcation_diagram": lambda p: da.bifurcation_diagram(PENDULUM, g, [1.0, 2.0], parameters=p),
+    "describe": lambda p: da.describe(PENDULUM, p),
+    "equilibria": lambda p: da.equilibria(PENDULUM, p),
+    "existence_bound": lambda p: da.existence_bound(PENDULUM, -20.0, 0.0, {theta: 1.0}, parameters=p),
+    "fit": lambda p: da.fit(PENDULUM, DATA, [l], {theta: 1.0}, parameters=p),
+    "hamilton_jacobi": lambda p: da.hamilton_jacobi(PENDULUM, p),
+    "linearise": lambda p: da.linearise(PENDULUM, parameters=p),
+    "lqr": lambda p: da.lqr(DRIVEN, parameters=p),
+    "match": lambda p: da.match(DRIVEN, parameters=p),
+    "phase_portrait": lambda p: da.phase_portrait(PENDULUM, p),
+    "sensitivities": lambda p: da.sensitivities(PENDULUM, [l], {theta: 1.0}, (0, 1), parameters=p),
+    "separatrices": lambda p: da.separatrices(PENDULUM, p),
+    "sweep": lambda p: da.sweep(PENDULUM, {theta: [1.0, 2.0]}, span=(0, 1), parameters=p),
+}
+BY_PLACE: dict[str, Callable[[Any], Any]] = {
+    "compare": lambda at: da.compare(PENDULUM, VALUES, at),
+    "controllability": lambda at: da.controllability(DRIVEN, at, VALUES),
+    "existence_bound": lambda at: da.existence_bound(PENDULUM, -20.0, 0.0, at, parameters=VALUES),
+    "fit": lambda at: da.fit(PENDULUM, DATA, [l], at, parameters=VALUES),
+    "gradient": lambda at: da.gradient(PENDULUM, [l], at, (0, 1), parameters=VALUES, final=theta),
+    "linearise": lambda at: da.linearise(PENDULUM, at, VALUES),
+    "place_poles": lambda at: da.place_poles(DRIVEN, [-1, -2], at, parameters=VALUES),
+    "simulate_many": lambda at: da.simulate_many(PENDULUM, at, (0, 1), parameters=VALUES),
+    "sweep": lambda at: da.sweep(PENDULUM, {l: [1.0, 2.0]}, start=at, span=(0, 1), parameters={m: 1.0, g: 9.81}),
+}
+WRONG_PARAMETERS = {
+    "unknown": ({**VALUES, "k": 1.0}, "`k`"),
+    "twice": ({**VALUES, "l": 2.0}, "twice"),
+    "not a number": ({**VALUES, l: float("nan")}, "l|bounds"),
+    "an array": ({**VALUES, l: [1.0, 2.0]}, "number|one motion|One motion"),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_PARAMETERS)
+@pytest.mark.parametrize("question", BY_PARAMETERS)
+def test_parameters_that_are_not_meant_are_refused(question: str, fault: str) -> None:
+    """They were passed over, the last of two was taken, or an error of Python came out."""
+    values, words = WRONG_PARAMETERS[fault]
+    with pytest.raises(da.errors.ModelError, match=words):
+        BY_PARAMETERS[question](values)
+
+
+@pytest.mark.parametrize("at", [{theta: 1.0, "theta": 2.0}, {theta: 1j}], ids=["twice", "complex"])
+@pytest.mark.parametrize("question", BY_PLACE)
+def test_a_place_that_is_none_is_refused(question: str, at: Any) -> None:
+    with pytest.raises(da.errors.ModelError, match=r"`theta`"):
+        BY_PLACE[question](at)
+
+
+@pytest.mark.parametrize("question", ["fit", "gradient", "linearise", "compare", "sweep"])
+def test_many_places_are_not_one(question: str) -> None:
+    with pytest.raises(da.errors.ModelError):
+        BY_PLACE[question]({theta: [1.0, 2.0]})
+
+
+def test_a_flow_has_no_other_parameters() -> None:
+    x = da.coordinates("x")
+    k = da.parameters("k")
+    with pytest.raises(da.errors.ModelError, match="no parameter `w`"):
+        da.describe(da.Flow({x: -k * x}), {k: 1.0, "w": 2.0})
+
+
+def test_what_is_masked_was_not_measured() -> None:
+    """The mask of a column was ignored, and the outlier below it fitted."""
+    masked = np.ma.masked_array([1.0, 0.95, 0.8, 50.0], mask=[False, False, False, True])
+    unmeasured = np.array([1.0, 0.95, 0.8, np.nan])
+    times = [0.0, 0.1, 0.2, 0.3]
+    found, wanted = (
+        da.fit(PENDULUM, {"t": times, "theta": column}, [l], {theta: 1.0}, parameters=VALUES) for column in (masked, unmeasured)
+    )
+    assert found[l] == wanted[l]
