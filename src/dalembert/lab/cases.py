@@ -21,7 +21,7 @@ LONGEST_NAME = 120
 def read_body(body: bytes) -> dict[str, Any]:
     """The JSON object of a request."""
     try:
-        found = json.loads(body.decode("utf-8"), parse_constant=_not_finite)
+        found = json.loads(body.decode("utf-8"), parse_constant=_not_finite, object_pairs_hook=_once)
     except (ValueError, RecursionError, UnicodeDecodeError) as error:
         raise RefusedError(400, "The request is not JSON", remedy="send one JSON object as UTF-8 text") from error
     if not isinstance(found, dict):
@@ -33,6 +33,16 @@ def _not_finite(text: str) -> float:
     raise ValueError(text)
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which no name may stand twice: one of the values would not be used."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise RefusedError(400, "The request gives a name twice", seen=_short(name), remedy="give it once")
+        found[name] = value
+    return found
+
+
 def read_case(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """The part that says what is simulated and how, with nothing in it that was not asked for.
 
@@ -40,7 +50,7 @@ def read_case(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     {'m': 2.0}
     """
     case: dict[str, Any] = {}
-    if isinstance(body.get("text"), str):
+    if body.get("text") is not None:
         case["text"] = read_text(body["text"], limits)
     if body.get("system") is not None:
         case["system"] = _word(body["system"], "system")
@@ -73,9 +83,12 @@ def read_points(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
         raise RefusedError(400, f"A portrait has 1 to {limits.portrait_points} points", remedy='send "points": [[x, y], ...]')
     if not all(isinstance(point, list) and len(point) == 2 for point in points):
         raise RefusedError(400, "A point of a portrait is a pair of numbers", remedy='send "points": [[x, y], ...]')
+    x, y = _name(body.get("x"), "x"), _name(body.get("y"), "y")
+    if x == y:
+        raise RefusedError(400, "A portrait has two different axes", seen=_short(x), remedy="name two letters of the state")
     return {
-        "x": _name(body.get("x"), "x"),
-        "y": _name(body.get("y"), "y"),
+        "x": x,
+        "y": y,
         "points": [[_number(value, "points") for value in point] for point in points],
     }
 
@@ -92,8 +105,8 @@ def read_frames(body: Mapping[str, Any], limits: Limits) -> int:
     if frames is None:
         return min(600, limits.frames)
     number = _number(frames, "frames")
-    if not 2 <= number <= limits.frames:
-        raise RefusedError(400, f"A result has 2 to {limits.frames} frames", seen=frames, remedy="ask for fewer")
+    if not (2 <= number <= limits.frames and number.is_integer()):
+        raise RefusedError(400, f"A result has 2 to {limits.frames} frames", seen=frames, remedy="ask for a number of these")
     return int(number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,8 @@ def test_bodies_are_bounded(tmp_path: Path) -> None:
         b"[" * 50_000,
         b'{"parameters": {}}',
         b'{"text": 3}',
+        b'{"text": 3, "system": "rolling-disk"}',
+        b'{"system": "rolling-disk", "parameters": {"m": 1, "m": 2}}',
         b'{"system": "../../etc/passwd"}',
         b'{"text": "x", "span": [0]}',
         b'{"text": "x", "span": [1, 1]}',
@@ -116,6 +119,13 @@ def test_requests_that_say_nothing_sensible_are_refused(tmp_path: Path, body: by
     answer = asked(tmp_path, "POST", "/api/check", headers=JSON, content=body)
     assert answer.status_code == 400
     assert len(answer.json()["error"]["what"]) > 10
+
+
+def test_a_portrait_has_two_axes_and_a_result_a_number_of_frames(tmp_path: Path) -> None:
+    """A portrait of a letter against itself was a fault of ours, with status 500; 2.5 frames were two."""
+    body = {"system": "rolling-disk", "points": [[1, 2]], "x": "theta", "y": "theta"}
+    for path, said in (("/api/portrait", body), ("/api/runs", {"system": "rolling-disk", "frames": 2.5})):
+        assert asked(tmp_path, "POST", path, headers=JSON, content=json.dumps(said)).status_code == 400
 
 
 def test_there_are_no_pages_of_the_framework(tmp_path: Path) -> None:
