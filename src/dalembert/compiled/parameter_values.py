@@ -14,7 +14,7 @@ from ..model.names import shortened
 from ..model.symbols import by_name
 from ..model.values import check_sign, refuse_unknown_parameters
 
-__all__ = ["parameter_values"]
+__all__ = ["named_parameters", "parameter_values"]
 
 
 def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
@@ -41,6 +41,16 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
         )
     refuse_unknown_parameters(table, names)
     return _checked(symbols, [table[name] for name in names])
+
+
+def named_parameters(symbols: Sequence[sympy.Symbol], given: Mapping[Any, Any] | None) -> dict[str, float]:
+    """The values of all symbols by name, none missing and none unknown.
+
+    >>> named_parameters([sympy.Symbol("m")], {"m": 2})
+    {'m': 2.0}
+    """
+    values = parameter_values(symbols, {} if given is None else given)
+    return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
 
 
 def _checked(symbols: Sequence[sympy.Symbol], given: Sequence[Any]) -> Any:

@@ -16,8 +16,8 @@ from .drawing import Drawing
 from .forces import Part, sum_parts
 from .leaves import leaves
 from .renaming import sum_of_terms
-from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity
-from .system_checks import check_bundle, check_energies, check_names, check_roles
+from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, by_name, name_of
+from .system_checks import check_bundle, check_energies, check_kinds, check_names, check_roles
 from .system_reader import Reader
 
 __all__ = ["System"]
@@ -126,12 +126,13 @@ class System:
         on_bundle = direct if fibre else None
         motive, direct = (None if e is None else e.xreplace(fibre) for e in (motive, direct))
         generalised = dict.fromkeys(reader.coordinates, ZERO)
-        for where, table in (("forces", forces or {}), ("parts", from_parts.forces)):
+        for where, table in (("forces", _once(forces, "forces")), ("parts", from_parts.forces)):
             for key, value in table.items():
                 q = reader.coordinate(key, where)
                 if q is not None:
                     generalised[q] += reader.expression(value, f"force on {q}")
         table_of_inputs = inputs if isinstance(inputs, Mapping) else dict.fromkeys(_listed(inputs))
+        check_kinds(table_of_inputs, outputs, faults)
         drives = {
             symbol: None if value is None else reader.expression(value, f"input `{symbol}`")
             for symbol, value in table_of_inputs.items()
@@ -142,7 +143,7 @@ class System:
             "kinetic": motive,
             "potential": stored,
             "hamiltonian": canonical,
-            "constraints": tuple(reader.constraint(c, k) for k, c in enumerate(constraints, start=1)),
+            "constraints": tuple(reader.constraint(c, k) for k, c in enumerate(_constraints(constraints), start=1)),
             "forces": MappingProxyType({q: value for q, value in generalised.items() if value != 0}),
             "dissipation": reader.expression(from_parts.dissipation + dissipation, "dissipation"),
             "inputs": MappingProxyType(drives),
@@ -255,13 +256,13 @@ class System:
     def driven(self, inputs: Mapping[Any, Any]) -> System:
         """The same system with inputs imposed as expressions of time and state."""
         table: dict[Any, Any] = dict(self.inputs)
-        by_name = {symbol.name: symbol for symbol in self.inputs}
-        for key, value in inputs.items():
-            symbol = by_name.get(str(key))
+        own = {symbol.name: symbol for symbol in self.inputs}
+        for key, value in by_name(inputs, "mapping of inputs").items():
+            symbol = own.get(key)
             if symbol is None:
                 raise ModelError(
                     f"The system has no input `{key}`",
-                    seen=", ".join(by_name) or "no inputs",
+                    seen=", ".join(own) or "no inputs",
                     remedy="name one of its own",
                 )
             table[symbol] = value
@@ -298,6 +299,18 @@ class System:
 def _is_long(*expressions: sympy.Expr) -> bool:
     """Whether there are so many terms that their order matters for the time that a sum takes."""
     return sum(len(sympy.Add.make_args(expression)) for expression in expressions) > 100
+
+
+def _once(forces: Any, what: str) -> dict[Any, Any]:
+    """A table by coordinate, in which a symbol and its name do not both stand."""
+    if not isinstance(forces or {}, Mapping):
+        raise ModelError(f"The {what} are given by coordinate", seen=type(forces).__name__, remedy="pass a mapping {x: force}")
+    keys = {name_of(key): key for key in forces or {}}
+    return {keys[name]: value for name, value in by_name(forces or {}, f"mapping of {what}").items()}
+
+
+def _constraints(given: Any) -> Sequence[Any]:
+    return (given,) if isinstance(given, Constraint) else given
 
 
 def _listed(value: Any) -> list[Any]:

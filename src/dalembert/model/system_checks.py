@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import keyword
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ..errors import DalembertError, ModelError
+from ..errors import DalembertError, ModelError, raise_collected
 from .constraints import (
     Constraint,
     HolonomicConstraint,
@@ -24,7 +24,7 @@ from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
 if TYPE_CHECKING:
     from .system import System
 
-__all__ = ["check_bundle", "check_energies", "check_names", "check_roles"]
+__all__ = ["check_bundle", "check_energies", "check_kinds", "check_names", "check_roles"]
 
 
 def check_energies(lagrangian: Any, kinetic: Any, potential: Any, hamiltonian: Any, faults: list[DalembertError]) -> None:
@@ -196,6 +196,19 @@ def check_bundle(bundle: Any, energies: list[sympy.Expr], faults: list[Dalembert
                     remedy="add a fibre velocity for each, or leave the bundle out",
                 )
             )
+
+
+def check_kinds(inputs: Mapping[Any, Any], outputs: Any, faults: list[DalembertError]) -> None:
+    """Inputs are symbols of that kind, and outputs have names; without these nothing further can be read."""
+    found: list[DalembertError] = []
+    for key in inputs:
+        if not isinstance(key, Input):
+            found.append(ModelError("An input must be made with inputs(...)", seen=repr(key)[:60], remedy='u = da.inputs("u")'))
+    if not isinstance(outputs or {}, Mapping) or any(not isinstance(key, str) for key in outputs or {}):
+        seen = ", ".join(map(str, outputs))[:60] if isinstance(outputs, Mapping) else type(outputs).__name__
+        found.append(ModelError("The outputs are expressions by name", seen=seen, remedy='pass outputs={"height": y}'))
+    if found:
+        raise_collected([*faults, *found])
 
 
 def check_names(system: System, faults: list[DalembertError]) -> None:

@@ -262,3 +262,11 @@ def test_several_ways_find_the_cheapest_of_several_minima() -> None:
     assert len(found.branches) > 1
     assert [way.cost for way in found.branches] == sorted(way.cost for way in found.branches)
     assert "way" in found.branch
+
+
+def test_an_end_gives_a_letter_once() -> None:
+    """`x_dot` and `v_x` are one letter, and the last of the two was taken."""
+    x, u = da.coordinates("x"), da.inputs("u")
+    pushed = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
+    with pytest.raises(da.errors.StartError, match="twice"):
+        da.optimal(pushed, u**2, {x: 0, x.dot: 0, "v_x": 3}, {x: 1, x.dot: 0}, (0, 1))

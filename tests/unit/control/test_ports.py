@@ -350,3 +350,16 @@ def test_a_balance_across_an_impact_is_refused() -> None:
     assert da.energy_balance(before).worst < 1e-9
     with pytest.raises(ModelError, match=r"no port accounts for.*floor.*before the first impact"):
         da.energy_balance(da.simulate(ball, {x: 1.0}, (0, 1)))
+
+
+def test_parameters_without_a_value_are_not_one() -> None:
+    """Functions of a port form and input-output forms took 1 for every parameter that was not given, without a word."""
+    with pytest.raises(ModelError, match="no value"):
+        da.port_form(cart()).functions({})
+    angle = cart().replacing(outputs={"angle": cart().coordinates[1]})
+    with pytest.raises(ModelError, match="no value"):
+        da.input_output(angle)
+    with pytest.raises(ModelError, match="no parameter `stiffness`"):
+        da.input_output(angle, parameters={**VALUES, "stiffness": 1.0})
+    with pytest.raises(ModelError, match="System"):
+        da.port_form(da.Flow({(x := da.coordinates("x")): -x}))

@@ -381,3 +381,14 @@ def test_a_flow_is_changed_as_little_as_its_weight_says() -> None:
 def test_the_report_says_what_a_person_asks() -> None:
     text = str(loop_of("tracking-crane"))
     assert "underactuated" in text and "index" in text and "5" in text
+
+
+def test_the_values_of_a_loop_are_all_given_and_all_known() -> None:
+    """A start took 1 for parameters that were not given, internal dynamics 0, and both passed over unknown names."""
+    loop = held_height("gauss")
+    for values, words in (({}, "no value"), ({**PENDULUM, "stiffness": 1.0}, "no parameter `stiffness`")):
+        for question in (loop.start, loop.internal_dynamics):
+            with pytest.raises(ModelError, match=words):
+                question({"a": 0.6, "b": 0.4}, values)
+    with pytest.raises(ModelError, match="no letter `c`"):
+        loop.start({"a": 0.6, "b": 0.4, "c": 0.1}, PENDULUM)

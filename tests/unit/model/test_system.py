@@ -151,3 +151,30 @@ def test_all_faults_at_once():
         da.System([x, y], kinetic=T, forces={a: 1}, constraints=[x - y], outputs={"o": "text"})
     assert "3 faults" in str(caught.value)
     assert str(caught.value).count("\n  - ") == 3
+
+
+def test_what_is_stated_by_name_and_by_symbol_is_refused() -> None:
+    """A force given both ways was the sum of the two, and of two laws of an input the last was taken."""
+    x, u = da.coordinates("x"), da.inputs("u")
+    with pytest.raises(ModelError, match="`x` twice"):
+        da.System([x], kinetic=x.dot**2 / 2, forces={x: 1, "x": 2})
+    driven = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
+    with pytest.raises(ModelError, match="`u` twice"):
+        driven.driven({u: 1, "u": 2})
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({"forces": [1.0]}, "by coordinate"),
+        ({"inputs": ["u"]}, "An input must"),
+        ({"inputs": {"u": 1.0}}, "An input must"),
+        ({"outputs": [1.0]}, "by name"),
+        ({"outputs": {da.coordinates("y"): 1.0}}, "by name"),
+    ],
+)
+def test_tables_of_another_kind_are_refused_in_words(stated: dict, words: str) -> None:
+    """They ended in an AttributeError."""
+    x = da.coordinates("x")
+    with pytest.raises(ModelError, match=words):
+        da.System([x], kinetic=x.dot**2 / 2, **stated)

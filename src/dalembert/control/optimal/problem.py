@@ -76,7 +76,12 @@ class ControlProblem:
                     seen=", ".join(known),
                     remedy=f"did you mean {near}" if near else "use one of these names",
                 )
-            found[name] = _number(value, name, where)
+            number = _number(value, name, where)
+            if found.get(name, number) != number:
+                raise StartError(
+                    f"The {where} gives `{name}` twice", seen=f"{found[name]:g} and {number:g}", remedy="give it once"
+                )
+            found[name] = number
         return found
 
 

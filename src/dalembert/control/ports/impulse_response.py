@@ -20,6 +20,7 @@ import numpy as np
 import sympy
 
 from ...compiled.constrained_solve import rank
+from ...compiled.parameter_values import named_parameters
 from ...errors import ModelError
 from ...model.flow import Flow
 from ...model.symbols import Input
@@ -239,7 +240,7 @@ def input_output(
     y = sympy.Matrix([named[name].xreplace(dict(field.velocities)) for name in chosen])
     u = sympy.Matrix(inputs)
     rates = sympy.Matrix(field.drift) + field.fields * u
-    values = numbers_by_name(at, parameters)
+    values = numbers_by_name(at) | named_parameters(model.parameters, parameters)
     probe = Instants(values | {"_": 0.0})
 
     def slope(vector: Any, letters: Sequence[Input] | Sequence[sympy.Symbol]) -> Any:

@@ -26,7 +26,7 @@ from ...analysis.tables import Report, Section
 from ...errors import ModelError
 from ...model.constraints import HolonomicConstraint, VelocityConstraint
 from ...model.flow import Flow
-from ...model.symbols import Coordinate, Input, Momentum, as_expression, t
+from ...model.symbols import Coordinate, Input, Momentum, Parameter, as_expression, t
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ..servo.affine import Instants, small_solve
@@ -94,6 +94,10 @@ class PortForm(Report):
     def functions(self, parameters: Mapping[Any, Any] | None = None) -> dict[str, Callable[[Any], Any]]:
         """J, R, g and dH/dx as functions of a state (n,), at time 0 where they depend on it."""
         values = numbers_by_name(parameters)
+        needed = set().union(*(block.free_symbols for block in (self.structure, self.damping, self.ports, self.gradient)))
+        missing = sorted(symbol.name for symbol in needed if isinstance(symbol, Parameter) and symbol.name not in values)
+        if missing:
+            raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
         probe = Instants(values)
 
         def at(block: Any) -> Callable[[Any], Any]:
@@ -208,6 +212,8 @@ def port_form(system: System) -> PortForm:
     [0, 0],
     [0, c]]), p_x/m)
     """
+    if not isinstance(system, System):
+        raise ModelError("Ports are those of a System", seen=type(system).__name__, remedy="pass da.System(...)")
     if system.image is not None or system.unilateral:
         raise ModelError("Ports need two-sided constraints in the velocities", remedy="state the constraints as equations")
     q, p = list(system.coordinates), list(system.momenta)

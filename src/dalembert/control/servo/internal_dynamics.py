@@ -21,7 +21,8 @@ import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...compiled.constrained_solve import rank, solve
-from ...errors import DalembertError, RunError
+from ...compiled.parameter_values import named_parameters
+from ...errors import DalembertError, ModelError, RunError
 from ...model.symbols import t
 from ...model.values import numbers_by_name
 from .affine import Instants
@@ -64,7 +65,7 @@ def linearised_internal_dynamics(
     nothing = np.zeros(0, dtype=complex)
     if loop.internal <= 0:
         return InternalDynamics("none", nothing, {}, "the requirements determine the state")
-    values = numbers_by_name(parameters)
+    values = named_parameters(loop.system.parameters, parameters)
     place = numbers_by_name(near)
     try:
         frozen = _frozen(loop, place | values, time)
@@ -132,8 +133,14 @@ def _rest(field: Any, x: Any) -> Any | None:
 
 def held_state(loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, Any] | None, time: float) -> dict[str, float]:
     """See `Servo.start`: Newton's method with the least change, by the Gauss solve with the identity for a metric."""
-    values = numbers_by_name(parameters) | {"t": time}
+    values = named_parameters(loop.system.parameters, parameters) | {"t": time}
     place = numbers_by_name(near)
+    known = [symbol.name for symbol in loop.dynamics.letters]
+    strange = [name for name in place if name not in known]
+    if strange:
+        raise ModelError(
+            f"The closed loop has no letter `{strange[0]}`", seen=", ".join(known), remedy="name a state in these letters"
+        )
     letters, levels = loop.dynamics.letters, loop.inversion.levels
     slopes = [sympy.diff(h, x) for h in levels for x in letters]
     x = np.array([place.get(symbol.name, 0.0) for symbol in letters])
