@@ -162,8 +162,8 @@ def find_zeros(
         raise ModelError(
             "There must be as many equations as letters", seen=f"{len(equations)} and {len(names)}", remedy="give n of each"
         )
-    values = _by_symbol(numbers_by_name(parameters), set().union(*(e.free_symbols for e in equations)) - {*names}, "parameter")
-    region = _Region(names, equations, _by_symbol(within or {}, {*names}, "region"))
+    values = _by_symbol(numbers_by_name(parameters), set().union(*(e.free_symbols for e in equations)) - {*names})
+    region = _Region(names, equations, _read_region(within or {}, names))
     slopes = [sympy.diff(equation, letter) for equation in equations for letter in names]
     search = _Search(IntervalFunction(equations, names, values), IntervalFunction(slopes, names, values), region)
     search.run(smallest, most_boxes)
@@ -171,13 +171,28 @@ def find_zeros(
     return Zeros(names, tuple(zeros), search.undecided_boxes(smallest), search.examined)
 
 
-def _by_symbol(given: Mapping[Any, Any], symbols: set[sympy.Symbol], what: str) -> dict[sympy.Symbol, Any]:
-    """A mapping by symbol or by name as one by symbol; names that do not occur are passed over."""
-    names = by_name(given, "region")
-    found = {symbol: names[symbol.name] for symbol in symbols if symbol.name in names}
+def _by_symbol(given: Mapping[str, float], symbols: set[sympy.Symbol]) -> dict[sympy.Symbol, float]:
+    """Values by name as those by symbol; names that do not occur are passed over."""
+    found = {symbol: given[symbol.name] for symbol in symbols if symbol.name in given}
     missing = sorted(symbol.name for symbol in symbols if symbol not in found)
-    if what == "parameter" and missing:
+    if missing:
         raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+    return found
+
+
+def _read_region(within: Mapping[Any, Any], letters: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Any]:
+    """The bounds by symbol, a pair of numbers each."""
+    by_letter = {letter.name: letter for letter in letters}
+    found: dict[sympy.Symbol, Any] = {}
+    for name, ends in by_name(within, "region").items():
+        if name not in by_letter:
+            seen = ", ".join(by_letter)
+            raise ModelError(f"The region names `{name}`, which is not looked for", seen=seen, remedy="bound one of these")
+        try:
+            low, high = (float(end) for end in ends)
+        except (TypeError, ValueError):
+            raise ModelError(f"The bounds of `{name}` must be two numbers", str(ends)[:60], "pass (low, high)") from None
+        found[by_letter[name]] = (low, high)
     return found
 
 

@@ -91,3 +91,25 @@ def test_what_is_masked_was_not_measured() -> None:
         da.fit(PENDULUM, {"t": times, "theta": column}, [l], {theta: 1.0}, parameters=VALUES) for column in (masked, unmeasured)
     )
     assert found[l] == wanted[l]
+
+
+WRONG_CALLS: dict[str, Callable[[], Any]] = {
+    "a region of another letter": lambda: da.equilibria(PENDULUM, VALUES, within={"phi": (0, 1)}),
+    "a region that is no pair": lambda: da.equilibria(PENDULUM, VALUES, within={theta: 3}),
+    "a gain given twice": lambda: da.feedback(DRIVEN, {u: {theta: 1, "theta": 2}}),
+    "an input given twice": lambda: da.feedback(DRIVEN, {u: {theta: 1}, "u": {theta: 2}}),
+    "a place of another letter": lambda: da.feedback(DRIVEN, {u: {theta: 1}}, at={"phi": 1}),
+    "a negative weight": lambda: da.lqr(DRIVEN, weights={theta: -1}, parameters=VALUES),
+    "an effort that is text": lambda: da.lqr(DRIVEN, effort="little", parameters=VALUES),
+    "a pole that is no number": lambda: da.place_poles(DRIVEN, [-1, float("nan")], parameters=VALUES),
+    "a bound that is no pair": lambda: da.fit(PENDULUM, DATA, [l], {theta: 1}, parameters=VALUES, bounds={l: 3}),
+    "an observation given twice": lambda: da.fit(
+        PENDULUM, DATA, [l], {theta: 1}, parameters=VALUES, observe={"theta": theta, theta: 2 * theta}
+    ),
+}
+
+
+@pytest.mark.parametrize("call", WRONG_CALLS)
+def test_what_would_be_passed_over_or_end_in_an_error_of_python_is_refused(call: str) -> None:
+    with pytest.raises(da.errors.ModelError):
+        WRONG_CALLS[call]()

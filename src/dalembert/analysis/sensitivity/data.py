@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...integrate.motion import Motion
+from ...model.symbols import by_name
 from ...model.values import real_array
 from .question import name_of
 
@@ -65,7 +66,7 @@ def read_data(data: Any, observe: Mapping[str, Any] | None = None, sigma: Any = 
     sigma : number, array (nt,) or mapping of names to these
         Standard deviations.
     """
-    named = {name_of(key): value for key, value in (observe or {}).items()}
+    named = by_name(observe or {}, "mapping of observations")
     times, columns = _columns(data, list(named))
     if not columns:
         raise ModelError("The data have no measured quantity", seen="times alone", remedy="add arrays by name")
@@ -79,7 +80,7 @@ def read_data(data: Any, observe: Mapping[str, Any] | None = None, sigma: Any = 
     if np.all(np.isnan(values)):
         raise ModelError("The data hold no value", seen="NaN throughout")
     table = sigma if isinstance(sigma, Mapping) else dict.fromkeys(columns, sigma)
-    table = {name_of(key): value for key, value in table.items()}
+    table = by_name(table, "mapping of sigma")
     unknown = [name for name in table if name not in columns]
     if unknown:
         raise ModelError(f"sigma names `{unknown[0]}`, which is not in the data", seen=", ".join(columns))

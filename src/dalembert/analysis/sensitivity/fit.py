@@ -187,11 +187,14 @@ class _Problem:
         low, high = np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf)
         for c, name in enumerate(self.names):
             if name in named:
-                low[c], high[c] = (float(v) for v in named[name])
+                try:
+                    low[c], high[c] = (float(v) for v in named[name])
+                except (TypeError, ValueError):
+                    low[c] = high[c] = np.nan
             elif name in self.symbols and self.symbols[name].is_positive:
                 low[c] = 0.0
         if not np.all(low < high):
-            raise ModelError("A bound must be (least, largest)", seen=str(dict(named)))
+            raise ModelError("A bound must be (least, largest)", seen=str(dict(named)), remedy="leave out what has no bound")
         return low, high
 
     def at(self, values: Any) -> _Trial | None:

@@ -25,6 +25,7 @@ from ...compiled.constrained_solve import rank
 from ...errors import FormError, ModelError, nearest
 from ...formulations.equations import Equations
 from ...model.scenario import Scenario
+from ...model.symbols import by_name
 from ...model.system import System
 from ...model.values import numbers_by_name
 
@@ -220,6 +221,8 @@ def place_poles(
     """
     parts = controllable_part(model, at, parameters, inputs)
     wanted = np.asarray(poles, dtype=complex)
+    if not np.all(np.isfinite(wanted)):
+        raise ModelError("The poles must be finite numbers", seen=str(list(poles))[:60], remedy="give each a number")
     if len(wanted) != parts.rank:
         fixed = ", ".join(f"{value.real:.4g}{value.imag:+.4g}i ({kind})" for value, kind in parts.labels[parts.rank :])
         raise FormError(
@@ -271,12 +274,17 @@ def lqr(
     parts = controllable_part(model, at, parameters, inputs)
     line = parts.linearisation
     by_letter = numbers_by_name(weights)
-    by_input = numbers_by_name(effort) if isinstance(effort, Mapping) else dict.fromkeys(line.inputs, float(effort))
+    by_input = numbers_by_name(effort if isinstance(effort, Mapping) else dict.fromkeys(line.inputs, effort))
     for name, known in (*((n, line.letters) for n in by_letter), *((n, line.inputs) for n in by_input)):
         if name not in known:
             raise ModelError(
                 f"There is no `{name}` here", seen=", ".join(known), remedy="weigh letters of the state, and inputs"
             )
+    negative = [name for name, value in by_letter.items() if value < 0]
+    negative += [name for name, value in by_input.items() if value <= 0]
+    if negative:
+        seen = f"{negative[0]}: {(by_letter | by_input)[negative[0]]:g}"
+        raise ModelError("A weight is at least 0, and an effort positive", seen=seen, remedy="weigh by other numbers")
     Q = np.diag([by_letter.get(name, 1.0) for name in line.letters])
     R = np.diag([by_input.get(name, 1.0) for name in line.inputs])
     A, B = _restricted(parts)
@@ -371,11 +379,13 @@ def feedback(
     if isinstance(gains, LinearFeedback):
         rest = {**gains.at, **rest}
     known = {x.name: x for x in (*system.coordinates, *system.velocities)} | dict(system.outputs)
+    strange = [name for name in rest if name not in known and name not in {s.name for s in system.momenta}]
+    if strange:
+        raise ModelError(f"The place names `{strange[0]}`", seen=", ".join(known), remedy="name a state of the system")
     laws = {}
-    for u, row in table.items():
+    for u, row in by_name(table, "feedback").items():
         terms = []
-        for key, gain in row.items():
-            name = str(getattr(key, "name", key))
+        for name, gain in numbers_by_name(row).items():
             if name not in known:
                 near = nearest(name, known)
                 raise ModelError(
@@ -383,8 +393,8 @@ def feedback(
                     seen=", ".join(known),
                     remedy=f"did you mean {near}" if near else "place poles with letters= that are coordinates and velocities",
                 )
-            factor = sympy.nsimplify(gain) if float(gain).is_integer() else sympy.Float(gain)
+            factor = sympy.nsimplify(gain) if gain.is_integer() else sympy.Float(gain)
             terms.append(factor * (known[name] - sympy.nsimplify(rest.get(name, 0.0))))
-        laws[str(getattr(u, "name", u))] = sympy.Add(*terms)
+        laws[u] = sympy.Add(*terms)
     closed = system.driven(laws)
     return model.replacing(system=closed) if isinstance(model, Scenario) else closed
