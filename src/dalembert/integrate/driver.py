@@ -12,7 +12,7 @@ from ..compiled.kernel import Kernel, kernel_of
 from ..compiled.program import Program, straight_line
 from ..compiled.trouble import explain
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
-from ..errors import ModelError
+from ..errors import ModelError, SingularError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from . import advance as loop
@@ -245,6 +245,8 @@ class Driver:
         status = run.book.settle(t, run.y, run.stages[0])
         if status in (SINGULAR, CONTRADICTORY):
             self.check_inputs()
+            if self.bad_input:
+                raise SingularError(f"The motion is not determined: {self.bad_input}", remedy="make it return a finite number")
             raise explain(kernel, status, t, run.y, task.parameters, run.book.info)
         if task.stepping is None and task.method != "taylor":  # which finds its steps in their coefficients
             run.clock[loop.H] = step or first_step(run, task, t)
@@ -275,6 +277,12 @@ class Driver:
             callback.error = error
             self.check_inputs()
             raise
+
+    @property
+    def bad_input(self) -> str | None:
+        """What an input function of the current mode returned last that was not finite, as a clause."""
+        callback = self.callbacks.get(self.mode)
+        return None if callback is None else callback.not_finite
 
     def check_inputs(self) -> None:
         """Raise what an input function raised inside native code."""

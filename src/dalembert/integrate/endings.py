@@ -122,7 +122,7 @@ def _explained(driver: Any, status: int) -> Exception:
 
 def _singular_sentence(driver: Any, t: float, start: Any, reason: str | None = None) -> str:
     found = reason or vanishing(driver.kernel, t, driver.run.y, driver.run.book.parameters, start)
-    why = found or "the accelerations are no longer determined by the equations"
+    why = found or driver.bad_input or "the accelerations are no longer determined by the equations"
     return f"The motion became singular at t = {t:.9g}: {why}."
 
 

@@ -19,12 +19,14 @@ class InputCallback:
     """Calls Python functions ``f(t, state) -> float`` from native code.
 
     `state` maps the names of the state letters to values. An exception inside a function cannot cross native code: it is
-    kept in `error`, and the input becomes NaN, which stops the run.
+    kept in `error`, and the input becomes NaN, which stops the run. The last value that was not finite is kept in words.
     """
 
     def __init__(self, kernel: Any, functions: Mapping[str, Callable[..., Any]]) -> None:
         self.error: BaseException | None = None
+        self.not_finite: str | None = None
         self._names = [symbol.name for symbol in kernel.equations.state]
+        self._inputs = [symbol.name for symbol in kernel.free_inputs]
         self._ordered = [functions[symbol.name] for symbol in kernel.free_inputs]
         if not self._ordered:
             raise ModelError("There is no free input to impose")
@@ -44,4 +46,8 @@ class InputCallback:
     def values(self, t: float, y: Any) -> list[float]:
         """The inputs at a state, in the order of the kernel's free inputs."""
         state = dict(zip(self._names, y[: len(self._names)], strict=True))
-        return [float(function(t, state)) for function in self._ordered]
+        found = [float(function(t, state)) for function in self._ordered]
+        for name, value in zip(self._inputs, found, strict=True):
+            if not np.isfinite(value):
+                self.not_finite = f"the function of the input `{name}` returned {value} at t = {t:.9g}"
+        return found

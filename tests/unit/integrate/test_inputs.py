@@ -118,6 +118,13 @@ def test_an_input_that_is_not_a_number_anymore_ends_the_run() -> None:
     motion = run(inputs={U: lambda t, state: np.nan if t > 2.0 else 0.0})
     assert not motion.success
     assert motion.t[-1] <= 2.0
+    assert "the function of the input `u` returned nan" in motion.message
+
+
+def test_an_input_that_is_never_a_number_is_said_to_be_none() -> None:
+    """The mass matrix was said to be singular, and more inertia asked for."""
+    with pytest.raises(da.errors.SingularError, match="input `u` returned inf at t = 0"):
+        run(inputs={U: lambda t, state: np.inf})
 
 
 def test_ctrl_c_inside_an_input_function_interrupts() -> None:
