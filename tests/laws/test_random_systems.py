@@ -20,6 +20,7 @@ from agreement import instants
 from core_systems import random_system, values_of
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.compiled.constrained_solve import solve
+from dalembert.formulations.generic_rows import constraint_rows
 from dalembert.model.methods import FIXED_STEP
 
 #: A rheonomic and an affine constraint, forces, dissipation, inputs and parameters, on three coordinates.
@@ -283,3 +284,8 @@ def test_steps_that_keep_the_energy_do_not_divide_rounding() -> None:
     stage, known = stage_of(tried, timeless(tried.system))
     halved(stage, known, {"method": "energy2"})
     assert tried.found.faults == []
+
+
+def test_rank_is_asked_on_the_constraints_also_where_the_first_states_do_not_get_there() -> None:
+    """The constraints g = 0 and f g = 0: beside them the rank is two, and four of four random states stay beside them."""
+    assert constraint_rows(specimen(706).system()).generic()[1] == 1

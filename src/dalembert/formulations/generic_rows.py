@@ -67,7 +67,7 @@ class ConstraintRows:
         if self.matrix.shape[0] < 2:
             return samples, rank
         typical = np.median(np.abs(samples), axis=0) if samples else np.zeros(self.matrix.shape)
-        landed = self._on_constraints(points[:4], typical)
+        landed = self._on_constraints(points[:4], typical) or self._on_constraints(points[4:], typical)
         if max((numeric_rank(sample) for sample in landed), default=rank) >= rank:
             return samples, rank
         landed = self._on_constraints(points, typical)
