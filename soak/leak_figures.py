@@ -120,7 +120,10 @@ MORE_LIBRARIES, MORE_MAPS, MORE_FILES, MORE_THREADS = 0, 24, 0, 0
 def verdict(
     samples: Sequence[Sample], bytes_bound: float = BYTES_BOUND, slopes: bool = True, more_maps: int = MORE_MAPS
 ) -> list[str]:
-    """What grows, in sentences; none where everything is flat. A slope counts above its bound, its doubt taken off."""
+    """What grows, in sentences; none where everything is flat.
+
+    A slope counts above its bound, its doubt taken off, if both halves of the time have it.
+    """
     late = settled(samples)
     cycles = [found.cycle for found in late]
     faults = []
@@ -129,7 +132,7 @@ def verdict(
         if min(values) < 0 or not slopes:
             continue
         found = growth(cycles, values)
-        if found.least > bound:
+        if found.least > bound and _lasts(cycles, values, bound):
             faults.append(f"{name} grows by {found.slope:.3g} +- {found.uncertainty:.2g} {unit} a cycle (bound {bound:g})")
     for name, more in (
         ("libraries", MORE_LIBRARIES),
@@ -141,6 +144,13 @@ def verdict(
         if last > first + more:
             faults.append(f"{name} went from {first} to {last}")
     return faults
+
+
+def _lasts(cycles: Sequence[float], values: Sequence[float], bound: float) -> bool:
+    """Whether it rises in the first and in the last part of the time: a pool that grows once makes a line rise, too."""
+    middle = len(cycles) // 2
+    parts = ((cycles[:middle], values[:middle]), (cycles[middle:], values[middle:]))
+    return all(len(part) < 3 or growth(part, held).slope > bound for part, held in parts)
 
 
 def as_rows(samples: Sequence[Sample]) -> list[dict[str, int]]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,16 @@ def test_whatever_grows_is_seen_and_nothing_else(key: str) -> None:
     by = {"rss": 2000.0, "heap": 2000.0, "objects": 2.0, "libraries": 0.05, "maps": 0.1, "files": 0.01, "threads": 0.01}
     (fault,) = verdict(samples(**{key: by[key]}))
     assert fault.startswith(key)
+
+
+def test_a_pool_that_grows_once_is_no_leak() -> None:
+    """And one that grows again is."""
+    found = samples()
+    once = [replace(row, heap=row.heap + 5_000_000 * (k > 0.7 * len(found))) for k, row in enumerate(found)]
+    assert growth([row.cycle for row in once[20:]], [row.heap for row in once[20:]]).least > 512
+    assert not verdict(once)
+    again = [replace(row, heap=row.heap + 100_000 * k) for k, row in enumerate(found)]
+    assert [fault.split()[0] for fault in verdict(again)] == ["heap"]
 
 
 def test_a_slope_comes_with_its_doubt() -> None:
