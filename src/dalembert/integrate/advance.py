@@ -187,12 +187,12 @@ def leave_zero(book: Integers) -> None:
 
     Else it could leave zero and return unseen before the first point at which its sign is looked at.
     """
-    unsigned = 0
+    at_zero = 0
     clock, stage = reals_at(book[CLOCK]), reals_at(book[STAGE])
     old, tried = reals_at(book[EVENTS_OLD]), reals_at(book[EVENTS_TRIED])
     for e in range(book[N_SEARCHED]):
-        unsigned += 1 if old[e] == 0.0 else 0
-    if unsigned == 0 or make_dense(book) != 0:
+        at_zero += 1 if old[e] == 0.0 else 0
+    if at_zero == 0 or make_dense(book) != 0:
         return
     state_within(book, SOON, stage)
     call_events(book, clock[T_OLD] + SOON * clock[H_OLD], stage, tried)

@@ -376,12 +376,12 @@ def feedback(
     system = model.system if isinstance(model, Scenario) else model
     table = gains.gains if isinstance(gains, LinearFeedback) else gains
     rest = numbers_by_name(at)
-    if isinstance(gains, LinearFeedback):
-        rest = {**gains.at, **rest}
     known = {x.name: x for x in (*system.coordinates, *system.velocities)} | dict(system.outputs)
     strange = [name for name in rest if name not in known and name not in {s.name for s in system.momenta}]
     if strange:
         raise ModelError(f"The place names `{strange[0]}`", seen=", ".join(known), remedy="name a state of the system")
+    if isinstance(gains, LinearFeedback):  # whose place may be one of a reduced system, in letters of its own
+        rest = {**gains.at, **rest}
     laws = {}
     for u, row in by_name(table, "feedback").items():
         terms = []

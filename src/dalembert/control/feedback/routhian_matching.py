@@ -19,7 +19,7 @@ theorem says that motions nearby tend to steady motions nearby.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -156,8 +156,8 @@ def match_routhian(
     turning = (p.T * inverse(sympy.Matrix(routhian.inertia)) * p)[0] / 2
     auxiliary = _auxiliary(routhian, letters, turning)
     shape = {q.name: given.get(q.name, 0.0) for q in routhian.shape}
-    here = read_mechanics(auxiliary, None, shape, values)
-    bare = read_mechanics(_auxiliary(routhian, dict.fromkeys(letters, sympy.Integer(0)), turning), None, shape, values)
+    here = _mechanics(auxiliary, shape, values)
+    bare = _mechanics(_auxiliary(routhian, dict.fromkeys(letters, sympy.Integer(0)), turning), shape, values)
     try:
         chosen = _searched(routhian, here, bare, turning, letters, values, damping)
     except UnsuitedError as error:
@@ -226,6 +226,13 @@ def _auxiliary(routhian: NonholonomicRouthian, momenta: Mapping[Any, Any], turni
         inputs=[u],
         name=f"{own.name} at fixed momenta",
     )
+
+
+def _mechanics(auxiliary: System, shape: Mapping[str, float], values: Mapping[str, float]) -> Mechanics:
+    """What matching needs of a system at fixed momenta, with all values, of which it may have lost the parameters."""
+    own = {symbol.name for symbol in auxiliary.parameters}
+    found = read_mechanics(auxiliary, None, shape, {name: value for name, value in values.items() if name in own})
+    return replace(found, values=dict(values))
 
 
 class _Loop:

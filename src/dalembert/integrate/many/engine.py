@@ -91,7 +91,11 @@ class LightRun:
         Whether steps were dropped from a buffer that was full.
     is_watched : bool
         Whether native code keeps the least pivot; else all runs are looked at.
+    bad_input : None
+        Runs whose inputs are functions are made by a driver.
     """
+
+    bad_input: str | None = None
 
     def __init__(self, plan: Plan, stop: Callable[[], bool]) -> None:
         self.plan, self.kernel, self.task, self.stop = plan, plan.kernel, plan.task, stop
