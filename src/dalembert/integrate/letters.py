@@ -87,16 +87,20 @@ def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities
 
 
 def _matched(function: Any, time: float, y: Any, p: Any, u: Any, target: Any, level: list[int]) -> bool:
-    """Newton's method for letters that give the wanted velocities; whether it converged."""
+    """Newton's method for letters that give the wanted velocities; whether it converged.
+
+    Each velocity is compared with the terms that it is the sum of, so that units do not matter.
+    """
     for _ in range(50):
         value, rows = (np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0), target))
-        if np.max(np.abs(value)) <= 1e-14 * (1 + np.max(np.abs(target))):
-            return True
         if not np.all(np.isfinite(rows)):
             return False
+        sizes = np.abs(target) + np.abs(rows) @ np.abs(y[level])
+        if np.all(np.abs(value.ravel()) <= 1e-14 * sizes):
+            return True
         # Normal equations through the Gauss problem: the velocities are in the range of the rows.
         step = solve(rows.T @ rows, -rows.T @ value.ravel(), gauge=True).z
         y[level] += step
-        if np.max(np.abs(step)) <= 1e-15 * (1 + np.max(np.abs(y))):
+        if np.max(np.abs(step)) <= 1e-15 * np.max(np.abs(y[level])):
             break
-    return bool(np.max(np.abs(value)) <= 1e-9 * (1 + np.max(np.abs(target))))
+    return bool(np.max(np.abs(value)) <= 1e-9 * np.max(sizes))

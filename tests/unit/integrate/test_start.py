@@ -208,3 +208,11 @@ def test_missing_momenta_are_zero_where_the_hamiltonian_is_stated_or_momenta_are
     stated = da.System([X, Y], hamiltonian=(X.momentum - Y) ** 2 / 2 + (Y.momentum + X) ** 2 / 4)
     assert start_of(stated, {X: 0.3, Y: 0.2}, form="hamilton").start["p_x"] == 0.0
     assert start_of(ARM, {X: 0.3, "p_x": 0.2}, form="hamilton").start["p_y"] == 0.0
+
+
+@pytest.mark.parametrize("unit", [2.0**-80, 1.0, 2.0**80])
+def test_velocities_become_momenta_in_any_units(unit: float) -> None:
+    free = da.System([X, Y], kinetic=(X.dot**2 + 3 * Y.dot**2 + X.dot * Y.dot) / 2)
+    motion = da.simulate(free, {Y.dot: 0.25 * unit}, (0, 1), method="galerkin4", step=0.5)
+    assert motion["y_dot"][0] / unit == pytest.approx(0.25, rel=1e-14)
+    assert motion["p_x"][0] / unit == pytest.approx(0.125, rel=1e-14)
