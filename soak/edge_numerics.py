@@ -93,7 +93,8 @@ def dependent_rows(tally: Tally, random: np.random.Generator) -> None:
 def _contradict(tally: Tally, angle: float, problem: tuple[Any, Any, Any, Any]) -> None:
     """Right sides that exclude each other: a huge but right answer where rows are independent, an error where they are not."""
     G, f, A, b = problem
-    moved = b * np.array([1.0, 1.001]) + np.array([0.0, 1e-3 * np.linalg.norm(A[1])])
+    away = 1e-3 * (abs(b[1]) + np.linalg.norm(A[1]))
+    moved = b + np.array([0.0, np.copysign(away, b[1])])
     group = "rows at an angle, contradictory"
     try:
         found = solve(G, f, A, moved)
