@@ -28,11 +28,12 @@ import numpy as np
 import sympy
 
 from ..compiled.constrained_solve import rank
-from ..errors import ModelError, StartError, nearest
+from ..errors import ModelError, StartError
 from ..geometry.actions import field_text, read_field
 from ..model.constraints import HolonomicConstraint
 from ..model.symbols import by_name, t
 from ..model.system import System
+from ..model.values import refuse_unknown_parameters
 from .anatomy import GENERIC, common, take_apart
 from .sampling import Samples
 
@@ -342,14 +343,8 @@ def given_parameters(system: System, given: Mapping[Any, Any] | None) -> dict[st
     """Values by name of parameters that are held fixed, checked."""
     known = [symbol.name for symbol in system.parameters]
     found = by_name(given or {}, "mapping of parameters")
+    refuse_unknown_parameters(found, known)
     for name, value in found.items():
-        if name not in known:
-            near = nearest(name, known)
-            raise ModelError(
-                f"The system has no parameter `{name}`",
-                seen=", ".join(known) or "no parameters",
-                remedy=f"did you mean {near}" if near else "name one of its own",
-            )
         if not isinstance(value, (int, float, np.number, sympy.Number)) or not np.isfinite(float(value)):
             raise ModelError(f"The parameter `{name}` needs a finite number", seen=repr(value)[:60])
     return {name: float(value) for name, value in found.items()}
