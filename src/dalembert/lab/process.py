@@ -34,7 +34,7 @@ REMEMBERED = 6
 #: What of our environment a worker gets: where it finds packages, its cache and temporary files, and the language.
 ENVIRONMENT = (
     *("PATH", "HOME", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT"),
-    *("DALEMBERT_CACHE", "DALEMBERT_DEBUG", "XDG_CACHE_HOME", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP"),
+    *("DALEMBERT_CACHE", "DALEMBERT_DEBUG", "XDG_CACHE_HOME", "XDG_STATE_HOME", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP"),
     *("LANG", "LC_ALL", "LC_CTYPE"),
 )
 

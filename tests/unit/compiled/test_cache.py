@@ -113,9 +113,9 @@ def test_a_folder_that_vanishes_is_no_error(folder: Path, monkeypatch: pytest.Mo
     cache.put(IDENTITY, b"code")
     real = os.replace
 
-    def removed(source: str, target: Path) -> None:
-        os.unlink(source)
-        real(source, target)
+    def removed(source: str, target: str, **folders: int) -> None:
+        os.unlink(source, dir_fd=folders.get("src_dir_fd"))
+        real(source, target, **folders)
 
     monkeypatch.setattr(module.os, "replace", removed)
     cache.put(IDENTITY, b"other")

@@ -88,7 +88,7 @@ def test_what_kills_left_is_removed(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_interrupt_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module.os, "replace", interrupt)

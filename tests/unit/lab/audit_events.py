@@ -90,8 +90,14 @@ def hook(event: str, arguments: tuple[Any, ...]) -> None:
         events.append([event, told])
     elif event == "open" and isinstance(arguments[0], (str, bytes, os.PathLike)):
         path = os.path.abspath(os.fsdecode(arguments[0]))
-        if not path.startswith(allowed) and path not in ("/dev/null", "/dev/urandom"):
+        if not path.startswith(allowed) and path not in ("/dev/null", "/dev/urandom") and not _of_the_cache(arguments[0]):
             events.append([event, told])
+
+
+def _of_the_cache(name: str | bytes | os.PathLike) -> bool:
+    """Whether the cache opens a name relative to a folder that it holds open; events do not tell the folder."""
+    asked = sys._getframe(2).f_code.co_filename
+    return Path(asked).name == "private_folder.py" and CANARY not in os.fsdecode(name)
 
 
 def models() -> Iterator[str]:
