@@ -38,6 +38,7 @@ from .expression_rules import (
 from .expression_scanner import COMPARISONS, RELATIONS, Token, fault_at, number, scan
 from .expression_text import format
 from .names import shortened
+from .symbols import Acceleration, Multiplier
 
 __all__ = ["Relation", "evaluate", "format", "parse", "parse_relation"]
 
@@ -235,7 +236,11 @@ class _Machine:
             return CONSTANTS[name]
         if name in FUNCTIONS:
             raise self._fault(f"The function `{name}` has no argument", token, f"write {name}(...)")
-        raise self._fault(f"The name `{name}` is not known", token, _suggestion(name, [*self.symbols, *CONSTANTS]))
+        raise self._fault(f"The name `{name}` is not known", token, _suggestion(name, [*self._usable(), *CONSTANTS]))
+
+    def _usable(self) -> list[str]:
+        """Names worth suggesting: accelerations and multipliers are known so that a model can refuse them."""
+        return [name for name, s in self.symbols.items() if not isinstance(s, (Acceleration, Multiplier))]
 
     def _open_call(self, token: Token) -> None:
         if token.text not in FUNCTIONS:

@@ -19,7 +19,7 @@ from .flow import Flow
 from .methods import AUTO, FIXED_STEP, METHODS, unknown_method
 from .names import check_name, shortened
 from .scenario import Scenario
-from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
+from .symbols import Coordinate, Input, Momentum, Multiplier, Parameter, Speed, Velocity, t
 from .system import System
 
 __all__ = ["read_scenario"]
@@ -217,7 +217,6 @@ class _Reader:
             self._letter(q, f"the coordinate {name}")
             for symbol, what in ((q.dot, "velocity"), (q.ddot, "acceleration"), (q.momentum, "momentum")):
                 self._letter(symbol, f"the {what} of {name}", checked=True)
-            self.letters.pop(q.ddot.name, None)
         for kind, names in (
             (Parameter, tables["parameters"]),
             (Input, tables["inputs"]),
@@ -225,6 +224,11 @@ class _Reader:
         ):
             for name in names:
                 self._letter(kind(name), f"the {kind.__name__.lower()} {name}")
+        entries = self.table.get("constraints", [])
+        for number, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
+            name = (entry.get("name") if isinstance(entry, dict) else None) or f"c{number}"
+            for symbol in (Multiplier(f"mu_{name}"), Multiplier(f"lambda_{name}")):
+                self.letters.setdefault(symbol.name, symbol)  # known so that the system can refuse it
 
     def _letter(self, symbol: sympy.Symbol, owner: str, checked: bool = False) -> None:
         name = symbol.name

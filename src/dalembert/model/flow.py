@@ -26,7 +26,7 @@ import sympy
 from ..errors import DalembertError, ModelError, raise_collected
 from .constraints import Constraint, HolonomicConstraint, UnilateralConstraint
 from .drawing import Drawing
-from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Velocity, as_matrix, t
+from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Velocity, as_matrix, t
 from .system_checks import check_names
 from .system_reader import Reader
 
@@ -178,8 +178,8 @@ class Flow:
         check_names(self, faults)  # type: ignore[arg-type]
         own = {*self.coordinates, *self.inputs, t}
         for where, expression in self._stated():
-            letters = expression.free_symbols - set(expression.atoms(Parameter))
-            wrong = sorted((s for s in letters - own if isinstance(s, (Velocity, Acceleration, Momentum))), key=str)
+            letters = expression.free_symbols - expression.atoms(Parameter, Acceleration, Multiplier)
+            wrong = sorted((s for s in letters - own if isinstance(s, (Velocity, Momentum))), key=str)
             foreign = sorted((s for s in letters - own if s not in wrong), key=str)
             if wrong:
                 faults.append(

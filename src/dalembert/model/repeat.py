@@ -29,6 +29,7 @@ from .constraints import Constraint, ImageConstraint
 from .renaming import renamed, sum_of_terms
 from .symbols import Coordinate, Input, Momentum, Parameter, Velocity, as_expression, t
 from .system import System
+from .system_checks import check_solved_for
 
 __all__ = ["Repetition", "repeat"]
 
@@ -224,6 +225,8 @@ class _Part:
             strange = [s for s in value.free_symbols if s != t and not isinstance(s, Parameter)]
             if strange:
                 faults.append(ModelError(f"The end of `{base}` contains {strange[0]}", remedy="use time and parameters only"))
+        seen = {symbol: value for value in self.expressions() for symbol in value.free_symbols}
+        check_solved_for(self.coordinates, self.constraints, seen, faults)
         raise_collected(faults)
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "Coordinate",
     "Input",
     "Momentum",
+    "Multiplier",
     "Parameter",
     "Speed",
     "Velocity",
@@ -126,6 +127,12 @@ class Momentum(_RealSymbol):
     def coordinate(self) -> Coordinate:
         """The coordinate this is the momentum of."""
         return Coordinate(self.name.removeprefix("p_"))
+
+
+class Multiplier(_RealSymbol):
+    """The multiplier of a constraint, ``mu_<name>``: equations are solved for it, no expression of a model may contain it."""
+
+    __slots__ = ()
 
 
 class Parameter(_RealSymbol):

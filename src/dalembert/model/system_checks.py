@@ -19,12 +19,12 @@ from .constraints import (
     VelocityConstraint,
 )
 from .leaves import leaves
-from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, t
+from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Speed, Velocity, t
 
 if TYPE_CHECKING:
     from .system import System
 
-__all__ = ["check_bundle", "check_energies", "check_kinds", "check_names", "check_roles"]
+__all__ = ["check_bundle", "check_energies", "check_kinds", "check_names", "check_roles", "check_solved_for"]
 
 
 def check_energies(lagrangian: Any, kinetic: Any, potential: Any, hamiltonian: Any, faults: list[DalembertError]) -> None:
@@ -92,6 +92,7 @@ def check_roles(system: System, faults: list[DalembertError]) -> None:
         if expression is None:
             continue
         letters = {s for s in leaves(expression) if isinstance(s, sympy.Symbol) and not isinstance(s, Parameter)} - {t}
+        letters -= {s for s in letters if isinstance(s, (Acceleration, Multiplier))}  # see check_solved_for
         wrong = sorted((s for s in letters if not isinstance(s, _ALLOWED[role])), key=str)
         foreign = sorted((s for s in letters if isinstance(s, _ALLOWED[role]) and s not in own), key=str)
         if wrong:
@@ -211,6 +212,47 @@ def check_kinds(inputs: Mapping[Any, Any], outputs: Any, faults: list[DalembertE
         raise_collected([*faults, *found])
 
 
+def _symbols(system: System) -> dict[sympy.Symbol, sympy.Expr | str]:
+    """Every symbol of the system that is no state variable, with the first expression that contains it."""
+    found: dict[sympy.Symbol, sympy.Expr | str] = {}
+    for expression in system.expressions():
+        for symbol in leaves(expression):
+            if isinstance(symbol, (Acceleration, Multiplier, Parameter)):
+                found.setdefault(symbol, expression)
+    declared = (*system.parameters, *system.inputs, *system.bundle, *(system.image.speeds if system.image else ()))
+    return found | {symbol: "declared or drawn" for symbol in declared if symbol not in found}
+
+
+def check_solved_for(
+    coordinates: Sequence[Coordinate],
+    constraints: Sequence[Constraint],
+    symbols: Mapping[sympy.Symbol, sympy.Expr | str],
+    faults: list[DalembertError],
+) -> set[str]:
+    """Refuse symbols that name what is solved for at each instant: accelerations, multipliers and with them reactions.
+
+    `symbols` gives the expression that each one was seen in. The names of those refused are returned.
+    """
+    meaning = {q.ddot.name: f"the acceleration of {q.name}" for q in coordinates}
+    for constraint in (c for c in constraints if isinstance(c, Constraint) and c.name):
+        for prefix in ("mu", "lambda"):
+            meaning[f"{prefix}_{constraint.name}"] = f"the multiplier of the constraint `{constraint.name}`"
+    refused = sorted(
+        (s for s in symbols if s.name in meaning or isinstance(s, (Acceleration, Multiplier))), key=lambda s: s.name
+    )
+    for symbol in refused:
+        what = meaning.get(symbol.name, "an acceleration or a multiplier of another system")
+        faults.append(
+            ModelError(
+                f"`{symbol.name}` is {what}, and forces may not depend on accelerations or reactions, "
+                "nor may any other expression of a model",
+                seen=str(symbols[symbol])[:60],
+                remedy="rename it if it is a parameter; otherwise write coordinates, velocities and t",
+            )
+        )
+    return {symbol.name for symbol in refused}
+
+
 def check_names(system: System, faults: list[DalembertError]) -> None:
     """No two letters of the system may share a name, derived names included."""
     taken: dict[str, str] = {"t": "time"}
@@ -230,12 +272,11 @@ def check_names(system: System, faults: list[DalembertError]) -> None:
         take(q.dot.name, f"the velocity of {q.name}")
         take(q.ddot.name, f"the acceleration of {q.name}")
         take(q.momentum.name, f"the momentum of {q.name}")
-    for symbol in system.parameters:
-        take(symbol.name, f"the parameter {symbol}")
-    for symbol in system.inputs:
-        take(symbol.name, f"the input {symbol}")
-    for symbol in (*(system.image.speeds if system.image is not None else ()), *system.bundle):
-        take(symbol.name, f"the speed {symbol}")
+    solved = check_solved_for(system.coordinates, system.constraints, _symbols(system), faults)
+    speeds = (*(system.image.speeds if system.image is not None else ()), *system.bundle)
+    for kind, symbols in (("parameter", system.parameters), ("input", system.inputs), ("speed", speeds)):
+        for symbol in (s for s in symbols if s.name not in solved):
+            take(symbol.name, f"the {kind} {symbol}")
     for name in system.outputs:
         take(name, f"the output {name}")
     names = [constraint.name for constraint in system.constraints]

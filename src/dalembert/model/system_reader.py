@@ -16,11 +16,13 @@ from ..errors import DalembertError, ModelError
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint
 from .drawing import Drawing, Reaction, as_drawing
 from .leaves import leaves
-from .symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity, as_expression, t
+from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Speed, Velocity, as_expression, t
 
 __all__ = ["Reader"]
 
 ZERO = sympy.Integer(0)
+_CHANGING = (Coordinate, Velocity, Acceleration, Momentum, Multiplier)
+_KINDS = (*_CHANGING, Parameter, Input, Speed)
 
 
 def _is_double(number: Any) -> bool:
@@ -100,7 +102,7 @@ class Reader:
             return ZERO
         strangers: dict[Any, Any] = {}
         for symbol in (end for end in ends if isinstance(end, sympy.Symbol)):
-            if isinstance(symbol, (Coordinate, Velocity, Acceleration, Momentum, Parameter, Input, Speed)) or symbol == t:
+            if isinstance(symbol, _KINDS) or symbol == t:
                 continue
             strangers[symbol] = t if symbol.name == "t" else Parameter(symbol.name, **symbol._assumptions_orig)
         unknown = sorted(str(f) for f in ends if isinstance(f, AppliedUndef))
@@ -124,9 +126,7 @@ class Reader:
             return found[-1]
 
         drawn = stated.mapped(read)
-        letters = {
-            letter for entry in found for letter in leaves(entry) if isinstance(letter, (Coordinate, Velocity, Momentum))
-        }
+        letters = {letter for entry in found for letter in leaves(entry) if isinstance(letter, _CHANGING)}
         known = {letter for q in self.coordinates for letter in (q, q.dot, q.momentum)}
         along = {name for shape in drawn.shapes if isinstance(shape, Reaction) for name in shape.along or () if name}
         strange = sorted({letter.name for letter in letters - known} | (along - {q.name for q in self.coordinates}))

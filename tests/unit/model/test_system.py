@@ -112,7 +112,7 @@ REFUSED = {
     "infinite": ({"potential": sympy.oo * m}, "not finite"),
     "foreign coordinate": ({"potential": a}, "does not have"),
     "velocity in potential": ({"potential": x.dot}, "no place"),
-    "acceleration in lagrangian": ({"kinetic": None, "lagrangian": x.ddot}, "no place"),
+    "acceleration in lagrangian": ({"kinetic": None, "lagrangian": x.ddot}, "acceleration of x"),
     "momentum in kinetic": ({"kinetic": x.momentum**2}, "no place"),
     "velocity in hamiltonian": ({"kinetic": None, "hamiltonian": x.dot**2}, "no place"),
     "input not listed": ({"forces": {x: u}}, "does not have"),
