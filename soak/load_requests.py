@@ -14,10 +14,12 @@ import numpy as np
 import dalembert as da
 from dalembert.model.files import loads
 
-__all__ = ["Answer", "Expected", "Tally", "ask", "expected_cases", "head_of"]
+__all__ = ["TOKEN", "Answer", "Expected", "Tally", "ask", "expected_cases", "head_of"]
 
 #: A client that means well waits this long for an answer.
 PATIENCE = 150.0
+#: What requests show to the lab.
+TOKEN = "token-of-the-load-soak"
 
 OSCILLATOR = """
 name = "Oscillator {number}"
@@ -86,7 +88,8 @@ class Tally:
 
 def head_of(method: str, path: str, port: int, length: int | None = None, *further: str) -> bytes:
     """The head of a request."""
-    lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Connection: close", *further]
+    own = [f"Host: 127.0.0.1:{port}", f"Authorization: token {TOKEN}", "Connection: close"]
+    lines = [f"{method} {path} HTTP/1.1", *own, *further]
     if length is not None:
         lines += ["Content-Type: application/json", f"Content-Length: {length}"]
     return "\r\n".join([*lines, "", ""]).encode()

@@ -14,8 +14,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .leak_figures import PAGE
+from .load_requests import TOKEN
 
 __all__ = ["Held", "LabServer", "is_running", "lab_server"]
 
@@ -23,7 +25,7 @@ CODE = (
     "import contextlib, json, sys\nfrom dalembert.lab import Limits, serve\n"
     "with contextlib.suppress(KeyboardInterrupt):\n"
     "    serve(sys.argv[1], 0, workers=int(sys.argv[2]), limits=Limits(**json.loads(sys.argv[3])),\n"
-    "          ready=lambda address: print(address, flush=True))\n"
+    "          token=sys.argv[4], ready=lambda address: print(address, flush=True))\n"
 )
 
 
@@ -124,7 +126,7 @@ def lab_server(scratch: Path, workers: int = 2, **limits: Any) -> Iterator[LabSe
     folder.mkdir()
     temporary.mkdir()
     environment = os.environ | {"TMPDIR": str(temporary)}
-    command = [sys.executable, "-c", CODE, str(folder), str(workers), json.dumps(limits)]
+    command = [sys.executable, "-c", CODE, str(folder), str(workers), json.dumps(limits), TOKEN]
     with errors.open("w") as stream:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True, env=environment, cwd=place)
     try:
@@ -132,7 +134,7 @@ def lab_server(scratch: Path, workers: int = 2, **limits: Any) -> Iterator[LabSe
         address = process.stdout.readline().strip()
         if not address:
             raise RuntimeError(errors.read_text()[-400:])
-        yield LabServer(process, int(address.rstrip("/").rpartition(":")[2]), folder, temporary, errors)
+        yield LabServer(process, urlsplit(address).port or 0, folder, temporary, errors)
     finally:
         process.kill()
         process.communicate()

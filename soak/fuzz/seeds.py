@@ -37,6 +37,8 @@ _REQUESTS = (
     "DELETE /api/runs/abc\nsec-fetch-site: same-origin\n\n",
     "GET /\nsec-fetch-site: cross-site\nsec-fetch-mode: navigate\n\n",
     "OPTIONS /api/about\nhost: localhost:8350\n\n",
+    "GET /?token=token-of-the-fuzzing\nauthorization: none\nsec-fetch-site: none\n\n",
+    "GET /api/files\nauthorization: bearer x\ncookie: dalembert-lab-8350=x; a=b\naccept: text/html\n\n",
 )
 _MESSAGES = (
     '{"job": 7, "kind": "run", "seconds": 60.0, "patience": 185.0, "request": {"text": "a"}}\n{"cancel": 7}\n',

@@ -34,6 +34,8 @@ __all__ = ["TARGETS", "BrokenError", "checked"]
 MOST_SECONDS = 20.0
 #: What stands in a file that nobody may read.
 SECRET = "only-outside-of-the-folder"
+#: What requests show to the lab, unless they bring a header of their own.
+TOKEN = "token-of-the-fuzzing"
 #: Letters of the expressions.
 _Q = Coordinate("x")
 LETTERS: dict[str, sympy.Symbol] = {
@@ -177,7 +179,7 @@ def _lab() -> tuple[Any, Any, Path]:
     (folder / "a.toml").write_text('coordinates = ["x"]\nkinetic = "x_dot**2/2"\n')
     (folder.parent / "secret.toml").write_text(SECRET)
     (folder / "link.toml").symlink_to(folder.parent / "secret.toml")
-    app = create_app(folder)
+    app = create_app(folder, token=TOKEN)
     owners = (getattr(route.endpoint, "__self__", None) for route in app.routes if hasattr(route, "endpoint"))
     return app, next(owner for owner in owners if isinstance(owner, Lab)), folder
 
@@ -198,6 +200,7 @@ def request(data: bytes) -> bool:
     method, target, headers, body = parse_request(data)
     path, _, query = target.partition(b"?")
     own = [(b"host", b"127.0.0.1:8350"), (b"content-type", b"application/json")]
+    own.append((b"authorization", f"token {TOKEN}".encode()))
     given = {key for key, _ in headers}
     headers += [pair for pair in own if pair[0] not in given]
     scope = {
@@ -225,7 +228,10 @@ def request(data: bytes) -> bool:
             entry.unlink()
     if status >= 500 or (SECRET.encode() in answer and SECRET.encode() not in data):
         raise BrokenError(f"status {status}: {answer[:300]!r}")
-    if status >= 400 and method != "HEAD" and status != 499:
+    has_token = any(TOKEN.encode() in text for text in (query, *(value for _, value in headers)))
+    if status < 400 and not has_token and (scope["path"] != "/" or b"location.replace" not in answer):
+        raise BrokenError(f"answered without the token: {answer[:300]!r}")
+    if status >= 400 and method != "HEAD" and status != 499 and not answer.startswith(b"<!doctype html>"):
         parts = json.loads(answer)["error"]
         if not parts["what"] or set(parts) - {"faults"} != {"what", "seen", "remedy", "line"}:
             raise BrokenError(f"a refusal of {parts}")

@@ -256,8 +256,18 @@ def lab(
         int | None, typer.Option("--port", metavar="N", help="The port on 127.0.0.1; 8350 or the next free one by default.")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the page in a browser.")] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            metavar="TEXT",
+            envvar="DALEMBERT_LAB_TOKEN",
+            help="What requests have to show; random by default. Other users can read arguments of commands: "
+            "rather set the variable.",
+        ),
+    ] = None,
 ) -> int:
     """Open the lab: a web page on this machine in which models are written, run and watched."""
     from .lab import lab_command
 
-    return lab_command(folder, port, not no_browser)
+    return lab_command(folder, port, not no_browser, token)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import FileError, MissingExtraError
+from .access import Access
 from .guard import Guard
 from .limits import Limits
 from .pieces import InPieces
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 
-def create_app(folder: Path | str = ".", workers: int = 2, limits: Limits | None = None) -> FastAPI:
+def create_app(
+    folder: Path | str = ".", workers: int = 2, limits: Limits | None = None, *, token: str | None = None
+) -> FastAPI:
     """The lab as an ASGI application.
 
     Parameters
@@ -28,11 +31,13 @@ def create_app(folder: Path | str = ".", workers: int = 2, limits: Limits | None
     workers : int
         Processes that make runs; there is one more for quick questions.
     limits : Limits
+    token : str, optional
+        What requests have to show; a random one unless given.
 
     Returns
     -------
     FastAPI
-        Which starts its workers when it is started, and ends them with it.
+        Which starts its workers when it is started, and ends them with it. Its ``state.token`` is the token.
 
     Raises
     ------
@@ -54,7 +59,9 @@ def create_app(folder: Path | str = ".", workers: int = 2, limits: Limits | None
     lab = Lab(place, max(1, workers), limits or Limits())
     app = FastAPI(title="dalembert lab", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lab.running)
     app.add_middleware(InPieces)
-    app.add_middleware(Guard, body_bytes=lab.limits.body_bytes)
+    access = Access(token)
+    app.state.token = access.token
+    app.add_middleware(Guard, body_bytes=lab.limits.body_bytes, access=access)
     app.add_exception_handler(RefusedError, refused)
     app.add_exception_handler(HTTPException, unknown)
     for method, path, handler in lab.routes:

@@ -1,16 +1,20 @@
-"""Who may ask: requests to the loopback address itself, from its own page, of bounded size.
+"""Who may ask: requests to the loopback address itself, from its own page, with the token, of bounded size.
 
 A page of another site can send requests to 127.0.0.1 from the browser of whoever looks at it, and can make a name of its own
-point there. The name in `Host`, the page in `Origin`, and JSON as the only kind of body keep both out.
+point there. The name in `Host`, the page in `Origin`, and JSON as the only kind of body keep both out. Another user of the
+machine can send any header, but does not know the token (`access`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from .access import Access
 from .messages import encoded
 from .refusals import RefusedError
 
@@ -38,13 +42,25 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _HEADERS = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+#: Headers that decide, and so may come only once.
+_DECIDING = ("host", "origin", "content-type", "sec-fetch-site", "authorization", "cookie")
+#: Leads to the page once more, now from the lab itself: browsers send its cookie only then. The state behind `#` goes along.
+_SCRIPT = b'location.replace("/?" + location.hash)'
+AGAIN = b"<!doctype html><meta charset=utf-8><title>dalembert lab</title><script>" + _SCRIPT + b"</script>"
+_AGAIN_POLICY = b"default-src 'none'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" % (
+    base64.b64encode(hashlib.sha256(_SCRIPT).digest())
+)
+CLOSED = (
+    b"<!doctype html><meta charset=utf-8><title>dalembert lab</title>"
+    b"<p>The lab asks for its token. Open the address that <code>dalembert lab</code> printed when it was started.</p>"
+)
 
 
 class Guard:
     """An application behind the checks; it also bounds bodies and adds the headers of every answer."""
 
-    def __init__(self, app: Application, body_bytes: int) -> None:
-        self.app, self.body_bytes = app, body_bytes
+    def __init__(self, app: Application, body_bytes: int, access: Access) -> None:
+        self.app, self.body_bytes, self.access = app, body_bytes, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -65,7 +81,11 @@ class Guard:
             await send(message)
 
         try:
-            self._check(scope)
+            headers = _single(scope)
+            self._check(scope, headers)
+            if await self._has_entered(scope, headers, with_headers):
+                return
+            _check_change(scope, headers)
             received = await self._bounded(scope, receive)
         except RefusedError as refused:
             await _refuse(refused, with_headers)
@@ -78,11 +98,9 @@ class Guard:
                 what = "This is a fault of dalembert itself"
                 await _refuse(RefusedError(500, what, remedy="please report it"), with_headers)
 
-    def _check(self, scope: Scope) -> None:
+    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         """Refuse what another page could have sent."""
-        headers = _single(scope)
-        server = scope.get("server") or ("127.0.0.1", None)
-        hosts = own_hosts(server[1])
+        hosts = own_hosts(_port(scope))
         host = headers.get("host", "")
         if host.lower() not in hosts:
             raise RefusedError(403, "The lab answers to its own address only", seen=host[:80], remedy="open 127.0.0.1")
@@ -91,18 +109,33 @@ class Guard:
             raise RefusedError(400, "An address is made of ASCII characters", seen=repr(scope["path"])[:80], remedy=remedy)
         if scope["method"] not in KNOWN:
             raise RefusedError(405, f"The lab has no method {scope['method'][:20]}")
-        from_elsewhere = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
-        changing = scope["method"] in CHANGING
-        if from_elsewhere and (changing or not _is_visit(scope, headers)):
+        if _is_foreign(headers) and not _is_visit(scope, headers):
             raise RefusedError(403, "The lab answers to its own page only", seen=headers["sec-fetch-site"][:20])
-        if not changing:
-            return
-        origin = headers.get("origin")
-        if origin is not None and origin.lower() not in {f"http://{own}" for own in hosts}:
-            raise RefusedError(403, "The lab answers to its own page only", seen=origin[:80])
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            seen = headers.get("content-type", "nothing")[:60]
-            raise RefusedError(400, "The Content-Type must be application/json", seen=seen)
+
+    async def _has_entered(self, scope: Scope, headers: dict[str, str], send: Send) -> bool:
+        """Whether a request was answered at the door: a visit that shows the token, or comes from elsewhere.
+
+        Raises
+        ------
+        RefusedError
+            Where there is neither the token nor the cookie.
+        """
+        port = _port(scope)
+        is_page = scope["path"] == "/" and scope["method"] in ("GET", "HEAD")
+        shows_token = is_page and self.access.opens(scope.get("query_string", b""))
+        if not shows_token and self.access.is_granted(headers, port):
+            return False
+        more = [(b"set-cookie", self.access.cookie(port).encode())] if shows_token else []
+        if is_page and _is_foreign(headers):
+            await _page(200, AGAIN, [*more, (b"content-security-policy", _AGAIN_POLICY)], send)
+        elif shows_token:
+            await _page(303, b"", [*more, (b"location", b"/")], send)
+        elif is_page and "text/html" in headers.get("accept", ""):
+            await _page(401, CLOSED, [(b"www-authenticate", b"token")], send)
+        else:
+            remedy = "open the address that the lab printed, or send the header `Authorization: token ...`"
+            raise RefusedError(401, "The lab asks for its token", remedy=remedy)
+        return True
 
     async def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """The whole body, read before anything is done with it; then whatever comes, which is the end of the connection."""
@@ -135,6 +168,23 @@ class Guard:
         return bytes(body)
 
 
+def _check_change(scope: Scope, headers: dict[str, str]) -> None:
+    """Refuse a change that does not come from the page, or is not JSON."""
+    if scope["method"] not in CHANGING:
+        return
+    origin = headers.get("origin")
+    if origin is not None and origin.lower() not in {f"http://{own}" for own in own_hosts(_port(scope))}:
+        raise RefusedError(403, "The lab answers to its own page only", seen=origin[:80])
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        seen = headers.get("content-type", "nothing")[:60]
+        raise RefusedError(400, "The Content-Type must be application/json", seen=seen)
+
+
+def _port(scope: Scope) -> int | None:
+    found: int | None = (scope.get("server") or ("127.0.0.1", None))[1]
+    return found
+
+
 def own_hosts(port: int | None) -> set[str]:
     """What `Host` may say.
 
@@ -150,20 +200,35 @@ def _single(scope: Scope) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in scope["headers"]:
         name = key.decode("latin-1").lower()
-        if name in found and name in ("host", "origin", "content-type", "sec-fetch-site"):
+        if name in found and name in _DECIDING:
             raise RefusedError(400, f"The header {name} comes twice")
         found[name] = value.decode("latin-1")
     return found
 
 
+def _is_foreign(headers: dict[str, str]) -> bool:
+    """Whether the browser says that another page, or a file, is behind a request."""
+    return headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+
+
 def _is_visit(scope: Scope, headers: dict[str, str]) -> bool:
     """Whether someone followed a link from elsewhere to the page itself."""
-    return scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
+    is_page = scope["path"] == "/" and scope["method"] not in CHANGING
+    return is_page and headers.get("sec-fetch-mode") == "navigate"
 
 
 async def _refuse(refused: RefusedError, send: Send) -> None:
-    body = encoded(refused.body)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    more = [(b"connection", b"close")]
+    await _sent(refused.status, encoded(refused.body), b"application/json", more, send)
+
+
+async def _page(status: int, content: bytes, more: list[tuple[bytes, bytes]], send: Send) -> None:
+    """A page of the guard itself, which nobody keeps."""
+    more = [*more, (b"cache-control", b"no-store")]
+    await _sent(status, content, b"text/html; charset=utf-8", more, send)
+
+
+async def _sent(status: int, content: bytes, kind: bytes, more: list[tuple[bytes, bytes]], send: Send) -> None:
+    headers = [(b"content-type", kind), (b"content-length", str(len(content)).encode()), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

@@ -31,10 +31,11 @@ CANCEL_SECONDS = 0.3
 DEATH_SECONDS = 0.5
 #: Models that a worker has seen of late, and is warm for.
 REMEMBERED = 6
-#: What of our environment a worker gets: where it finds packages, its cache and temporary files, and the language.
+#: What of our environment a worker gets: where it finds libraries and its cache, and the language. Packages are found where
+#: we find them (`_environment`), and temporary files lie in a folder of its own.
 ENVIRONMENT = (
-    *("PATH", "HOME", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT"),
-    *("DALEMBERT_CACHE", "DALEMBERT_DEBUG", "XDG_CACHE_HOME", "XDG_STATE_HOME", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP"),
+    *("PATH", "HOME", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT"),
+    *("DALEMBERT_CACHE", "DALEMBERT_DEBUG", "XDG_CACHE_HOME", "XDG_STATE_HOME", "LOCALAPPDATA"),
     *("LANG", "LC_ALL", "LC_CTYPE"),
 )
 
@@ -106,6 +107,7 @@ class WorkerProcess:
         self.seen: deque[str] = deque(maxlen=REMEMBERED)
         self.job: Job | None = None
         self._process: asyncio.subprocess.Process | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -120,21 +122,16 @@ class WorkerProcess:
         WorkerStartError
             Where it does not say that it is ready.
         """
-        environment = _environment() | {
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "MKL_NUM_THREADS": "1",
-            "MPLBACKEND": "agg",
-        }
         debug = bool(os.environ.get("DALEMBERT_DEBUG"))
         arguments = [str(self.limits.memory_bytes), str(self.limits.result_bytes), "quick" if self.quick else "long"]
         self.seen.clear()
         try:
+            place = self._fresh_folder()
             made = asyncio.ensure_future(asyncio.create_subprocess_exec(
                 *self.command, *arguments,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
                 stderr=None if debug else asyncio.subprocess.DEVNULL,
-                cwd=tempfile.gettempdir(), env=environment, limit=LONGEST_LINE, start_new_session=True,
+                cwd=place, env=_environment(place), limit=LONGEST_LINE, start_new_session=True,
             ))  # fmt: skip
             try:
                 self._process = await asyncio.shield(made)
@@ -191,7 +188,13 @@ class WorkerProcess:
             await self.kill()
 
     async def kill(self, patience: float = 0.0) -> int | None:
-        """End the process; the return code of one that ends by itself within some time."""
+        """End the process and remove its folder; the return code of one that ends by itself within some time."""
+        try:
+            return await self._end(patience)
+        finally:
+            self._drop_folder()
+
+    async def _end(self, patience: float) -> int | None:
         process = self._process
         if process is None:
             return None
@@ -204,6 +207,17 @@ class WorkerProcess:
             process.stdin.close()
         await process.wait()
         return None
+
+    def _fresh_folder(self) -> str:
+        """A folder for the process to work in that nobody else can enter: no file in it can stand for a module."""
+        self._drop_folder()
+        self._folder = tempfile.TemporaryDirectory(prefix="dalembert-lab-", ignore_cleanup_errors=True)
+        return self._folder.name
+
+    def _drop_folder(self) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
     # -- messages ------------------------------------------------------------------------------------------------
 
@@ -239,13 +253,23 @@ class WorkerProcess:
             return answer
 
 
-def _environment() -> dict[str, str]:
-    """The environment of a worker; the package is found there too where it is not installed but lies in a folder."""
+def _environment(place: str) -> dict[str, str]:
+    """The environment of a worker that works in `place`.
+
+    Modules are found in the folders that `PYTHONPATH` names for us, and where the package lies if it is not installed. An empty
+    entry means whatever folder a process is in, and is left out.
+    """
     found = {key: os.environ[key] for key in ENVIRONMENT if key in os.environ}
+    if found.get("DALEMBERT_CACHE", "off") not in ("", "off"):
+        found["DALEMBERT_CACHE"] = os.path.abspath(found["DALEMBERT_CACHE"])
+    folders = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     home = Path(__file__).resolve().parents[2]
     if not {"site-packages", "dist-packages"} & set(home.parts):
-        found["PYTHONPATH"] = os.pathsep.join([str(home), *filter(None, [found.get("PYTHONPATH")])])
-    return found
+        folders.insert(0, str(home))
+    if folders:
+        found["PYTHONPATH"] = os.pathsep.join(folders)
+    found |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return found | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), place) | {"MPLBACKEND": "agg"}
 
 
 def refused(status: int, what: str, seen: object | None = None, remedy: str | None = None) -> Answer:

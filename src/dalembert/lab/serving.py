@@ -25,6 +25,7 @@ def serve(
     *,
     workers: int = 2,
     limits: Limits | None = None,
+    token: str | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the lab on 127.0.0.1 until Ctrl-C.
@@ -38,8 +39,10 @@ def serve(
     workers : int
         Processes that make runs.
     limits : Limits, optional
+    token : str, optional
+        What requests have to show, as Jupyter's do; a random one unless given.
     ready : callable
-        Called with the address, when requests are accepted.
+        Called with the address, token included, when requests are accepted.
 
     Raises
     ------
@@ -55,9 +58,9 @@ def serve(
     from .app import create_app
     from .connections import Connection
 
-    app = create_app(folder, workers, limits)
+    app = create_app(folder, workers, limits, token=token)
     listener = _listener(port)
-    address = f"http://{HOST}:{listener.getsockname()[1]}/"
+    address = f"http://{HOST}:{listener.getsockname()[1]}/?token={app.state.token}"
     # What the server says of requests that were cut off, or of an end that was hurried, is no news for a terminal.
     level = "warning" if os.environ.get("DALEMBERT_DEBUG") else "critical"
     config = uvicorn.Config(

@@ -17,6 +17,8 @@ from dalembert.lab import Limits, create_app
 
 OWN = "http://127.0.0.1:8350"
 JSON = {"content-type": "application/json"}
+TOKEN = "token-of-the-tests-1234"
+AUTHORISED = {"authorization": f"token {TOKEN}"}
 
 PENDULUM = """
 name = "Pendulum"
@@ -37,12 +39,14 @@ t = [0, 4]
 """
 
 
-def asked(folder: Path, method: str, path: str, *, base: str = OWN, limits: Limits | None = None, **options: Any) -> Any:
-    """The answer of a lab without workers."""
+def asked(
+    folder: Path, method: str, path: str, *, base: str = OWN, limits: Limits | None = None, token: bool = True, **options: Any
+) -> Any:
+    """The answer of a lab without workers, to a client with its token or without."""
 
     async def ask() -> Any:
-        transport = httpx.ASGITransport(app=create_app(folder, limits=limits))
-        async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+        transport = httpx.ASGITransport(app=create_app(folder, limits=limits, token=TOKEN))
+        async with httpx.AsyncClient(transport=transport, base_url=base, headers=AUTHORISED if token else {}) as client:
             return await client.request(method, path, **options)
 
     return asyncio.run(ask())
@@ -54,16 +58,17 @@ def serving(folder: Path, workers: int = 1, **limits: Any) -> Iterator[tuple[htt
     code = (
         "import json, sys\nfrom dalembert.lab import Limits, serve\n"
         "serve(sys.argv[1], 0, workers=int(sys.argv[2]), limits=Limits(**json.loads(sys.argv[3])),\n"
-        "      ready=lambda address: print(address, flush=True))\n"
+        "      token=sys.argv[4], ready=lambda address: print(address, flush=True))\n"
     )
     import json
 
-    arguments = [sys.executable, "-c", code, str(folder), str(workers), json.dumps(limits)]
+    arguments = [sys.executable, "-c", code, str(folder), str(workers), json.dumps(limits), TOKEN]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        with httpx.Client(base_url=address, timeout=90.0) as client:
+        address, _, query = process.stdout.readline().strip().partition("?")
+        assert query == f"token={TOKEN}"
+        with httpx.Client(base_url=address, timeout=90.0, headers=AUTHORISED) as client:
             yield client, process
     finally:
         process.terminate()

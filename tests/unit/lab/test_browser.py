@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import shutil
 import socket
@@ -30,6 +31,7 @@ DEVICES: dict[str, dict[str, Any]] = {
     "laptop-light": {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"},
     "phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True, "is_mobile": True},
 }
+TOKEN = "token-of-the-browser-test"
 PIXELS = "canvas => canvas.toDataURL()"
 #: Controls that a screen reader could not name.
 NAMELESS = """[...document.querySelectorAll('button, input, select, textarea, canvas[tabindex]')].filter(
@@ -42,6 +44,7 @@ class Lab:
     """A running server, and a browser that watches what pages ask for and complain of."""
 
     address: str
+    token: str
     browser: Any
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
@@ -53,7 +56,7 @@ class Lab:
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(self.address + fragment)
+        page.goto(f"{self.address}?token={self.token}{fragment}")
         return page
 
     def assert_quiet(self) -> None:
@@ -70,7 +73,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = probe.getsockname()[1]
     folder = tmp_path_factory.mktemp("models")
     command = [sys.executable, "-m", "dalembert.cli", "lab", str(folder), "--port", str(port), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = os.environ | {"DALEMBERT_LAB_TOKEN": TOKEN}
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     try:
         _wait_for(f"http://127.0.0.1:{port}/api/about", server)
         yield f"http://127.0.0.1:{port}/"
@@ -83,7 +87,8 @@ def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     for _ in range(200):
         assert server.poll() is None, "the server has ended"
         try:
-            urllib.request.urlopen(url, timeout=2).close()
+            request = urllib.request.Request(url, headers={"Authorization": f"token {TOKEN}"})
+            urllib.request.urlopen(request, timeout=2).close()
             return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
@@ -100,7 +105,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def lab(address: str, chromium: Any) -> Iterator[Lab]:
-    made = Lab(address, chromium)
+    made = Lab(address, TOKEN, chromium)
     yield made
     for context in chromium.contexts:
         context.close()

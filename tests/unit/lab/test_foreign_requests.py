@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("httpx")
 pytest.importorskip("fastapi")
 
-from lab_client import JSON, OWN, asked
+from lab_client import JSON, OWN, TOKEN, asked
 
 from dalembert.lab import create_app
 from dalembert.lab.limits import Limits
@@ -126,7 +126,8 @@ def raw(folder: Path, method: str, address: bytes, host: bytes = b"127.0.0.1:835
 
     path, _, query = address.partition(b"?")
     scope = {"type": "http", "method": method, "path": unquote(path.decode("latin-1")), "raw_path": path, "query_string": query}
-    scope |= {"headers": [(b"host", host), (b"content-type", b"application/json")], "server": ("127.0.0.1", 8350)}
+    headers = [(b"host", host), (b"content-type", b"application/json"), (b"authorization", f"token {TOKEN}".encode())]
+    scope |= {"headers": headers, "server": ("127.0.0.1", 8350)}
     scope |= {"http_version": "1.1", "scheme": "http", "root_path": "", "client": ("127.0.0.1", 9), "asgi": {"version": "3.0"}}
     sent: list[Any] = []
 
@@ -136,7 +137,7 @@ def raw(folder: Path, method: str, address: bytes, host: bytes = b"127.0.0.1:835
     async def receive() -> Any:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    asyncio.run(create_app(folder)(scope, receive, send))
+    asyncio.run(create_app(folder, token=TOKEN)(scope, receive, send))
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
 
 

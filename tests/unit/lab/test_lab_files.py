@@ -121,8 +121,9 @@ def test_the_page_needs_no_algebra(tmp_path: Path) -> None:
         "import asyncio, sys, httpx\n"
         "from dalembert.lab import create_app\n"
         "async def ask():\n"
-        "    transport = httpx.ASGITransport(app=create_app(sys.argv[1]))\n"
-        "    async with httpx.AsyncClient(transport=transport, base_url='http://127.0.0.1:1') as client:\n"
+        "    transport = httpx.ASGITransport(app=create_app(sys.argv[1], token='x' * 16))\n"
+        "    headers = {'authorization': 'token ' + 'x' * 16}\n"
+        "    async with httpx.AsyncClient(transport=transport, base_url='http://127.0.0.1:1', headers=headers) as client:\n"
         "        return [(await client.get(path)).status_code for path in ('/', '/api/about', '/api/files')]\n"
         "print(asyncio.run(ask()), [m for m in ('sympy', 'numpy', 'casadi', 'llvmlite', 'matplotlib') if m in sys.modules])\n"
     )

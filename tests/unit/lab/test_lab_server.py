@@ -20,7 +20,7 @@ pytest.importorskip("latex2mathml")
 pytest.importorskip("httpx")
 
 import httpx
-from lab_client import PENDULUM, finished, serving, wait_until
+from lab_client import AUTHORISED, PENDULUM, finished, serving, wait_until
 
 LONG = {"span": [0.0, 1e7], "rtol": 1e-12}
 WICKED = Path(tempfile.gettempdir()) / "dalembert-lab-wicked"
@@ -160,7 +160,7 @@ def test_fifty_clients_are_all_answered(tmp_path: Path) -> None:
         assert client.post("/api/check", json={"text": PENDULUM}).json()["ok"]
 
         def visit(k: int) -> list[int]:
-            with httpx.Client(base_url=client.base_url, timeout=120.0) as own:
+            with httpx.Client(base_url=client.base_url, timeout=120.0, headers=AUTHORISED) as own:
                 text = PENDULUM.replace("l = 2.0", f"l = {2.0 + k / 100}")
                 found = [own.post("/api/check", json={"text": text}).status_code for _ in range(4)]
                 answer = own.post("/api/runs", json={"text": text, "frames": 20})
@@ -183,8 +183,11 @@ def test_the_command_ends_with_its_workers(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dalembert.cli", "lab", str(tmp_path), "--no-browser", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    address = process.stdout.readline().split()[4]
-    with httpx.Client(base_url=address, timeout=60.0) as client:
+    printed = process.stdout.readline().split()[4]
+    address = printed.partition("?")[0]
+    with httpx.Client(base_url=address, timeout=60.0, follow_redirects=True) as client:
+        assert client.get("/").status_code == 401
+        assert client.get(printed).text.startswith("<!doctype html>")  # and keeps the cookie
         assert client.post("/api/check", json={"text": PENDULUM}).json()["ok"]
 
     def workers() -> list[str]:

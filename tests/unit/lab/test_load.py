@@ -22,6 +22,7 @@ uvicorn = pytest.importorskip("uvicorn")
 from uvicorn.server import ServerState  # noqa: E402
 
 from dalembert.lab import guard  # noqa: E402
+from dalembert.lab.access import Access  # noqa: E402
 from dalembert.lab.connections import Connection, Patience  # noqa: E402
 from dalembert.lab.handlers import refused  # noqa: E402
 from dalembert.lab.limits import Limits  # noqa: E402
@@ -246,12 +247,14 @@ def test_a_body_has_a_time_for_all_of_it(monkeypatch: pytest.MonkeyPatch) -> Non
     async def send(message: Any) -> None:
         sent.append(message)
 
+    access = Access()
     headers = [(b"host", b"127.0.0.1:8350"), (b"content-type", b"application/json")]
+    headers.append((b"authorization", f"Bearer {access.token}".encode()))
     scope = {"type": "http", "method": "POST", "path": "/api/check", "headers": headers, "server": ("127.0.0.1", 8350)}
 
     async def run() -> None:
         async with asyncio.timeout(5.0):
-            await guard.Guard(app, 10_000)(scope, drop, send)
+            await guard.Guard(app, 10_000, access)(scope, drop, send)
 
     asyncio.run(run())
     assert sent[0]["status"] == 408
