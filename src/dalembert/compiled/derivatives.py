@@ -18,6 +18,8 @@ Rows that depend on others are left out: the unknowns do not depend on which of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -36,6 +38,10 @@ __all__ = ["Derivatives", "IndependentRows", "Instant", "independent_rows", "reg
 MOST_OPERATIONS, MOST_INSTRUCTIONS = 150_000, 60_000
 #: The most columns that one tangent program pushes, and from how many instructions on it pushes one.
 COLUMNS, LONG = 8, 3_000
+
+
+#: Operations whose value jumps where their arguments cross each other, zero or an integer.
+JUMPING = frozenset({"lt", "le", "eq", "ne", "not", "sign", "floor", "ceil", "fmod", "copysign"})
 
 
 class Instant(NamedTuple):
@@ -160,6 +166,40 @@ def _generic_instants(kernel: Any) -> list[Instant]:
     ]
 
 
+class Switching(NamedTuple):
+    """Programs whose outputs are the rates with the integrand, and the values of operations that jump."""
+
+    rates: Program
+    switches: Program
+
+
+def _felt_switches(program: Program, asked: frozenset[int]) -> list[int]:
+    """The jumping operations whose place depends on the state or on a parameter that derivatives are taken by."""
+    felt, found = set(), []
+    for step in program.instructions:
+        if step.operation == "input":
+            which, entry = step.data
+            depends = which == 1 or (which == 2 and entry in asked)
+        else:
+            depends = any(a in felt for a in step.arguments)
+        if depends:
+            felt.add(step.target)
+            found += [step.target] if step.operation in JUMPING else []
+    return found
+
+
+def _pruned(program: Program, outputs: Sequence[int]) -> Program:
+    """The part of a program that some of its values need, with these as outputs."""
+    needed = set(outputs)
+    for step in reversed(program.instructions):
+        if step.target in needed:
+            needed.update(step.arguments)
+    kept = [step for step in program.instructions if step.target in needed]
+    new = {step.target: k for k, step in enumerate(kept)}
+    steps = [step._replace(target=new[step.target], arguments=tuple(new[a] for a in step.arguments)) for step in kept]
+    return replace(program, instructions=tuple(steps), outputs=tuple(new[k] for k in outputs))
+
+
 class Derivatives:
     """The programs listed in the module's head, for some of a kernel's parameters.
 
@@ -227,6 +267,13 @@ class Derivatives:
         step, health = self._settled(level, direction)
         pulled = ca.jtimes(step, direction, w, True)
         return straight_line(f"unsettle_{level}", self._inputs(w), [pulled, health])
+
+    @cached_property
+    def switching(self) -> Switching:
+        """The rates and the integrand, and the jumping operations in them whose place moves with the derivative."""
+        rates = straight_line("rates_and_integrand", self.kernel._inputs(), [self.rates, self.integrand])
+        asked = frozenset(self.kernel.parameters.index(symbol) for symbol in self.parameters)
+        return Switching(rates, _pruned(rates, _felt_switches(rates, asked)))
 
     def _settled(self, level: str, direction: Any) -> tuple[Any, Any]:
         """The change of dy that keeps the constraints of a level in the first order, and the health of its solve."""

@@ -12,6 +12,7 @@ from ...errors import ModelError, nearest
 from ...integrate.motion import Motion
 from ...integrate.outcome import Outcome
 from ...integrate.sensitive.run import SensitiveRun
+from ...integrate.sensitive.smoothness import check_jumps, check_ranks
 from ...integrate.sensitive.start_tangent import own_tangents, shown_tangents, start_tangents
 from ...integrate.simulate import simulate
 from ...integrate.start import start_form
@@ -120,7 +121,11 @@ class Question:
     def runs(self) -> list[SensitiveRun]:
         projected = bool(self.motion.statistics.get("projections", 0))
         limit = SLACK * float(self.motion.statistics.get("rtol", 1e-10))
-        return [SensitiveRun(s, self.parameters, projected, limit, self.integrand) for s in self.motion.segments]
+        found = [SensitiveRun(s, self.parameters, projected, limit, self.integrand) for s in self.motion.segments]
+        for run in found:
+            check_ranks(run)
+            check_jumps(run)
+        return found
 
     @cached_property
     def start_slopes(self) -> Any:
