@@ -7,6 +7,8 @@ An equilibrium e of x_dot = Pi dH is a critical point of H + Phi(C) for Casimirs
 Its second variation is the Hessian of H + Phi'_k C_k, plus Phi''_kl dC_k dC_l^T with Phi'' as one likes. For some Phi'' it is
 definite just where the Hessian is definite on the kernel of dC, the tangent space of the leaf (Finsler), and then e is stable.
 The linearised motion is x_dot = Pi Hess x; an eigenvalue with a positive real part makes e unstable.
+
+Nothing is decided where that is within rounding, or where a function is a Casimir at random points only.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy.linalg
 import sympy
 
 from ..algebra.graph import GraphAlgebra
@@ -26,7 +29,7 @@ from ..geometry.poisson import PoissonStructure
 from ..model.values import numbers_by_name
 from .stability import SecondVariation, second_variation
 
-__all__ = ["EnergyCasimir", "energy_casimir"]
+__all__ = ["EnergyCasimir", "energy_casimir", "spectrum"]
 
 #: Eigenvalues below this part of the largest one are rounding.
 ROUNDING = 1e-7
@@ -45,6 +48,7 @@ class EnergyCasimir:
     eigenvalues : array (n,) of complex
         Of the linearised motion.
     stability : "stable", "unstable" or "undecided"
+        "stable" only where all functions are proved to be Casimirs.
     least_curvature : float or None
         With Phi'' above this (times the identity) the second variation is positive definite; None where none makes it so.
     """
@@ -98,14 +102,16 @@ def energy_casimir(
     >>> [energy_casimir(body, energy, body.casimirs(2), {x: 0, y: b, z: c}).stability for b, c in ((0, 1), (1, 0))]
     ['stable', 'unstable']
     """
-    wrong = [str(c)[:60] for c in casimirs if not structure.is_casimir(c).holds]
+    verdicts = [structure.is_casimir(c) for c in casimirs]
+    wrong = [str(c)[:60] for c, verdict in zip(casimirs, verdicts, strict=True) if not verdict.holds]
     if wrong:
         raise ModelError("These functions are no Casimirs of the structure", seen=wrong, remedy="see structure.casimirs()")
     slope, bend, gradients, bends = _derivatives(structure.letters, hamiltonian, casimirs, point)
     variation = second_variation(slope, bend, list(gradients), list(bends))
-    eigenvalues = np.linalg.eigvals(structure.at(point) @ variation.matrix)
-    growing = np.max(eigenvalues.real) > ROUNDING * np.max(np.abs(eigenvalues))
-    stability = "stable" if variation.definite else "unstable" if growing else "undecided"
+    eigenvalues, doubt = spectrum(structure.at(point) @ variation.matrix)
+    growing = bool(np.any(eigenvalues.real > doubt))
+    proved = all(verdict.by == "symbolically" for verdict in verdicts)
+    stability = "stable" if variation.definite and proved else "unstable" if growing else "undecided"
     positive = variation.definite and bool(np.all(variation.on_levels > 0))
     least = _least_curvature(variation.matrix, gradients) if positive and len(gradients) else None
     return EnergyCasimir(variation, gradients, eigenvalues, stability, least)
@@ -129,6 +135,21 @@ def _derivatives(
     bends = np.array([np.array(block, dtype=float) for block in values[0::2]])
     slopes = np.array([np.array(block, dtype=float).ravel() for block in values[1::2]])
     return slopes[0], bends[0], slopes[1:], bends[1:]
+
+
+def spectrum(matrix: Any) -> tuple[Any, Any]:
+    """Eigenvalues (n,), and by how much rounding may have moved each: much for Jordan chains, by their condition numbers.
+
+    >>> values, doubt = spectrum(np.diag([1.0, 1.0], k=1) + 1e-17)
+    >>> bool(np.all(np.abs(values) <= doubt))
+    True
+    """
+    if not len(matrix):
+        return np.zeros(0, dtype=complex), np.zeros(0)
+    values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
+    angle = np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), np.finfo(float).tiny)
+    rounding = 100 * len(matrix) * np.finfo(float).eps * np.linalg.norm(matrix)
+    return values, rounding / angle + ROUNDING * np.max(np.abs(values), initial=0.0)
 
 
 def _least_curvature(hessian: Any, gradients: Any) -> float:

@@ -37,6 +37,7 @@ from ..model.symbols import Parameter
 from ..model.system import System
 from ..model.values import numbers_by_name
 from .anatomy import read_model
+from .energy_casimir import spectrum
 from .equilibria import forces_at_rest
 from .invariance import invariance
 from .momentum_maps import DEPENDENT, MomentumMap, momentum_map
@@ -362,12 +363,11 @@ class _Method:
         blocks = self.blocks({**self.numbers, **state, **rates})
         slope, lifted = self.J.slope(state, self.numbers), self.J.lifted(state, self.numbers)
         still = self._isotropy(slope @ lifted, point)
-        form, values = _reduced_motion(blocks["hessian"], slope, lifted @ still)
+        form, values, grows = _reduced_motion(blocks["hessian"], slope, lifted @ still)
         variation = self._second_variation(blocks)
         kind = _kind(variation)
         no_shape = len(self.free) == len(self.mu) - still.shape[1]
         definite = kind == "positive definite" or (kind == "negative definite" and no_shape)
-        grows = np.max(values.real, initial=0.0) > ROUNDING * np.max(np.abs(values), initial=0.0)
         return RelativeEquilibrium(
             point={q.name: point[q.name] for q in system.coordinates},
             radius=float(np.max(zero.radius)),
@@ -408,8 +408,8 @@ class _Method:
         return np.linalg.eigvalsh(lower @ (curvature + curvature.T) @ lower.T / 2)
 
 
-def _reduced_motion(hessian: Any, slope: Any, orbit: Any) -> tuple[Any, Any]:
-    """Eigenvalues of the second variation on S = ker DJ / G_mu, and of the linearised motion omega_S^-1 of it."""
+def _reduced_motion(hessian: Any, slope: Any, orbit: Any) -> tuple[Any, Any, bool]:
+    """Eigenvalues of the second variation on S = ker DJ / G_mu and of its linearised motion, and whether that grows."""
     n = len(hessian) // 2
     sizes = np.sqrt(np.abs(np.diag(hessian)[n:]))  # momenta in units in which kinetic energy has no dimension of its own
     scale = np.concatenate([sizes, 1 / sizes])  # symplectic
@@ -418,10 +418,11 @@ def _reduced_motion(hessian: Any, slope: Any, orbit: Any) -> tuple[Any, Any]:
     form = basis.T @ (hessian * np.outer(scale, scale)) @ basis
     unit = np.block([[np.zeros((n, n)), np.eye(n)], [-np.eye(n), np.zeros((n, n))]])
     if not kept.shape[1]:
-        return np.zeros(0), np.zeros(0, dtype=complex)
+        return np.zeros(0), np.zeros(0, dtype=complex), False
     motion = np.linalg.solve(basis.T @ unit.T @ basis, form)
-    values = np.linalg.eigvals(motion)
-    return np.linalg.eigvalsh((form + form.T) / 2), values[np.lexsort((-values.imag, -np.round(values.real, 9)))]
+    values, doubt = spectrum(motion)
+    order = np.lexsort((-values.imag, -np.round(values.real, 9)))
+    return np.linalg.eigvalsh((form + form.T) / 2), values[order], bool(np.any(values.real > doubt))
 
 
 def _kind(values: Any) -> str:

@@ -4,8 +4,10 @@ An expression is followed from its letters upwards, and each step is rounded out
 
     low <= f(x) <= high        (natural interval extension)
 
-holds for the real numbers, not only for their roundings. Functions that are not defined on a whole box have the bounds minus
-and plus infinity there.
+holds for the real numbers, not only for their roundings. An operation that is not defined on the whole box (a division by
+an interval that holds zero, the logarithm of one that does not stay positive) has the bounds nan, and so has everything
+computed from it: sin(1/x) has no bounds across x = 0, although sines are bounded. The result of an `IntervalFunction` has the
+bounds minus and plus infinity there.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from ..errors import ModelError
 
 __all__ = ["IntervalFunction", "add", "multiply", "outward"]
 
-#: NumPy's sine, exponential and their like are exact to less than this many units of the last place.
-LIBRARY_ERROR = 4 * np.finfo(float).eps
+#: NumPy's sine, exponential and their like are exact to less than this, relative to the value (twice what NumPy states).
+LIBRARY_ERROR = 8 * np.finfo(float).eps
+LARGEST = np.finfo(float).max
 #: The largest whole power that is taken by repeated products.
 LARGEST_POWER = 64
 
@@ -29,9 +32,13 @@ Bounds = tuple[Any, Any]
 
 
 def outward(low: Any, high: Any) -> Bounds:
-    """The next numbers outside; bounds that are not numbers become infinite."""
-    low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
-    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+    """The next numbers outside; nan, for what is not defined, stays."""
+    return np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+
+
+def _where_defined(defined: Any, bounds: Bounds) -> Bounds:
+    """The bounds where an operation is defined, nan elsewhere."""
+    return np.where(defined, bounds[0], np.nan), np.where(defined, bounds[1], np.nan)
 
 
 def add(first: Bounds, second: Bounds) -> Bounds:
@@ -54,12 +61,9 @@ def multiply(first: Bounds, second: Bounds) -> Bounds:
 
 
 def reciprocal(x: Bounds) -> Bounds:
-    """Bounds of 1 / x: all numbers where x may vanish."""
+    """Bounds of 1 / x: not defined where x may vanish."""
     low, high = x
-    across = (low <= 0) & (high >= 0)
-    safe_low, safe_high = np.where(across, 1.0, low), np.where(across, 1.0, high)
-    below, above = outward(1 / safe_high, 1 / safe_low)
-    return np.where(across, -np.inf, below), np.where(across, np.inf, above)
+    return _where_defined((low > 0) | (high < 0), outward(1 / high, 1 / low))
 
 
 def power(x: Bounds, exponent: int) -> Bounds:
@@ -88,7 +92,7 @@ def _monotone_product(first: Bounds, second: Bounds) -> Bounds:
 def sine(x: Bounds) -> Bounds:
     """Bounds of sin x."""
     low, high = x
-    finite = np.isfinite(low) & np.isfinite(high)
+    defined, finite = ~(np.isnan(low) | np.isnan(high)), np.isfinite(low) & np.isfinite(high)
     a, b = np.where(finite, low, 0.0), np.where(finite, high, 0.0)
     slack = 1e-14 * (1 + np.maximum(np.abs(a), np.abs(b)))
     ends = np.sin(a), np.sin(b)
@@ -97,7 +101,7 @@ def sine(x: Bounds) -> Bounds:
     bottom = _holds_a_multiple(a + np.pi / 2 - slack, b + np.pi / 2 + slack)
     most = np.where(top | ~finite, 1.0, np.minimum(most, 1.0))
     least = np.where(bottom | ~finite, -1.0, np.maximum(least, -1.0))
-    return least, most
+    return _where_defined(defined, (least, most))
 
 
 def _holds_a_multiple(low: Any, high: Any) -> Any:
@@ -112,16 +116,15 @@ def cosine(x: Bounds) -> Bounds:
     return sine(outward(*add(x, (np.nextafter(quarter, 0), np.nextafter(quarter, 2)))))
 
 
-def _increasing(function: Callable[[Any], Any], least: float = -np.inf) -> Callable[[Bounds], Bounds]:
-    """Bounds of an increasing function that is defined above `least`."""
+def _increasing(function: Callable[[Any], Any], least: float = -np.inf, strictly: bool = False) -> Callable[[Bounds], Bounds]:
+    """Bounds of an increasing function that is defined from `least` on, or strictly above it."""
 
     def bounds(x: Bounds) -> Bounds:
-        defined = (x[0] >= least) & np.isfinite(x[0]) & np.isfinite(x[1])
+        defined = ((x[0] > least) if strictly else (x[0] >= least)) & ~np.isnan(x[1])
         ends = [function(np.where(defined, end, max(least, 0.0) + 1.0)) for end in x]
-        low = ends[0] - LIBRARY_ERROR * np.abs(ends[0])
-        high = ends[1] + LIBRARY_ERROR * np.abs(ends[1])
-        low, high = outward(low, high)
-        return np.where(defined, low, -np.inf), np.where(defined, high, np.inf)
+        low, high = np.minimum(ends[0], LARGEST), ends[1]
+        low, high = low - LIBRARY_ERROR * np.abs(low), high + LIBRARY_ERROR * np.abs(high)
+        return _where_defined(defined, outward(low, high))
 
     return bounds
 
@@ -132,6 +135,11 @@ def magnitude(x: Bounds) -> Bounds:
     across = (low <= 0) & (high >= 0)
     sizes = np.abs(low), np.abs(high)
     return np.where(across, 0.0, np.minimum(*sizes)), np.maximum(*sizes)
+
+
+def _smooth_magnitude(x: Bounds) -> Bounds:
+    """Bounds of |x| where it is smooth: x keeps away from zero."""
+    return _where_defined((x[0] > 0) | (x[1] < 0), magnitude(x))
 
 
 _UNARY: dict[type, Callable[[Bounds], Bounds]] = {
@@ -146,7 +154,7 @@ _UNARY: dict[type, Callable[[Bounds], Bounds]] = {
     sympy.cosh: lambda x: _increasing(np.cosh)(magnitude(x)),
     sympy.Abs: magnitude,
 }
-_ROOT = _increasing(np.sqrt, 0.0)
+_ROOT, _SMOOTH_ROOT = _increasing(np.sqrt, 0.0), _increasing(np.sqrt, 0.0, strictly=True)
 
 
 class IntervalFunction:
@@ -159,6 +167,9 @@ class IntervalFunction:
         What a box gives bounds of, in this order.
     values : mapping of symbol to float
         The other letters; their values are taken as exact.
+    smooth : bool
+        Count Abs and square roots as not defined where their argument may vanish. An expression with finite bounds is then
+        analytic on the box.
 
     Examples
     --------
@@ -169,17 +180,24 @@ class IntervalFunction:
     """
 
     def __init__(
-        self, expressions: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol], values: Mapping[Any, float] | None = None
+        self,
+        expressions: Sequence[sympy.Expr],
+        letters: Sequence[sympy.Symbol],
+        values: Mapping[Any, float] | None = None,
+        *,
+        smooth: bool = False,
     ) -> None:
         self.letters = tuple(letters)
         self.values = dict(values or {})
+        self._root = _SMOOTH_ROOT if smooth else _ROOT
+        self._unary = _UNARY | {sympy.Abs: _smooth_magnitude} if smooth else _UNARY
         self._places: dict[sympy.Basic, int] = {}
         self._steps: list[tuple[Callable[..., Bounds], tuple[int, ...]]] = []
         self._fixed: dict[int, Bounds] = {}
         self._outputs = [self._place(expression) for expression in expressions]
 
     def __call__(self, low: Any, high: Any) -> Bounds:
-        """Bounds (m, k) of the expressions over m boxes with corners `low` and `high` (m, n)."""
+        """Bounds (m, k) of the expressions over m boxes with corners `low` and `high` (m, n); infinite where not defined."""
         with np.errstate(all="ignore"):
             found: list[Bounds] = []
             for place, (step, arguments) in enumerate(self._steps):
@@ -189,7 +207,8 @@ class IntervalFunction:
         table = np.empty((2, *shape))
         for k, place in enumerate(self._outputs):
             table[0, :, k], table[1, :, k] = found[place]
-        return table[0], table[1]
+        undefined = np.isnan(table).any(axis=0)
+        return np.where(undefined, -np.inf, table[0]), np.where(undefined, np.inf, table[1])
 
     def at(self, points: Any) -> Bounds:
         """Bounds (m, k) at points (m, n): as wide as rounding."""
@@ -231,13 +250,13 @@ class IntervalFunction:
                 exponent = int(node.exp)
                 return (lambda box, x: power(x, exponent)), (node.base,)
             case sympy.Pow() if node.exp == sympy.Rational(1, 2):
-                return (lambda box, x: _ROOT(x)), (node.base,)
+                return (lambda box, x: self._root(x)), (node.base,)
             case sympy.Pow() if node.exp == sympy.Rational(-1, 2):
-                return (lambda box, x: reciprocal(_ROOT(x))), (node.base,)
+                return (lambda box, x: reciprocal(self._root(x))), (node.base,)
             case sympy.Pow():
                 whole = sympy.exp(node.exp * sympy.log(node.base), evaluate=False)
                 return (lambda box, x: x), (whole,)
-        unary = _UNARY.get(type(node))
+        unary = self._unary.get(type(node))
         if unary is None:
             raise ModelError(
                 f"There are no bounds for `{type(node).__name__}`",
@@ -256,7 +275,13 @@ def _folded(operation: Callable[[Bounds, Bounds], Bounds], parts: Sequence[Bound
 
 def _constant(number: sympy.Expr) -> Bounds:
     """Bounds of a number of SymPy: itself where it is a float, the neighbours of its rounding where it is not."""
-    rounded = float(number)
-    exact = (number.is_Rational or number.is_Float) and sympy.Rational(rounded) == sympy.Rational(number)
+    if not (number.is_finite and number.is_real):
+        return np.array([np.nan]), np.array([np.nan])
+    try:
+        rounded = float(number)
+    except OverflowError:
+        rounded = np.inf if number.is_positive else -np.inf
+    exact = np.isfinite(rounded) and (number.is_Rational or number.is_Float)
     value = np.array([rounded])
-    return (value, value) if exact else outward(value, value)
+    same = exact and sympy.Rational(*rounded.as_integer_ratio()) == sympy.Rational(number)
+    return (value, value) if same else outward(value, value)

@@ -421,12 +421,11 @@ def second_variation(
             seen=f"a slope of {np.max(np.abs(left)):.3g} is left",
             remedy="give a relative equilibrium",
         )
-    matrix = hessian + sum(
-        (m * np.asarray(h) for m, h in zip(multipliers, casimir_hessians, strict=True)), np.zeros_like(hessian)
-    )
+    terms = [hessian, *(m * np.asarray(h) for m, h in zip(multipliers, casimir_hessians, strict=True))]
+    matrix = np.sum(terms, axis=0)
     tangent = rank(slopes, 1e-12).null_space if len(slopes) else np.eye(len(gradient))
     basis, _ = np.linalg.qr(tangent)
     values = np.linalg.eigvalsh(basis.T @ matrix @ basis)
-    tiny = 1e-10 * (np.max(np.abs(matrix), initial=0.0) + 1e-300)
+    tiny = 1e-10 * (sum(np.max(np.abs(term), initial=0.0) for term in terms) + 1e-300)
     definite = bool(len(values) == 0 or values[0] > tiny or values[-1] < -tiny)
     return SecondVariation(multipliers, matrix, values, definite)

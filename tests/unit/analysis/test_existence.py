@@ -128,6 +128,10 @@ def test_a_proof_that_takes_too_long_is_not_claimed():
     [
         (lambda: da.existence_bound(x**2, 0.0, -1.0, mass=1.0), ModelError, "b >= 0"),
         (lambda: da.existence_bound(x**2, 0.0, 1.0), ModelError, "mass"),
+        (lambda: da.existence_bound(x**2, 0.0, 1.0, mass=-1.0), ModelError, "mass > 0"),
+        (lambda: da.existence_bound(x**2, 0.0, 0.0, mass=1.0, until=-1.0), ModelError, "positive"),
+        (lambda: da.existence_bound(x**2, 0.0, 0.0, {"x_dot": 1.0, "p_x": 2.0}, mass=1.0), ModelError, "velocity twice"),
+        (lambda: da.existence_bound(x**2 * da.t, 0.0, 0.0, mass=1.0, parameters={"t": 1.0}), FormError, "conservation"),
         (lambda: da.existence_bound(-(x**2), 1.0, 0.0, {"x": 1.0}, mass=1.0), ModelError, "start breaks"),
         (lambda: da.existence_bound(x**2, 0.0, 0.0, {"w": 1.0}, mass=1.0), ModelError, "does not have"),
         (lambda: da.existence_bound(da.parameters("k") * x**2, 0.0, 0.0, mass=1.0), ModelError, "no value"),
