@@ -65,7 +65,7 @@ PARTS = (
     ),
     Part(
         "analysis", "Analysis", "Equilibria and stability, principles, structures and integrals.",
-        ("analysis",), ("equilibria", "linearise", "stability"),
+        ("analysis",), ("equilibria", "linearise", "stability", "floquet"),
     ),
     Part(
         "symmetry", "Symmetry and reduction", "Groups that a system does not notice, and what they leave. Guide: "

@@ -1,12 +1,20 @@
-r"""Stability of equilibria: the linearised spectrum, what it proves, and the second variation where it proves nothing.
+r"""Stability of equilibria and steady motions: the linearised spectrum, what it proves, and the second variation of the energy.
 
-Everything here is about an equilibrium y* of equations y_dot = F(y): of a reduced system it is a relative equilibrium of the
-whole one. The conclusions rest on three theorems, and the verdict names the one it uses:
+Everything here is on the tangent space of the constraints, and modulo the symmetry that carries a
+steady motion (`linearise`). The conclusions rest on four theorems, and the verdict names its own:
 
-- Lyapunov's first method: an eigenvalue in the right half plane makes y* unstable; all in the left one, asymptotically stable.
-- Lyapunov and Malkin: zero eigenvalues, semi-simple, that belong to a manifold of equilibria of their number, and all others in
-  the left half plane: stable, and each nearby motion tends to an equilibrium near y* (which need not be y* itself).
-- Energy and Casimirs: where some combination H + Phi(C) has a definite second variation at y*, y* is stable.
+- Lyapunov's first method: an eigenvalue in the right half plane makes the motion unstable; all in
+  the left one, asymptotically stable.
+- Lyapunov and Malkin: k zero eigenvalues, k identities a_i(y) . F(y) = 0 with independent a_i, and
+  all other eigenvalues in the left half plane: the equilibria nearby are a manifold of dimension k,
+  y* is stable, and each nearby motion tends to an equilibrium near y* (not always y* itself). Such
+  identities are first integrals, constraints on velocities, and rates that vanish with velocities.
+- Lagrange and Dirichlet: where the energy is conserved and its second variation on the constraints
+  is definite, y* is stable; with the momenta of cyclic coordinates, a steady motion is (Routh).
+- Energy and Casimirs: where some H + Phi(C) has a definite second variation at y*, y* is stable.
+
+An eigenvalue lies to one side of the imaginary axis where its real part is larger than the bound of
+its rounding error. Where no theorem decides, the verdict is "not established".
 """
 
 from __future__ import annotations
@@ -15,17 +23,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from ..compiled.constrained_solve import rank, solve
-from ..compiled.kernel import Kernel, kernel_of, parameter_values
-from ..errors import ModelError, RunError, nearest
+from ..errors import RunError
 from ..formulations.equations import Equations
-from ..formulations.registry import derive, fastest_form
 from ..model.scenario import Scenario
 from ..model.system import System
-from ..model.values import numbers_by_name
+from .linearisation import (
+    Linearisation,
+    LinearMotion,
+    LinearPoint,
+    linearise,
+    linearise_along,
+)
+from .steady_integrals import SteadyIntegrals
 from .tables import Report, Section
 
 __all__ = [
@@ -39,57 +51,25 @@ __all__ = [
     "stability",
 ]
 
-#: An eigenvalue whose real part is smaller than this part of the largest one lies on the imaginary axis.
-AXIS = 1e-8
-#: A point is an equilibrium where its rates are smaller than this part of their terms.
-AT_REST = 1e-8
-#: How far equilibria are looked for along each neutral direction, in units of the state.
-REACH = 1e-4
-
-
-@dataclass(frozen=True)
-class Linearisation:
-    """y_dot = F(y) near an equilibrium.
-
-    Attributes
-    ----------
-    letters : tuple of str (n,)
-    point : array (n,)
-    matrix : array (n, n)
-        dF/dy.
-    eigenvalues : array of complex (n,)
-        By real part, largest first.
-    residual : float
-        The largest rate at the point.
-    inputs : tuple of str (k,)
-        Inputs that are not imposed; they are zero at the point.
-    input_matrix : array (n, k)
-        dF/du.
-    """
-
-    letters: tuple[str, ...]
-    point: Any
-    matrix: Any
-    eigenvalues: Any
-    residual: float
-    inputs: tuple[str, ...] = ()
-    input_matrix: Any = None
+FIRST_METHOD = "Lyapunov's first method: "
 
 
 @dataclass(frozen=True, repr=False)
 class Stability(Report):
-    """What is known of an equilibrium.
+    """What is known of an equilibrium or a steady motion.
 
     Attributes
     ----------
-    verdict : "unstable", "asymptotically stable", "stable" or "undecided"
+    verdict : "unstable", "asymptotically stable", "stable" or "not established"
+        Modulo the directions in ``linearisation.symmetry``.
     theorem : str
-        What the verdict rests on.
+        What the verdict rests on, or why there is none.
     linearisation : Linearisation
+        With the point, and what of it was moved.
     neutral : int
-        The number of zero eigenvalues.
+        The number of eigenvalues that are zero within their errors.
     manifold : bool or None
-        Whether they belong to a manifold of equilibria of that dimension.
+        True where they are proved to belong to a manifold of equilibria of that dimension.
     """
 
     verdict: str
@@ -100,207 +80,40 @@ class Stability(Report):
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain data."""
-        values = self.linearisation.eigenvalues
+        line = self.linearisation
         return {
             "verdict": self.verdict,
             "theorem": self.theorem,
-            "eigenvalues": [[float(v.real), float(v.imag)] for v in values],
+            "eigenvalues": [[float(v.real), float(v.imag)] for v in line.eigenvalues],
+            "errors": [float(e) for e in line.errors],
             "neutral": self.neutral,
             "manifold": self.manifold,
+            "moved": {name: list(pair) for name, pair in line.moved.items()},
+            "steady": dict(line.steady),
+            "symmetry": list(line.symmetry),
         }
 
     def _title(self) -> str:
         return "Stability"
 
     def _sections(self) -> list[Section]:
-        line = self.linearisation
-        place = ", ".join(f"{name} = {value:.6g}" for name, value in zip(line.letters, line.point, strict=True))
-        values = ", ".join(f"{v.real:.6g}{v.imag:+.6g}i" if abs(v.imag) > 0 else f"{v.real:.6g}" for v in line.eigenvalues)
-        return [("Equilibrium", [("at", place), ("eigenvalues", values), (self.verdict, self.theorem)])]
-
-
-def _kernel(model: Equations | System | Scenario) -> tuple[Kernel, dict[str, float]]:
-    """The kernel to linearise, with the values that a scenario gives."""
-    values = dict(model.parameters) if isinstance(model, Scenario) else {}
-    system = model.system if isinstance(model, Scenario) else model
-    equations = system if isinstance(system, Equations) else derive(system, fastest_form(system))
-    named = numbers_by_name(values)
-    return kernel_of(equations, equations.system.parameters), named
-
-
-def linearise(
-    model: Equations | System | Scenario,
-    at: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
-    polish: bool = True,
-) -> Linearisation:
-    """The linearised equations at an equilibrium.
-
-    Parameters
-    ----------
-    at : mapping of letter to value
-        The equilibrium, by the letters of the state; those that are left out are zero.
-    polish : bool
-        Improve the point by Newton's method first, with the least change.
-
-    Raises
-    ------
-    RunError
-        Where the point is no equilibrium.
-
-    Examples
-    --------
-    >>> import dalembert as da
-    >>> x = da.coordinates("x")
-    >>> k = da.parameters("k", positive=True)
-    >>> found = linearise(da.System([x], kinetic=x.dot**2/2, potential=k*x**2/2), parameters={k: 4})
-    >>> [complex(round(v.real, 12), round(v.imag, 12)) for v in found.eigenvalues]
-    [2j, -2j]
-    """
-    kernel, values = _kernel(model)
-    values |= numbers_by_name(parameters)
-    letters = tuple(symbol.name for symbol in kernel.equations.state)
-    point = np.zeros(len(letters))
-    for name, value in numbers_by_name(at).items():
-        if name not in letters:
-            near = nearest(name, letters)
-            raise ModelError(
-                f"The state has no letter `{name}`",
-                seen=", ".join(letters),
-                remedy=f"did you mean {near}" if near else "use one of these",
-            )
-        point[letters.index(name)] = value
-    field = _Field(kernel, parameter_values(kernel.parameters, values))
-    if polish:
-        point = _polished(field, point)
-    rates, matrix, by_inputs = field.with_inputs(point)
-    scale = 1.0 + np.max(np.abs(matrix)) * np.max(np.abs(point), initial=0.0)
-    residual = float(np.max(np.abs(rates), initial=0.0))
-    if not residual <= AT_REST * scale:
-        worst = letters[int(np.argmax(np.abs(rates)))]
-        raise RunError(
-            "The point is no equilibrium",
-            seen=f"{worst} changes at the rate {residual:.3g}",
-            remedy="start nearer to one, or reduce by the symmetry that moves it (da.reduce)",
-        )
-    found = np.linalg.eigvals(matrix)
-    order = np.lexsort((-found.imag, -np.round(found.real, 12)))
-    inputs = tuple(symbol.name for symbol in kernel.free_inputs)
-    return Linearisation(letters, point, matrix, found[order], residual, inputs, by_inputs)
-
-
-class _Field:
-    """The rates of a state, (n,), and their slopes by the state (n, n) and by free inputs (n, k)."""
-
-    def __init__(self, kernel: Kernel, values: Any) -> None:
-        if kernel.solved is None:
-            raise RunError(
-                "The equations cannot be linearised",
-                seen=f'no direct solve in the form "{kernel.equations.form}"',
-                remedy='use a form without dependent constraints, such as "maggi"',
-            )
-        unknowns = ca.vertcat(kernel.solved.z, kernel.solved.multipliers)
-        rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_letters, unknowns)
-        letters = [kernel.algebra.vector(group) for group in (kernel.equations.state, kernel.free_inputs)]
-        blocks = [rates, *(ca.jacobian(rates, group) for group in letters)]
-        self._function = ca.Function("field", kernel._inputs(), [ca.densify(block) for block in blocks])
-        self._values, self._idle = values, np.zeros(len(kernel.free_inputs))
-
-    def with_inputs(self, point: Any, time: float = 0.0, inputs: Any = None) -> tuple[Any, Any, Any]:
-        """Rates and both slopes; inputs are zero unless given."""
-        given = [time, point, self._values, self._idle if inputs is None else inputs, np.zeros(0)]
-        first, by_state, by_inputs = self._function.call(given)
-        n = len(point)
-        shaped = np.asarray(by_inputs, dtype=float).reshape(n, len(self._idle))
-        return np.asarray(first, dtype=float).ravel(), np.asarray(by_state, dtype=float).reshape(n, n), shaped
-
-    def __call__(self, point: Any) -> tuple[Any, Any]:
-        return self.with_inputs(point)[:2]
-
-
-@dataclass(frozen=True)
-class LinearMotion:
-    """Neighbours of a motion: z_dot = A(t) z + B(t) w, for n letters, k free inputs, at nt times.
-
-    Attributes
-    ----------
-    letters, inputs : tuples of str
-    t : array (nt,)
-    matrices : array (nt, n, n)
-        A.
-    input_matrices : array (nt, n, k)
-        B.
-    """
-
-    letters: tuple[str, ...]
-    inputs: tuple[str, ...]
-    t: Any
-    matrices: Any
-    input_matrices: Any
-
-
-def linearise_along(motion: Any) -> LinearMotion:
-    """The equations of neighbours of a motion, by exact derivatives at its points.
-
-    Parameters
-    ----------
-    motion : Motion
-        In one form throughout, without impacts or other choices of independent velocities.
-
-    Examples
-    --------
-    >>> import dalembert as da
-    >>> from sympy import cos
-    >>> q = da.coordinates("q")
-    >>> motion = da.simulate(da.System([q], kinetic=q.dot**2/2, potential=-cos(q)), {q: 1.0}, (0, 1), at=[0, 1])
-    >>> linearise_along(motion).matrices[0].round(12).tolist()
-    [[0.0, 1.0], [-0.540302305868, 0.0]]
-    """
-    if len(motion.segments) != 1:
-        raise RunError("The motion changes its letters on the way", seen=f"{len(motion.segments)} parts", remedy="use one part")
-    kernel = motion.segments[0].book.kernel
-    field = _Field(kernel, parameter_values(kernel.parameters, dict(motion.parameters)))
-    names = tuple(symbol.name for symbol in kernel.free_inputs)
-    given = np.array([motion[name] for name in names]).reshape(len(names), len(motion.t))
-    found = [
-        field.with_inputs(state, float(time), given[:, k])
-        for k, (time, state) in enumerate(zip(motion.t, motion._states[0], strict=True))
-    ]
-    letters = tuple(symbol.name for symbol in kernel.equations.state)
-    return LinearMotion(letters, names, motion.t, np.array([A for _, A, _ in found]), np.array([B for _, _, B in found]))
-
-
-def _polished(field: Any, point: Any) -> Any:
-    """A nearby zero of the field by Newton's method with least steps, or the point itself where there is none."""
-    y = point.copy()
-    for _ in range(30):
-        rates, matrix = field(y)
-        if not (np.all(np.isfinite(rates)) and np.all(np.isfinite(matrix))):
-            return point
-        if np.max(np.abs(rates), initial=0.0) < 1e-14:
-            return y
-        try:
-            # Normal equations through the Gauss problem: the least change that removes the rates.
-            step = solve(matrix.T @ matrix, -matrix.T @ rates, gauge=True).z
-        except RunError:
-            return point
-        y = y + step
-        if np.max(np.abs(step)) < 1e-15 * (1 + np.max(np.abs(y))):
-            return y
-    return y
+        return [*self.linearisation._sections(), ("Verdict", [(self.verdict, self.theorem)])]
 
 
 def stability(
     model: Equations | System | Scenario,
     at: Mapping[Any, Any] | None = None,
     parameters: Mapping[Any, Any] | None = None,
+    polish: bool = True,
+    symmetry: Any = None,
 ) -> Stability:
-    """Whether an equilibrium is stable, and by which theorem.
+    """Whether an equilibrium or a steady motion is stable, and by which theorem.
 
     Parameters
     ----------
     model : Equations, System or Scenario
-        Reduced equations (`reduce`) for relative equilibria.
+    at, parameters, polish, symmetry
+        As for `linearise`. What was moved is in ``linearisation.moved``, and printed.
 
     Examples
     --------
@@ -311,53 +124,50 @@ def stability(
     >>> stability(pendulum, {q: 0.01}).verdict, stability(pendulum, {q: 3.1}).verdict
     ('asymptotically stable', 'unstable')
     """
-    line = linearise(model, at, parameters)
-    values = line.eigenvalues
-    size = float(np.max(np.abs(values), initial=0.0)) or 1.0
-    if np.max(values.real, initial=-np.inf) > AXIS * size:
-        return Stability("unstable", "Lyapunov's first method: an eigenvalue with a positive real part.", line, 0, None)
-    zero = int(np.sum(np.abs(values) <= np.sqrt(AXIS) * 1e-2 * size))
-    damped = int(np.sum(values.real < -AXIS * size))
-    if damped == len(values):
-        theorem = "Lyapunov's first method: all eigenvalues have negative real parts."
+    return judged(LinearPoint(model, at, parameters, polish, symmetry))
+
+
+def judged(point: LinearPoint) -> Stability:
+    """The verdict on a steady point."""
+    line = point.linearisation()
+    real, errors = line.eigenvalues.real, line.errors
+    neutral = int(np.sum(np.abs(line.eigenvalues) <= errors))
+    if np.any(real > errors):
+        theorem = FIRST_METHOD + "an eigenvalue with a positive real part."
+        return Stability("unstable", theorem, line, neutral, None)
+    damped = int(np.sum(real < -errors))
+    if damped == len(real):
+        theorem = FIRST_METHOD + "all eigenvalues have negative real parts."
         return Stability("asymptotically stable", theorem, line, 0, None)
-    if zero + damped == len(values):
-        manifold = _has_manifold(model, line, parameters, zero)
-        if manifold:
-            theorem = (
-                f"Lyapunov and Malkin: {zero} zero eigenvalues with a manifold of equilibria of that dimension, all others have"
-                " negative real parts; a motion that starts nearby tends to an equilibrium nearby, not always to this one."
-            )
-            return Stability("stable", theorem, line, zero, True)
+    integrals = SteadyIntegrals(point)
+    open_ones = len(real) - damped
+    family = integrals.family(line)
+    if family >= open_ones:
         theorem = (
-            f"{zero} zero eigenvalues without a manifold of equilibria of that dimension: the linear part decides nothing."
+            f"Lyapunov and Malkin: {open_ones} zero eigenvalues with a manifold of "
+            f"{'steady motions' if line.steady else 'equilibria'} of that dimension, all others have negative real parts; a "
+            "motion that starts nearby tends to one of these nearby, not always to this one."
         )
-        return Stability("undecided", theorem, line, zero, False)
-    theorem = (
-        f"{len(values) - zero - damped} eigenvalues on the imaginary axis: the linear part decides nothing; a definite second"
-        " variation would (second_variation)."
-    )
-    return Stability("undecided", theorem, line, zero, None)
+        return Stability("stable", theorem + _hypotheses(line), line, open_ones, True)
+    why = integrals.definite(line)
+    if why:
+        return Stability("stable", why + _hypotheses(line), line, neutral, None)
+    theorem = _grounds(line, neutral, open_ones, family) + integrals.reason
+    return Stability("not established", theorem, line, neutral, None)
 
 
-def _has_manifold(model: Any, line: Linearisation, parameters: Any, zero: int) -> bool:
-    """Whether the kernel of the linear part has the dimension of the zero eigenvalues, with equilibria along it."""
-    kernel, values = _kernel(model)
-    values |= numbers_by_name(parameters)
-    field = _Field(kernel, parameter_values(kernel.parameters, values))
-    null = rank(line.matrix, 1e-9).null_space
-    if null.shape[1] != zero:
-        return False
-    random = np.random.default_rng(2)
-    for _ in range(2 * zero + 2):
-        direction = null @ random.standard_normal(zero)
-        direction *= REACH * (1 + np.max(np.abs(line.point))) / np.linalg.norm(direction)
-        found = _polished(field, line.point + direction)
-        moved = found - line.point
-        rates, _ = field(found)
-        if np.max(np.abs(rates)) > 1e-12 or np.linalg.norm(moved - direction) > 0.1 * np.linalg.norm(direction):
-            return False
-    return True
+def _hypotheses(line: Linearisation) -> str:
+    return "".join(f" This holds if {ground}, which is not proved." for ground in line.grounds)
+
+
+def _grounds(line: Linearisation, neutral: int, open_ones: int, family: int) -> str:
+    parts = []
+    if neutral:
+        parts.append(f"{neutral} zero eigenvalues, and a manifold of equilibria is proved for {family} of them")
+    if open_ones - neutral:
+        parts.append(f"{open_ones - neutral} eigenvalues on the imaginary axis within their errors")
+    worst = float(np.max(line.errors[np.abs(line.eigenvalues.real) <= line.errors], initial=0.0))
+    return f"{'; '.join(parts)} (errors up to {worst:.1g}): the linear part decides nothing. "
 
 
 @dataclass(frozen=True)

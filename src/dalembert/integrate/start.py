@@ -113,8 +113,12 @@ def term_sizes(kernel: Any, residual: Any) -> Any:
     So a velocity that should be zero, and is rounding beside a position of size 1e-2, is not judged by itself.
     """
     letters = kernel.algebra.vector(kernel.equations.state)
+    return _sizes(kernel._inputs(), residual, letters)
+
+
+def _sizes(inputs: list[Any], residual: Any, letters: Any) -> Any:
     slopes = ca.sum2(ca.fabs(ca.jacobian(residual, letters)))
-    return ca.fmax(magnitudes(kernel._inputs(), residual), 1e-3 * slopes * ca.mmax(ca.fabs(letters)))
+    return ca.fmax(magnitudes(inputs, residual), 1e-3 * slopes * ca.mmax(ca.fabs(letters)))
 
 
 def relative(residual: Any, size: Any) -> Any:
@@ -192,8 +196,9 @@ class _Starter:
 
     def _position_conditions(self, free: list[int]) -> list[Any]:
         residual = self.kernel.graph.position.residual
-        slope = ca.jacobian(residual, self.kernel.algebra.vector(self.system.coordinates))[:, free]
-        return [residual, slope, magnitudes(self.kernel._inputs(), residual)]
+        coordinates = self.kernel.algebra.vector(self.system.coordinates)
+        slope = ca.jacobian(residual, coordinates)[:, free]
+        return [residual, slope, _sizes(self.kernel._inputs(), residual, coordinates)]
 
     # -- velocities ----------------------------------------------------------------------------------------------
 
@@ -229,8 +234,9 @@ class _Starter:
             conditions = self.kernel.lower(wanted) - w if wanted else ca.SX(0, 1)
             if constrained:
                 conditions = ca.vertcat(conditions, self.kernel.graph.velocity.residual)
-            slope = ca.jacobian(conditions, self.kernel.algebra.vector([state[k] for k in level]))
-            return [conditions, slope, magnitudes(self.kernel._inputs(w), conditions)]
+            letters = self.kernel.algebra.vector([state[k] for k in level])
+            size = _sizes(self.kernel._inputs(w), conditions, letters)
+            return [conditions, ca.jacobian(conditions, letters), size]
 
         return self._function(("velocities", constrained, *(s.name for s in wanted)), blocks, w)
 

@@ -57,17 +57,20 @@ def test_lyapunov_and_malkin_hold_the_controlled_unicycle() -> None:
     assert max(rest) < 1e-7 and abs(motion["p_2"][-1] - 0.5) > 1e-4 and abs(motion["theta"][-1]) < 0.02
 
 
-def test_centres_are_left_open() -> None:
+def test_centres_are_stable_by_their_energy_or_left_open() -> None:
     x = da.coordinates("x")
-    found = stability(da.System([x], kinetic=x.dot**2 / 2, potential=x**2 / 2))
-    assert found.verdict == "undecided" and "imaginary axis" in found.theorem
+    energies = {"kinetic": x.dot**2 / 2, "potential": x**2 / 2}
+    found = stability(da.System([x], **energies))
+    assert found.verdict == "stable" and "Dirichlet" in found.theorem
+    found = stability(da.System([x], **energies, forces={x: -(x.dot**3)}))
+    assert found.verdict == "not established" and "imaginary axis" in found.theorem
 
 
 def test_a_zero_eigenvalue_without_equilibria_decides_nothing() -> None:
     """A cubic spring with friction: one zero eigenvalue, one equilibrium."""
     x = da.coordinates("x")
     found = stability(da.System([x], kinetic=x.dot**2 / 2, potential=x**4 / 4, dissipation=x.dot**2 / 2))
-    assert (found.verdict, found.neutral, found.manifold) == ("undecided", 1, False)
+    assert (found.verdict, found.neutral, found.manifold) == ("not established", 1, None)
 
 
 def test_friction_on_a_level_floor_is_stable_by_malkin() -> None:

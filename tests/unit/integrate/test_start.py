@@ -9,6 +9,7 @@ import pytest
 import sympy
 
 import dalembert as da
+import whipple_bicycle
 from core_systems import random_system
 from dalembert.errors import ContradictionError, ModelError, SingularError, StartError
 
@@ -216,3 +217,10 @@ def test_velocities_become_momenta_in_any_units(unit: float) -> None:
     motion = da.simulate(free, {Y.dot: 0.25 * unit}, (0, 1), method="galerkin4", step=0.5)
     assert motion["y_dot"][0] / unit == pytest.approx(0.25, rel=1e-14)
     assert motion["p_x"][0] / unit == pytest.approx(0.125, rel=1e-14)
+
+
+@pytest.mark.parametrize("speed", [3.0, 6.0])
+def test_a_given_speed_is_kept_where_other_rates_are_rounding(speed: float) -> None:
+    """The vertical velocities of a bicycle vanish up to rounding, beside which no residual is small."""
+    motion = da.simulate(whipple_bicycle.system(), {"x_dot": speed}, (0, 0.01), parameters=whipple_bicycle.BENCHMARK)
+    assert motion["x_dot"][0] == pytest.approx(speed, rel=1e-14) and "x_dot" not in " ".join(motion.start_report)

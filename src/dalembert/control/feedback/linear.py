@@ -39,7 +39,7 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearParts(Report):
-    """What inputs move of a linearised system with n letters and k inputs.
+    """What inputs move of a linearised system with n independent letters and k inputs.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class LinearParts(Report):
 
     def _sections(self) -> list[Section]:
         line = self.linearisation
-        held = ("controllable", f"{self.rank} of {len(line.letters)} by {', '.join(line.inputs) or 'no inputs'}")
-        return [("Inputs", [held]), ("Eigenvalues", _shown(self.labels))]
+        held = ("controllable", f"{self.rank} of {len(line.independent)} by {', '.join(line.inputs) or 'no inputs'}")
+        return [("Point", line.reported), ("Inputs", [held]), ("Eigenvalues", _shown(self.labels))]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +104,8 @@ class LinearFeedback(Report):
 
     def _sections(self) -> list[Section]:
         laws = [(u, " ".join(f"{value:+.6g}*{letter}" for letter, value in row.items())) for u, row in self.gains.items()]
-        return [("Gains", laws), ("Eigenvalues", _shown(self.eigenvalues))]
+        point = self.parts.linearisation.reported
+        return [("Point", point), ("Gains", laws), ("Eigenvalues", _shown(self.eigenvalues))]
 
 
 def _shown(labels: Sequence[tuple[complex, str]]) -> list[tuple[str, str]]:
@@ -203,7 +204,7 @@ def place_poles(
         As many as the controllable part has dimensions, closed under conjugation. One input: Ackermann's formula, so that poles
         may repeat; several: the robust choice of `scipy.signal.place_poles`.
     letters : sequence of letters or names
-        The letters of the state that the feedback may use, as many as poles; by default all.
+        The letters of the state that the feedback may use, as many as poles; by default all that are independent.
 
     Raises
     ------
@@ -227,7 +228,7 @@ def place_poles(
         fixed = ", ".join(f"{value.real:.4g}{value.imag:+.4g}i ({kind})" for value, kind in parts.labels[parts.rank :])
         raise FormError(
             "The number of poles is not that of the controllable part",
-            seen=f"{len(wanted)} poles; controllable with rank {parts.rank} of {len(parts.linearisation.letters)}"
+            seen=f"{len(wanted)} poles; controllable with rank {parts.rank} of {len(parts.basis)}"
             + (f"; fixed: {fixed}" if fixed else ""),
             remedy=f"give {parts.rank} poles",
         )
@@ -285,7 +286,7 @@ def lqr(
     if negative:
         seen = f"{negative[0]}: {(by_letter | by_input)[negative[0]]:g}"
         raise ModelError("A weight is at least 0, and an effort positive", seen=seen, remedy="weigh by other numbers")
-    Q = np.diag([by_letter.get(name, 1.0) for name in line.letters])
+    Q = line.basis.T @ np.diag([by_letter.get(name, 1.0) for name in line.letters]) @ line.basis
     R = np.diag([by_input.get(name, 1.0) for name in line.inputs])
     A, B = _restricted(parts)
     try:
@@ -321,14 +322,14 @@ def _ackermann(A: Any, B: Any, poles: Any) -> Any:
 def _feedback(parts: LinearParts, K: Any, letters: Sequence[Any] | None, cost: Any = None) -> LinearFeedback:
     """The gains on letters, K = K_E E V, and what they make of the eigenvalues."""
     line, V = parts.linearisation, parts.basis
-    names = list(line.letters) if letters is None else [str(getattr(x, "name", x)) for x in letters]
+    names = list(line.independent) if letters is None else [str(getattr(x, "name", x)) for x in letters]
     unknown = [name for name in names if name not in line.letters]
     if unknown:
         raise ModelError(f"The state has no letter `{unknown[0]}`", seen=", ".join(line.letters), remedy="use one of these")
     if letters is None:
         table = K @ V.T
     else:
-        seen = V[[line.letters.index(name) for name in names]]
+        seen = (line.basis @ V)[[line.letters.index(name) for name in names]]
         found = rank(seen.T, DEPENDENT).rank
         if found < parts.rank:
             raise FormError(
@@ -343,9 +344,9 @@ def _feedback(parts: LinearParts, K: Any, letters: Sequence[Any] | None, cost: A
         )
     whole = np.zeros((len(line.inputs), len(line.letters)))
     whole[:, [line.letters.index(name) for name in names]] = table
-    rest = rank(V.T, DEPENDENT).null_space if parts.rank < len(line.letters) else np.zeros((len(line.letters), 0))
+    rest = rank(V.T, DEPENDENT).null_space if parts.rank < len(V) else np.zeros((len(V), 0))
     size = max(1.0, float(np.max(np.abs(line.eigenvalues), initial=0.0)))
-    labels = _labels(line.matrix + line.input_matrix @ whole, V, rest, size)
+    labels = _labels(line.matrix + line.input_matrix @ (whole @ line.basis), V, rest, size)
     gains = {u: dict(zip(names, (float(x) for x in row), strict=True)) for u, row in zip(line.inputs, table, strict=True)}
     return LinearFeedback(parts, gains, labels, cost)
 
