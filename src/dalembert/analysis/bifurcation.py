@@ -12,7 +12,7 @@ and at a branching a zero stays and changes its sign, while others leave or join
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -25,7 +25,7 @@ from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
 from .anatomy import read_model
-from .equilibria import forces_at_rest
+from .equilibria import rest_conditions
 from .zeros import TURN, Zeros, find_zeros
 
 __all__ = ["Bifurcation", "BifurcationDiagram", "bifurcation_diagram", "zero_diagram"]
@@ -93,6 +93,7 @@ def bifurcation_diagram(
     values: Sequence[float],
     parameters: Mapping[Any, float] | None = None,
     within: Mapping[Any, tuple[float, float]] | None = None,
+    fixed: Mapping[Any, float] | None = None,
     **search: Any,
 ) -> BifurcationDiagram:
     """The equilibria of a system over a parameter, with the values where their number changes.
@@ -103,8 +104,8 @@ def bifurcation_diagram(
         See `equilibria`.
     parameter : symbol or name
         What is varied, over `values`, ascending. Changes that undo each other between two values are not seen.
-    parameters, within, **search
-        See `equilibria`.
+    parameters, within, fixed, **search
+        See `equilibria`. Where there are constraints, `zeros` have multipliers after the coordinates.
 
     Examples
     --------
@@ -118,8 +119,14 @@ def bifurcation_diagram(
     >>> diagram.counts.tolist(), diagram.bifurcations[0].kind, round(diagram.bifurcations[0].value, 9)
     ([2, 4], 'branching', 1.0)
     """
-    model, fixed, _ = read_model(system, parameters, None)
-    return zero_diagram(forces_at_rest(model), model.coordinates, parameter, values, fixed, within, **search)
+    model, numbers, _ = read_model(system, parameters, None)
+    conditions = rest_conditions(model, fixed)
+    region = {**(within or {}), **conditions.bounds}
+    found = zero_diagram(conditions.equations, conditions.letters, parameter, values, numbers, region or None, **search)
+    if not conditions.bounds:
+        return found
+    size = len(conditions.letters) - len(conditions.bounds)
+    return replace(found, bifurcations=tuple(replace(b, point=b.point[:size]) for b in found.bifurcations))
 
 
 def zero_diagram(

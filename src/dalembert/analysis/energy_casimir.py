@@ -47,7 +47,7 @@ class EnergyCasimir:
         dC.
     eigenvalues : array (n,) of complex
         Of the linearised motion.
-    stability : "stable", "unstable" or "undecided"
+    stability : "stable", "unstable" or "not established"
         "stable" only where all functions are proved to be Casimirs.
     least_curvature : float or None
         With Phi'' above this (times the identity) the second variation is positive definite; None where none makes it so.
@@ -111,7 +111,7 @@ def energy_casimir(
     eigenvalues, doubt = spectrum(structure.at(point) @ variation.matrix)
     growing = bool(np.any(eigenvalues.real > doubt))
     proved = all(verdict.by == "symbolically" for verdict in verdicts)
-    stability = "stable" if variation.definite and proved else "unstable" if growing else "undecided"
+    stability = "stable" if variation.definite and proved else "unstable" if growing else "not established"
     positive = variation.definite and bool(np.all(variation.on_levels > 0))
     least = _least_curvature(variation.matrix, gradients) if positive and len(gradients) else None
     return EnergyCasimir(variation, gradients, eigenvalues, stability, least)

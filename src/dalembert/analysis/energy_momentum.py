@@ -55,7 +55,8 @@ THEOREMS = {
     "stable": "A definite second variation on the tangent space of J = mu modulo G_mu: stable modulo G_mu (Simo, Lewis and"
     " Marsden; for nearby values of mu too, where mu is regular and the Lie algebra of G_mu has an invariant metric).",
     "unstable": "Lyapunov's first method: the linearised reduced motion has an eigenvalue with a positive real part.",
-    "undecided": "A second variation that is not definite proves nothing, and neither does a spectrum on the imaginary axis.",
+    "not established": "A second variation that is not definite proves nothing, and neither does a spectrum on the"
+    " imaginary axis.",
 }
 
 
@@ -80,7 +81,7 @@ class RelativeEquilibrium:
         The number of negative eigenvalues of the second variation of H - <J, xi> on S.
     eigenvalues : array of complex
         Of the linearised reduced motion.
-    stability : "stable", "unstable" or "undecided"
+    stability : "stable", "unstable" or "not established"
     """
 
     point: dict[str, float]
@@ -377,7 +378,7 @@ class _Method:
             variation=kind,
             index=int(np.sum(form < 0)),
             eigenvalues=values,
-            stability="stable" if definite else "unstable" if grows else "undecided",
+            stability="stable" if definite else "unstable" if grows else "not established",
         )
 
     def _velocity(self, point: Mapping[str, float], covector: Any) -> Any:

@@ -1,16 +1,16 @@
 r"""The equilibria of a system, all of them, and whether they are stable.
 
-A system without constraints rests at q where the force at rest vanishes,
+A system with constraints phi(q) = 0 and A(q) q_dot = 0 rests at q where a reaction balances the
+force at rest,
 
-    L_q(q, 0) + Q(q, 0) = 0.
+    m_0 (L_q(q, 0) + Q(q, 0)) + phi_q^T m_1 + A^T m_2 = 0,    phi(q) = 0,    m_0^2 + |m|^2 = 1.
 
-All solutions in a region are found with proofs (`zeros.find_zeros`). Near one of them the motion is that of
+The multipliers are homogeneous, so that they are bounded; where m_0 = 0 the constraints lose rank.
+Constraints on velocities make families of equilibria, one dimension for each: as many coordinates
+are held. All solutions in a region are found with proofs (`zeros.find_zeros`); the motion near each
+is linearised on the constraints, and judged as by `stability`. Without constraints it is that of
 
     M x_ddot + G x_dot + K x = 0,      M = L_vv,   G = L_vq - L_qv - Q_v,   K = -L_qq - Q_q.
-
-Without forces the energy is conserved, and its second variation at rest is diag(M, K): where K is definite with M, the
-equilibrium is stable (Lagrange and Dirichlet). An eigenvalue with a positive real part makes it unstable. Where neither holds,
-linearisation does not tell.
 
 For Routh's function of hinged bodies these are the relative equilibria, where all bodies turn at one rate (Bloch and others,
 Supplement, section 3.13): K is then the second variation of the amended potential mu^2 / (2 1^T J 1).
@@ -27,19 +27,19 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
-from ..errors import FormError, ModelError, RunError
+from ..errors import FormError, ModelError
+from ..model.constraints import HolonomicConstraint, VelocityConstraint
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
 from ..model.values import numbers_by_name
 from .anatomy import read_model
+from .linearisation import LinearPoint
+from .stability import judged
 from .tables import Report, Section
 from .zeros import Zero, Zeros, find_zeros
 
-__all__ = ["Equilibria", "Equilibrium", "equilibria", "forces_at_rest", "linearised"]
-
-#: Real parts below this part of the largest eigenvalue are rounding.
-ROUNDING = 1e-7
+__all__ = ["Equilibria", "Equilibrium", "RestConditions", "equilibria", "forces_at_rest", "linearised", "rest_conditions"]
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,25 @@ class Equilibrium:
     point : dict of coordinate name to float
     radius : float
         The true one differs from `point` by at most this in each coordinate.
-    stability : "stable", "asymptotically stable", "unstable" or "undecided"
-    eigenvalues : array (2n,) of complex
-        Of the linearised motion.
+    stability : "stable", "asymptotically stable", "unstable" or "not established"
+    theorem : str
+        What this rests on, or why nothing is known.
+    eigenvalues : array (d,) of complex
+        Of the linearised motion on the constraints; d = 2n without constraints.
+    errors : array (d,)
+        Bounds of their rounding errors.
     mass, gyroscopic, stiffness : arrays (n, n)
-        M, G and K.
+        M, G and K, without the reactions of constraints.
     sign : int
-        The sign of det(dF/dq) for the force F at rest.
+        The sign of det(dF/dq) for the force F at rest, or of the Jacobian of all conditions where there are constraints.
     """
 
     point: dict[str, float]
     radius: float
     stability: str
+    theorem: str = field(repr=False)
     eigenvalues: Any = field(repr=False)
+    errors: Any = field(repr=False)
     mass: Any = field(repr=False)
     gyroscopic: Any = field(repr=False)
     stiffness: Any = field(repr=False)
@@ -71,15 +77,14 @@ class Equilibrium:
 
     @property
     def growth_rate(self) -> float:
-        """The largest real part of an eigenvalue; 0 where it is rounding."""
-        largest = float(np.max(self.eigenvalues.real))
-        return largest if largest > ROUNDING * float(np.max(np.abs(self.eigenvalues))) else 0.0
+        """The largest real part of an eigenvalue; 0 where it is not above its error."""
+        k = int(np.argmax(self.eigenvalues.real)) if len(self.eigenvalues) else None
+        return float(self.eigenvalues.real[k]) if k is not None and self.eigenvalues.real[k] > self.errors[k] else 0.0
 
     @property
     def frequencies(self) -> Any:
         """The angular frequencies of oscillations that do not grow, ascending."""
-        rounding = ROUNDING * np.max(np.abs(self.eigenvalues))
-        turning = (self.eigenvalues.imag > rounding) & (self.eigenvalues.real <= rounding)
+        turning = (self.eigenvalues.imag > self.errors) & (self.eigenvalues.real <= self.errors)
         return np.sort(self.eigenvalues[turning].imag)
 
 
@@ -139,24 +144,28 @@ def equilibria(
     system: System | Scenario,
     parameters: Mapping[Any, float] | None = None,
     within: Mapping[Any, tuple[float, float]] | None = None,
+    fixed: Mapping[Any, float] | None = None,
     **search: Any,
 ) -> Equilibria:
     """All equilibria of a system in a region, each proved to be there, with its stability.
 
     Parameters
     ----------
-    system : System without constraints, or Scenario
-        Stated by its Lagrangian, or by kinetic and potential energy.
+    system : System or Scenario
+        Stated by its Lagrangian, or by kinetic and potential energy. Constraints are holonomic, or linear and homogeneous in
+        the velocities.
     parameters : mapping of name to value
     within : mapping of coordinate or name to (low, high)
         Where to look. Angles of which the force has the period 2 pi may be left out.
+    fixed : mapping of coordinate or name to value
+        Coordinates that are held, one for each constraint on velocities: these make families of equilibria.
     **search
         `smallest` and `most_boxes`, see `find_zeros`.
 
     Raises
     ------
     FormError
-        Where the system has constraints, inputs, or forces that depend on time.
+        Where the system has inputs, forces that depend on time, or other constraints.
 
     Examples
     --------
@@ -173,28 +182,113 @@ def equilibria(
       complete            no others
     """
     model, values, _ = read_model(system, parameters, None)
-    zeros = find_zeros(forces_at_rest(model), model.coordinates, within, parameters=values, **search)
-    return linearised(model, zeros, values)
+    conditions = rest_conditions(model, fixed)
+    region = {**(within or {}), **conditions.bounds}
+    zeros = find_zeros(conditions.equations, conditions.letters, region, parameters=values, **search)
+    return linearised(model, conditions.regular(zeros), values, conditions.held)
 
 
-def linearised(system: System, zeros: Zeros, parameters: Mapping[Any, float]) -> Equilibria:
-    """The proved zeros of the force at rest as equilibria, with the motion near each."""
+def linearised(
+    system: System, zeros: Zeros, parameters: Mapping[Any, float], held: Mapping[sympy.Symbol, float] | None = None
+) -> Equilibria:
+    """The proved zeros of the conditions of rest as equilibria, with the motion near each."""
     blocks = _linear_blocks(system, parameters)
-    return Equilibria(system, tuple(_equilibrium(system, zero, blocks(zero.point)) for zero in zeros.zeros), zeros)
+    found = tuple(_equilibrium(system, zero, zeros.letters, blocks, parameters, held or {}) for zero in zeros.zeros)
+    return Equilibria(system, found, zeros)
 
 
-def forces_at_rest(system: System) -> list[sympy.Expr]:
+@dataclass(frozen=True)
+class RestConditions:
+    """As many equations as letters, whose zeros are the equilibria of a system.
+
+    Attributes
+    ----------
+    equations : list of expressions (k,)
+    letters : tuple of symbols (k,)
+        The coordinates that are not held, then multipliers where there are constraints.
+    bounds : dict of multiplier to (low, high)
+    held : dict of coordinate to float
+    """
+
+    equations: list[sympy.Expr]
+    letters: tuple[sympy.Symbol, ...]
+    bounds: dict[sympy.Symbol, tuple[float, float]]
+    held: dict[sympy.Symbol, float]
+
+    def regular(self, zeros: Zeros) -> Zeros:
+        """The zeros where the constraints have full rank; others are undecided, as equilibria."""
+        if not self.bounds:
+            return zeros
+        k = zeros.letters.index(next(iter(self.bounds)))
+        good = [zero for zero in zeros.zeros if zero.point[k] > zero.radius[k]]
+        bad = [(zero.point - zero.radius, zero.point + zero.radius) for zero in zeros.zeros if zero.point[k] <= zero.radius[k]]
+        undecided = np.concatenate([zeros.undecided, np.array(bad).reshape(len(bad), 2, len(zeros.letters))])
+        return Zeros(zeros.letters, tuple(good), undecided, zeros.examined)
+
+
+def rest_conditions(system: System, fixed: Mapping[Any, float] | None = None) -> RestConditions:
+    """The conditions of rest of a system, with multipliers where it has constraints."""
+    force = forces_at_rest(system, constrained=True)
+    held = _held(system, fixed)
+    rest = dict.fromkeys(system.velocities, sympy.Integer(0))
+    rows, levels = [], []
+    for constraint in system.constraints:
+        if isinstance(constraint, HolonomicConstraint):
+            rows.append([sympy.diff(constraint.expression, q) for q in system.coordinates])
+            levels.append(constraint.expression)
+            continue
+        row = [sympy.diff(constraint.expression, v) for v in system.velocities]
+        linear = isinstance(constraint, VelocityConstraint) and not any(e.has(*system.velocities) for e in row)
+        if not linear or sympy.simplify(constraint.expression.xreplace(rest)) != 0 or not constraint.is_ideal:
+            raise FormError(
+                "Equilibria are looked for under holonomic constraints, and ideal ones that are linear in the velocities",
+                seen=f"`{constraint.name}`",
+                remedy="choose independent coordinates, or look near a point with da.stability",
+            )
+        rows.append(row)
+    number = len(rows) - len(levels)
+    if len(held) != number:
+        raise FormError(
+            "Each constraint on velocities makes a family of equilibria, and is matched by a coordinate that is held",
+            seen=f"{number} such constraints, {len(held)} coordinates held",
+            remedy=f"pass fixed={{coordinate: value}} for {number} of {', '.join(q.name for q in system.coordinates)}",
+        )
+    letters = tuple(q for q in system.coordinates if q not in held)
+    if not rows:
+        return RestConditions(force, letters, {}, held)
+    multipliers = [sympy.Dummy(f"multiplier {k}", real=True) for k in range(len(rows) + 1)]
+    balance = [
+        multipliers[0] * f + sympy.Add(*(m * row[k] for m, row in zip(multipliers[1:], rows, strict=True)))
+        for k, f in enumerate(force)
+    ]
+    equations = [*balance, *levels, sympy.Add(*(m**2 for m in multipliers)) - 1]
+    values = {q: sympy.Float(x) for q, x in held.items()}
+    bounds = dict.fromkeys(multipliers, (-1.0 - 0.001, 1.0 + 0.001))
+    bounds[multipliers[0]] = (-1e-6, 1.0 + 1e-3)
+    return RestConditions([e.xreplace(values) for e in equations], (*letters, *multipliers), bounds, held)
+
+
+def _held(system: System, fixed: Mapping[Any, float] | None) -> dict[sympy.Symbol, float]:
+    by_name = {q.name: q for q in system.coordinates}
+    given = numbers_by_name(fixed)
+    strange = [name for name in given if name not in by_name]
+    if strange:
+        raise ModelError(f"There is no coordinate `{strange[0]}` to hold", seen=", ".join(by_name), remedy="hold one of these")
+    return {by_name[name]: value for name, value in given.items()}
+
+
+def forces_at_rest(system: System, constrained: bool = False) -> list[sympy.Expr]:
     """L_q + Q at zero velocities (n,), for a system that can rest."""
     if system.hamiltonian is not None or system.lagrangian is None:
         raise FormError(
             "Equilibria are looked for in Lagrangian systems", seen="a Hamiltonian", remedy="state the system by its energies"
         )
-    if system.constraints:
+    if system.constraints and not constrained:
         names = ", ".join(constraint.name for constraint in system.constraints)
         raise FormError(
             "Equilibria are looked for in systems without constraints", seen=names, remedy="choose independent coordinates"
         )
-    if system.inputs or any(expression.has(t) for expression in (system.lagrangian, *system.forces.values())):
+    if system.inputs or any(expression.has(t) for expression in system.expressions()):
         raise FormError("A system that is driven in time has no equilibria", remedy="fix its inputs, and time")
     rest = dict.fromkeys(system.velocities, sympy.Integer(0))
     found = []
@@ -229,29 +323,21 @@ def _linear_blocks(system: System, parameters: Mapping[Any, float]) -> Any:
     return lambda point: [np.array(block, dtype=float) for block in function(point, rest, values)]
 
 
-def _equilibrium(system: System, zero: Zero, blocks: list[Any]) -> Equilibrium:
-    mass, gyroscopic, stiffness = blocks
-    n = len(mass)
-    try:
-        lower = -np.linalg.solve(mass, np.hstack([stiffness, gyroscopic]))
-    except np.linalg.LinAlgError:
-        raise RunError(
-            "The mass matrix is singular at an equilibrium", seen=zero.point.tolist(), remedy="choose other coordinates"
-        ) from None
-    values = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower]))
-    free = not system.forces and system.dissipation == 0
-    point = {q.name: float(x) for q, x in zip(system.coordinates, zero.point, strict=True)}
-    stability = _stability(mass, stiffness, values, free)
-    return Equilibrium(point, float(np.max(zero.radius)), stability, values, mass, gyroscopic, stiffness, zero.sign)
-
-
-def _stability(mass: Any, stiffness: Any, values: Any, free: bool) -> str:
-    rounding = ROUNDING * max(float(np.max(np.abs(values))), 1e-300)
-    if np.max(values.real) > rounding:
-        return "unstable"
-    if free:
-        energies = [np.linalg.eigvalsh((part + part.T) / 2) for part in (mass, stiffness)]
-        both = np.concatenate([energy / np.max(np.abs(energy)) for energy in energies if np.any(energy)])
-        definite = np.all(both > ROUNDING) or np.all(both < -ROUNDING)
-        return "stable" if definite and all(np.any(energy) for energy in energies) else "undecided"
-    return "asymptotically stable" if np.max(values.real) < -rounding else "undecided"
+def _equilibrium(
+    system: System,
+    zero: Zero,
+    letters: tuple[sympy.Symbol, ...],
+    blocks: Any,
+    parameters: Mapping[Any, float],
+    held: Mapping[sympy.Symbol, float],
+) -> Equilibrium:
+    values = {**held, **dict(zip(letters, map(float, zero.point), strict=True))}
+    point = {q.name: values[q] for q in system.coordinates}
+    still = point | {v.name: 0.0 for v in system.velocities}
+    verdict = judged(LinearPoint(system, still, parameters, polish=False))
+    line = verdict.linearisation
+    mass, gyroscopic, stiffness = blocks(np.array(list(point.values())))
+    radius = max(float(r) for letter, r in zip(letters, zero.radius, strict=True) if letter in system.coordinates)
+    return Equilibrium(
+        point, radius, verdict.verdict, verdict.theorem, line.eigenvalues, line.errors, mass, gyroscopic, stiffness, zero.sign
+    )

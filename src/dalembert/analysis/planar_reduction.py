@@ -79,7 +79,7 @@ class RelativeEquilibrium:
         The angular velocity of all bodies.
     momenta : array (N,)
         mu_i.
-    stability : "stable", "unstable" or "undecided"
+    stability : "stable", "unstable" or "not established"
         On the leaf of the same total momentum.
     linear : Equilibrium
         The proof, and the linearised motion of the hinges.

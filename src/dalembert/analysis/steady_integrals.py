@@ -20,6 +20,7 @@ from ..formulations.lagrange import lagrangian_and_momenta
 from ..model.constraints import HolonomicConstraint, VelocityConstraint
 from ..model.system import System
 from .linearisation import Linearisation, LinearPoint
+from .tangent_space import scales
 
 __all__ = ["SteadyIntegrals"]
 
@@ -181,14 +182,13 @@ class SteadyIntegrals:
         if len(kept):
             Q, R = np.linalg.qr(slopes[kept].T)
             nu[kept] = -np.linalg.solve(R, Q.T @ gradient)
-        left = gradient + slopes.T @ nu
-        size = np.abs(gradient) + np.abs(slopes).T @ np.abs(nu)
-        if np.any(np.abs(left) > CRITICAL * np.max(size, initial=0.0)):
-            return None
         function = DenseFunction(self.kernel._inputs(multipliers), [hessian])
         field = self.point.field
         none = np.zeros(len(self.kernel.free_inputs))
         matrix = function(0.0, self.point.point, field.values, none, nu)[0]
+        size = np.abs(gradient) + np.abs(slopes).T @ np.abs(nu) + np.abs(matrix) @ scales(self.point.point)
+        if np.any(np.abs(gradient + slopes.T @ nu) > CRITICAL * size):
+            return None
         diagonal = np.abs(np.diag(matrix))
         scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
         orbit = self.point.directions.at(self.point.point) if self.point.is_divided else np.zeros((len(scale), 0))

@@ -205,7 +205,7 @@ def test_gyroscopic_forces_may_hold_a_maximum_which_linearisation_does_not_prove
     system = da.System([u, v], lagrangian=field)
     within = {u: (-1, 1), v: (-1, 1)}
     (strong,) = da.equilibria(system, {"b": 3.0}, within).found
-    assert strong.stability == "undecided" and strong.growth_rate == 0 and len(strong.frequencies) == 2
+    assert strong.stability == "not established" and strong.growth_rate == 0 and len(strong.frequencies) == 2
     (weak,) = da.equilibria(system, {"b": 1.0}, within).found
     assert weak.stability == "unstable"
 
@@ -228,7 +228,7 @@ def test_eigenvalues_are_those_of_the_compiled_motion():
 @pytest.mark.parametrize(
     ("system", "says"),
     [
-        (lambda: da.gallery.load("rolling-disk").system, "without constraints"),
+        (lambda: da.gallery.load("rolling-disk").system, "family of equilibria"),
         (lambda: da.gallery.load("forced-oscillator").system, "driven in time"),
         (lambda: da.System([x := da.coordinates("x")], hamiltonian=x.momentum**2 / 2), "Lagrangian"),
     ],
@@ -236,6 +236,65 @@ def test_eigenvalues_are_those_of_the_compiled_motion():
 def test_systems_without_rest_are_refused(system, says):
     with pytest.raises(FormError, match=says):
         da.equilibria(system(), {})
+
+
+def test_a_pendulum_on_a_rod_hangs_and_stands_in_cartesian_coordinates():
+    u, v = da.coordinates("u v")
+    length = da.parameters("l", positive=True)
+    rod = da.holonomic(u**2 + v**2 - length**2, name="rod")
+    bob = da.System([u, v], kinetic=3 * (u.dot**2 + v.dot**2) / 2, potential=3 * 9.81 * v, constraints=[rod])
+    found = da.equilibria(bob, {"l": 0.5}, {u: (-1, 1.1), v: (-1.2, 1)})
+    standing, hanging = sorted(found.found, key=lambda e: -e.point["v"])
+    rate = np.sqrt(9.81 / 0.5)
+    assert found.complete and len(found) == 2
+    assert hanging.stability == "stable" and hanging.frequencies == pytest.approx([rate])
+    assert standing.stability == "unstable" and standing.growth_rate == pytest.approx(rate)
+    assert hanging.point["v"] == pytest.approx(-0.5, abs=1e-14) and hanging.radius < 1e-13
+
+
+def test_two_bobs_on_rods_have_four_equilibria():
+    """The double pendulum in Cartesian coordinates, against the one in its angles."""
+    a, b, c, d = q = da.coordinates("a b c d")
+    rods = [da.holonomic(a**2 + b**2 - 1, name="first"), da.holonomic((c - a) ** 2 + (d - b) ** 2 - 1, name="second")]
+    system = da.System(q, kinetic=sum(s.dot**2 for s in q) / 2, potential=b + d, constraints=rods)
+    within = {a: (-1.1, 1.2), b: (-1.15, 1.1), c: (-2.1, 2.2), d: (-2.15, 2.1)}
+    found = da.equilibria(system, {}, within)
+    assert found.complete and len(found) == 4 and len(found.stable) == 1
+    first, second = da.coordinates("p q")
+    cosine = sympy.cos(first - second)
+    angles = da.System(
+        [first, second],
+        kinetic=first.dot**2 + second.dot**2 / 2 + first.dot * second.dot * cosine,
+        potential=-2 * sympy.cos(first) - sympy.cos(second),
+    )
+    rivals = da.equilibria(angles).found
+    heights = [-np.cos(e.point["p"]) for e in rivals]
+    for e in found.found:
+        rival = min(
+            (r for r, h in zip(rivals, heights, strict=True) if abs(h - e.point["b"]) < 1e-6),
+            key=lambda r: abs(e.point["d"] - e.point["b"] + np.cos(r.point["q"])),
+        )
+        assert rival.stability == e.stability
+        assert max(np.min(np.abs(rival.eigenvalues - value)) for value in e.eigenvalues) < 1e-10
+
+
+def test_a_constraint_on_velocities_makes_a_family_of_which_one_coordinate_is_held():
+    """A skate on a slope, whose heading is held by a spring: the blade's reaction balances the force across it."""
+    x, y, phi = da.coordinates("x y phi")
+    blade = da.velocity(-sympy.sin(phi) * x.dot + sympy.cos(phi) * y.dot, name="blade")
+    skate = da.System(
+        [x, y, phi],
+        kinetic=(x.dot**2 + y.dot**2 + phi.dot**2) / 2,
+        potential=-x + (y - 1) ** 2 / 2 + (phi - 1.2) ** 2 / 2,
+        constraints=[blade],
+    )
+    within = {y: (-1.1, 2.0), phi: (0.7, 2.0)}
+    with pytest.raises(FormError, match="family"):
+        da.equilibria(skate, {}, {x: (-1, 1), **within})
+    found = da.equilibria(skate, {}, within, fixed={x: 0.25})
+    (rest,) = found.found
+    assert found.complete and rest.point == pytest.approx({"x": 0.25, "y": 1 + 1 / np.tan(1.2), "phi": 1.2})
+    assert len(rest.eigenvalues) == 5  # three positions, two velocities
 
 
 # -- bifurcations ------------------------------------------------------------------------------------------------------
@@ -282,3 +341,14 @@ def test_results_are_plain_records():
     found = find_zeros([sympy.sin(x)], [x])
     assert isinstance(found, Zeros) and found.examined > 0 and found.letters == (x,)
     assert np.allclose(np.sort(found.points.ravel()), [0, np.pi], atol=1e-14)
+
+
+def test_a_bead_on_a_turning_hoop_branches_in_cartesian_coordinates():
+    u, v, w = *da.coordinates("u v"), da.parameters("w")
+    hoop = da.holonomic(u**2 + v**2 - 1, name="hoop")
+    bead = da.System([u, v], lagrangian=(u.dot**2 + v.dot**2 + w**2 * u**2) / 2 - v, constraints=[hoop])
+    diagram = da.bifurcation_diagram(bead, w, [0.5, 1.5], within={u: (-1.1, 1.2), v: (-1.3, 1.1)})
+    assert diagram.counts.tolist() == [2, 4] and diagram.complete
+    (change,) = diagram.bifurcations
+    assert change.kind == "branching" and change.value == pytest.approx(1.0, abs=1e-9)
+    assert change.point == pytest.approx([0.0, -1.0], abs=1e-6)
