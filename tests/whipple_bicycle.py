@@ -94,15 +94,16 @@ def system() -> da.System:
     flat_rear, flat_front = (sqrt(d[0] ** 2 + d[2] ** 2) for d in (down_rear, down_front))
     contact_rear = p["rR"] * Matrix([down_rear[0], 0, down_rear[2]]) / flat_rear
     contact_front = p["rF"] * Matrix([down_front[0], 0, down_front[2]]) / flat_front
-    slip_rear = R * (centre + spin_rear.cross(contact_rear))
-    slip_front = R * S * (v_F + spin_front.cross(contact_front))
+    # In the axes of the heading: a turn of the whole bicycle leaves each component alone.
+    slip_rear = roll * pitch * (centre + spin_rear.cross(contact_rear))
+    slip_front = roll * pitch * S * (v_F + spin_front.cross(contact_front))
     constraints = [
         da.holonomic(z + p["rR"] * flat_rear, name="rear_touches"),
         da.holonomic(depth(F, True) + p["rF"] * flat_front, name="front_touches"),
-        da.velocity(slip_rear[0], name="rear_x"),
-        da.velocity(slip_rear[1], name="rear_y"),
-        da.velocity(slip_front[0], name="front_x"),
-        da.velocity(slip_front[1], name="front_y"),
+        da.velocity(slip_rear[0], name="rear_ahead"),
+        da.velocity(slip_rear[1], name="rear_across"),
+        da.velocity(slip_front[0], name="front_ahead"),
+        da.velocity(slip_front[1], name="front_across"),
     ]
     return da.System(q, kinetic=kinetic, potential=potential, constraints=constraints, name="Whipple bicycle")
 

@@ -216,6 +216,17 @@ class LinearPoint:
         return xi
 
     @property
+    def _unproved(self) -> dict[str, float]:
+        """Sentences on symmetries that are not proved, with the rates along them."""
+        rates = dict(zip(self.directions.names, self.xi, strict=True))
+        return {f"`{n}` is a symmetry (it holds {by})": rates[n] for n, by in self.directions.proofs.items()}
+
+    @property
+    def harmless_grounds(self) -> tuple[str, ...]:
+        """Symmetries that are not proved, and that the motion does not follow: instability does not rest on them."""
+        return tuple(ground for ground, rate in self._unproved.items() if not rate)
+
+    @property
     def rates_left(self) -> Any:
         """F without its part along the symmetry, (n,)."""
         return self.value.rates - self.directions.at(self.point) @ self.xi
@@ -246,7 +257,7 @@ class LinearPoint:
         order = np.lexsort((-eigenvalues.imag, -np.round(eigenvalues.real, 12)))
         steady = {name: float(rate) for name, rate in zip(self.directions.names, self.xi, strict=True) if rate}
         names = tuple(self.directions.names) if self.is_divided else ()
-        proofs = [f"`{name}` is a symmetry {by}" for name, by in self.directions.proofs.items() if self.is_divided]
+        proofs = list(self._unproved) if self.is_divided else []
         return Linearisation(
             field.names,
             self.point,

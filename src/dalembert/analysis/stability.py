@@ -128,8 +128,18 @@ def stability(
 
 
 def judged(point: LinearPoint) -> Stability:
-    """The verdict on a steady point."""
+    """The verdict on a steady point; where it rests on what is not proved, it is not established."""
     line = point.linearisation()
+    found = _spectral(point, line)
+    grounds = [g for g in line.grounds if found.verdict != "unstable" or g not in point.harmless_grounds]
+    if found.verdict == "not established" or not grounds:
+        return found
+    theorem = f"{found.verdict.capitalize()} if {' and '.join(grounds)}, which is not proved. {found.theorem}"
+    return Stability("not established", theorem, line, found.neutral, None)
+
+
+def _spectral(point: LinearPoint, line: Linearisation) -> Stability:
+    """The verdict on a linear motion whose grounds are proved."""
     real, errors = line.eigenvalues.real, line.errors
     neutral = int(np.sum(np.abs(line.eigenvalues) <= errors))
     if np.any(real > errors):
@@ -148,16 +158,12 @@ def judged(point: LinearPoint) -> Stability:
             f"{'steady motions' if line.steady else 'equilibria'} of that dimension, all others have negative real parts; a "
             "motion that starts nearby tends to one of these nearby, not always to this one."
         )
-        return Stability("stable", theorem + _hypotheses(line), line, open_ones, True)
+        return Stability("stable", theorem, line, open_ones, True)
     why = integrals.definite(line)
     if why:
-        return Stability("stable", why + _hypotheses(line), line, neutral, None)
+        return Stability("stable", why, line, neutral, None)
     theorem = _grounds(line, neutral, open_ones, family) + integrals.reason
     return Stability("not established", theorem, line, neutral, None)
-
-
-def _hypotheses(line: Linearisation) -> str:
-    return "".join(f" This holds if {ground}, which is not proved." for ground in line.grounds)
 
 
 def _grounds(line: Linearisation, neutral: int, open_ones: int, family: int) -> str:

@@ -24,12 +24,14 @@ from .anatomy import GENERIC
 from .bounded import exact
 from .symmetry_conditions import Conditions, energy_name
 
-__all__ = ["Proofs", "vanishes"]
+__all__ = ["Proofs", "derivative_along", "vanishes"]
 
 #: The work that one proof may take.
 EFFORT = 200_000
 #: The most operations of an expression that is looked at.
 MOST_OPERATIONS = 6_000
+#: The most operations of a derivative of a sum that is looked at on the way to that of the whole.
+SMALL_SUM = 400
 
 
 def vanishes(expression: sympy.Expr) -> bool | None:
@@ -48,6 +50,50 @@ def vanishes(expression: sympy.Expr) -> bool | None:
     if not quotient.above:
         return True
     return False if all(letter.is_Symbol for letter in alphabet.places) else None
+
+
+def derivative_along(expression: sympy.Expr, rates: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
+    """The derivative of an expression whose symbols have rates, by the chain rule from the symbols upwards.
+
+    A sum whose derivative is shown to be zero counts as a constant, so that functions of invariants need no expansion.
+
+    >>> x, y, f, g = sympy.symbols("x y f g")
+    >>> turned = x * sympy.cos(f) + y * sympy.sin(f)
+    >>> derivative_along(sympy.exp(turned**2 * g + turned) / turned, {x: -y, y: x, f: 1})
+    0
+    """
+    moving, known = set(rates), {}
+    waiting = [expression]
+    while waiting:
+        node = waiting[-1]
+        if node in known:
+            waiting.pop()
+        elif node.is_Symbol or not (node.free_symbols & moving):
+            known[node] = rates.get(node, sympy.S.Zero)
+        elif not (node.is_Add or node.is_Mul or node.is_Pow or isinstance(node, sympy.Function)) or node.is_Piecewise:
+            known[node] = sympy.Add(*(sympy.diff(node, letter) * rate for letter, rate in rates.items()))
+        else:
+            missing = [part for part in node.args if part not in known]
+            waiting += missing
+            if not missing:
+                known[node] = _chain_rule(node, [known[part] for part in node.args])
+    return known[expression]
+
+
+def _chain_rule(node: sympy.Expr, inner: Sequence[sympy.Expr]) -> sympy.Expr:
+    """The derivative of a node from those of its arguments."""
+    if node.is_Add:
+        total = sympy.Add(*inner)
+        is_zero = total != 0 and total.count_ops() <= SMALL_SUM and vanishes(total) is True
+        return sympy.S.Zero if is_zero else total
+    if node.is_Mul:
+        others = [sympy.Mul(*node.args[:k], *node.args[k + 1 :]) for k in range(len(node.args))]
+        return sympy.Add(*(rate * rest for rate, rest in zip(inner, others, strict=True) if rate != 0))
+    if node.is_Pow:
+        base, power = node.args
+        grown = sympy.S.Zero if inner[1] == 0 else node * sympy.log(base) * inner[1]
+        return power * base ** (power - 1) * inner[0] + grown
+    return sympy.Add(*(node.fdiff(k + 1) * rate for k, rate in enumerate(inner) if rate != 0))
 
 
 def _read(expressions: Sequence[sympy.Expr]) -> tuple[Alphabet, list[Any]] | None:
@@ -116,10 +162,8 @@ class Proofs:
         q, y = sympy.Matrix(self.system.coordinates), sympy.Matrix(self._fibre)
         slope = field.jacobian(q)
         second = -slope.T * y if self.system.is_hamiltonian else slope * y
-        terms = [
-            sympy.diff(expression, letter) * rate for letter, rate in zip((*q, *y), (*field, *second), strict=True) if rate != 0
-        ]
-        return sympy.Add(*terms)
+        rates = {letter: rate for letter, rate in zip((*q, *y), (*field, *second), strict=True) if rate != 0}
+        return derivative_along(expression, rates)
 
     # -- verdicts ------------------------------------------------------------------------------------------------
 
