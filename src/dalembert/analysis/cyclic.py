@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..integrate.motion import Motion
+from ..model.values import numbers_by_name
 
 __all__ = ["recover_cyclic"]
 
@@ -50,13 +51,12 @@ def recover_cyclic(motion: Motion, start: Mapping[Any, float] | None = None) -> 
             "The motion reports no cyclic velocities", seen=", ".join(motion.names), remedy="simulate da.routh(system, [...])"
         )
     first = dict.fromkeys(names, 0.0)
-    for key, value in (start or {}).items():
-        name = str(getattr(key, "name", key))
+    for name, value in numbers_by_name(start).items():
         if name not in first:
             near = nearest(name, first)
             remedy = f"did you mean {near}" if near else "the other coordinates start where the motion did"
             raise ModelError(f"The motion has no cyclic coordinate `{name}`", seen=", ".join(names), remedy=remedy)
-        first[name] = float(value)
+        first[name] = value
     edges, places = motion.panels()
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     middle, half = (edges[1:] + edges[:-1])[:, None] / 2, (edges[1:] - edges[:-1])[:, None] / 2

@@ -314,7 +314,7 @@ def _vectors(algebra: GraphAlgebra, system: System) -> tuple[Any, Any, Any]:
 
 
 def _named(given: Mapping[Any, Any] | None) -> dict[str, Any]:
-    return by_name(given or {}, "mapping")
+    return by_name(given, "mapping")
 
 
 def _numbers(given: Mapping[str, Any], known: Sequence[str], what: str) -> Table:

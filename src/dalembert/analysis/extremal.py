@@ -28,6 +28,7 @@ from ..compiled.constrained_solve import rank, solve
 from ..errors import ModelError
 from ..formulations.lagrange import derive_with
 from ..formulations.voronets import transitivity
+from ..model.read_only import freeze_arrays
 from ..model.symbols import t
 from .path import NODES, Path, integration_table, reduction_along
 from .transitivity import transitivity_sizes
@@ -62,6 +63,9 @@ class Costates:
     mechanical: Any
     panels: Any
     rates: Any
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     def at(self, times: Any, edges: Any) -> Any:
         """chi at any times of the path, (m, nt), by the polynomials of the collocation."""

@@ -23,6 +23,7 @@ from ..compiled.constrained_solve import rank
 from ..errors import ModelError
 from ..formulations.reduction import Bundle
 from ..geometry.lie import LieGroup
+from ..model.read_only import freeze_arrays
 
 __all__ = ["Displacement", "ElementMatrices"]
 
@@ -46,6 +47,9 @@ class Displacement:
     coordinates: Mapping[str, float]
     matrix: Any
     group: LieGroup | None
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     @property
     def logarithm(self) -> Any:

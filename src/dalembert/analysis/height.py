@@ -24,6 +24,7 @@ import sympy
 from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError
 from ..formulations.gait import Gait, shape_path
+from ..model.read_only import freeze_arrays
 from ..model.symbols import t
 from ..model.values import numbers_by_name
 from .connections import Connection
@@ -59,6 +60,9 @@ class HeightFunction(Report):
     values: Any
     exterior: Any
     parameters: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     @property
     def shape(self) -> tuple[str, str]:

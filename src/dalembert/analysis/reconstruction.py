@@ -13,6 +13,7 @@ from ..formulations.reduction import Bundle, equations_on
 from ..integrate.motion import Motion
 from ..integrate.simulate import simulate
 from ..model.reduced import ReducedSystem
+from ..model.values import numbers_by_name
 
 __all__ = ["reconstruct"]
 
@@ -51,8 +52,7 @@ def reconstruct(motion: Motion, start: Mapping[Any, Any] | None = None) -> Motio
     equations = equations_on(bundle, reconstruct=True)
     kernel = kernel_of(equations, system.parameters)
     values = {q.name: float(value) for q, value in bundle.identity.items()}
-    for key, value in (start or {}).items():
-        name = str(getattr(key, "name", key))
+    for name, value in numbers_by_name(start).items():
         if name not in values:
             near = nearest(name, values)
             raise ModelError(
@@ -60,7 +60,7 @@ def reconstruct(motion: Motion, start: Mapping[Any, Any] | None = None) -> Motio
                 seen=", ".join(values),
                 remedy=f"did you mean {near}" if near else "use one of these; the shape starts where the reduced motion did",
             )
-        values[name] = float(value)
+        values[name] = value
     values |= {symbol.name: float(motion[symbol.name][0]) for symbol in motion.equations.state}
     state = np.array([[values[symbol.name] for symbol in equations.state]])
     begin, end = float(motion.t[0]), float(motion.t[-1])

@@ -67,7 +67,7 @@ def generic_parameters(symbols: Any, given: Mapping[Any, Any] | None, random: An
     >>> generic_parameters([x], {"x": 2}, np.random.default_rng(0))
     array([2.])
     """
-    table = by_name(given or {}, "mapping of parameters")
+    table = by_name(given, "mapping of parameters")
     for symbol in symbols:
         sign = -1.0 if symbol.is_negative else 1.0
         table.setdefault(symbol.name, sign * random.uniform(0.5, 1.5))

@@ -342,7 +342,7 @@ def _along(part: str, slopes: Any, fields: Any) -> Condition:
 def given_parameters(system: System, given: Mapping[Any, Any] | None) -> dict[str, float]:
     """Values by name of parameters that are held fixed, checked."""
     known = [symbol.name for symbol in system.parameters]
-    found = by_name(given or {}, "mapping of parameters")
+    found = by_name(given, "mapping of parameters")
     refuse_unknown_parameters(found, known)
     for name, value in found.items():
         if not isinstance(value, (int, float, np.number, sympy.Number)) or not np.isfinite(float(value)):

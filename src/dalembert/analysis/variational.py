@@ -18,6 +18,7 @@ from ..integrate.motion import Motion
 from ..integrate.simulate import simulate
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .all_motions import Prolongation, prolonged
 from .anatomy import read_model
 from .conditions import Conditions, conditions_of, ways_to_vanish
@@ -182,7 +183,7 @@ def _of_motion(motion: Motion, independent: Sequence[Any] | None, tolerance: flo
 
 def _named_chi(system: System, given: Mapping[Any, float]) -> dict[str, float]:
     names = [constraint.name for constraint in system.bilateral]
-    table = {str(getattr(key, "name", key)).removeprefix("chi_"): float(value) for key, value in given.items()}
+    table = {name.removeprefix("chi_"): value for name, value in numbers_by_name(given).items()}
     for name in table:
         if name not in names:
             guess = nearest(name, names)

@@ -10,18 +10,20 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError
+from ..model.labels import labelled
 from ..model.names import shortened
 from ..model.symbols import by_name
-from ..model.values import check_sign, refuse_unknown_parameters
+from ..model.values import check_sign, real_number, refuse_unknown_parameters
 
 __all__ = ["named_parameters", "parameter_values"]
 
 
 def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
-    """Values in the order of the symbols, from a mapping by name or symbol, or from a sequence."""
+    """Values in the order of the symbols, from a mapping by name or symbol, labelled values, or a sequence."""
     names = [symbol.name for symbol in symbols]
+    given = labelled(given)
     if not isinstance(given, Mapping):
-        listed = list(np.ravel(given))
+        listed = list(np.ravel(np.asarray(given, dtype=object)))
         if len(listed) != len(symbols):
             raise ModelError(
                 f"The system has {len(symbols)} parameters",
@@ -57,10 +59,7 @@ def _checked(symbols: Sequence[sympy.Symbol], given: Sequence[Any]) -> Any:
     values = np.zeros(len(symbols))
     for k, (symbol, value) in enumerate(zip(symbols, given, strict=True)):
         name = symbol.name
-        try:
-            values[k] = float(value)
-        except (TypeError, ValueError, OverflowError):
-            values[k] = np.nan
+        values[k] = real_number(value)
         if not np.isfinite(values[k]):
             raise ModelError(f"The parameter {name} must be a finite number", seen=shortened(value), remedy="give it a number")
         if 0.0 < abs(values[k]) < sys.float_info.min:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import MissingExtraError, ModelError
+from ..model.labels import labelled
 from .derivatives import regular_rates
 from .program import OPERATORS, Program, straight_line
 from .unrolled import HEALTHY
@@ -76,6 +77,7 @@ class JaxRates:
 
     def _block(self, name: str, given: Any, letters: tuple[str, ...]) -> Any:
         numpy = self._numpy
+        given = labelled(given)
         if isinstance(given, Mapping):
             table = {str(getattr(key, "name", key)): value for key, value in given.items()}
             wrong = [letter for letter in letters if letter not in table] + [key for key in table if key not in letters]

@@ -16,6 +16,7 @@ from ..integrate.chart import THRESHOLDS
 from ..integrate.driver import Driver
 from ..integrate.run import LEAST_RTOL, LOCAL_SHARE
 from ..integrate.simulate import Task, read_task
+from ..model.labels import labelled
 from ..model.symbols import by_name
 
 __all__ = ["ExportTask", "read_export"]
@@ -87,6 +88,7 @@ def read_export(
     if start is not None and parameters is None and equations.system.parameters:
         names = ", ".join(symbol.name for symbol in equations.system.parameters)
         raise ModelError("A start is made consistent with given parameters", seen="no parameters", remedy=f"give {names}")
+    start, parameters = labelled(start), labelled(parameters)
     if parameters is not None and not isinstance(parameters, Mapping):
         parameters = dict(
             zip(equations.system.parameters, parameter_values(equations.system.parameters, parameters), strict=True)
@@ -125,7 +127,7 @@ def _run_task(equations: Equations, parameters: Any, start: Any, span: Any, rtol
     symbols = equations.system.parameters
     values = dict.fromkeys(symbols, 1.0) if parameters is None else parameters
     inputs = {symbol: _zero for symbol, value in equations.system.inputs.items() if value is None}
-    given = by_name(start or {}, "start")
+    given = by_name(start, "start")
     interval = (0.0, 1.0) if span is None else span
     return read_task(equations, given, interval, parameters=values, method="dop853", rtol=rtol, atol=atol, inputs=inputs)
 

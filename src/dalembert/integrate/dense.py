@@ -11,6 +11,7 @@ from ..compiled.book import Book
 from ..compiled.native import MISSING
 from ..errors import ModelError
 from ..model.methods import EXTERNAL
+from ..model.values import real_array
 from .advance import BOOK_SIZE
 from .expansions import hold_expansion, taylor_order
 from .fixed_dense import ShorterSteps
@@ -22,7 +23,10 @@ __all__ = ["dense_states"]
 
 def dense_states(motion: Any, t: Any) -> Any:
     """States (n_state, ...) of a motion at any times inside it."""
-    times = np.asarray(t, dtype=float)
+    try:
+        times = real_array(t)
+    except (TypeError, ValueError):
+        raise ModelError("Dense output needs times", seen=repr(t)[:60], remedy="give real numbers") from None
     flat = times.ravel()
     result = np.empty((flat.size, len(motion.state)))
     ends = [segment.step_t[k] for segment in motion.segments for k in (0, -1)]

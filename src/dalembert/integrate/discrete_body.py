@@ -33,6 +33,7 @@ from ..geometry.rigid_rotations import (
     spatial_momentum,
     symmetric_partner,
 )
+from ..model.read_only import freeze_arrays
 from .steppers import moser_veselov as native_steps
 
 __all__ = ["DiscreteMotion", "discrete_rigid_body"]
@@ -67,6 +68,9 @@ class DiscreteMotion:
     Q: Any
     M: Any
     statistics: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     @property
     def t(self) -> Any:

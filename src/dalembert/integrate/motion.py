@@ -16,6 +16,7 @@ import numpy as np
 from ..formulations.equations import Equations
 from ..model.constraints import HolonomicConstraint
 from ..model.flow import Flow
+from ..model.read_only import freeze_arrays, read_only
 from ..model.scenario import Scenario
 from ..model.system import System
 from .letters import own_states, shown_states
@@ -41,10 +42,13 @@ class Segment:
     step_t: Any
     step_y: Any
 
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
     @cached_property
     def full_y(self) -> Any:
         """The same states as the motion shows them, (steps + 1, n_state)."""
-        return shown_states(self.book, self.step_t, self.step_y)
+        return read_only(shown_states(self.book, self.step_t, self.step_y))
 
     @property
     def first_state(self) -> Any:
@@ -62,7 +66,7 @@ class Residuals:
 
 @dataclass(frozen=True, repr=False)
 class Motion:
-    """A motion of a system.
+    """A motion of a system. Its arrays are read-only: take a copy to change one.
 
     Attributes
     ----------
@@ -112,6 +116,9 @@ class Motion:
     statistics: dict[str, Any] = field(default_factory=dict)
     scenario: Scenario | None = field(default=None, repr=False)
     call: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     def __repr__(self) -> str:
         reach = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} points" if len(self.t) else "no points"
@@ -176,7 +183,7 @@ class Motion:
             table[name] = observed[f"output {name}"][0]
         for symbol in system.inputs:
             table[symbol.name] = observed[f"input {symbol}"][0]
-        return table
+        return {name: read_only(values) for name, values in table.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -275,7 +282,7 @@ class Motion:
                 table[key] = table[key][[present.index(name) for name in letters(self.system)]]
             for key, block in table.items():
                 parts.setdefault(key, np.zeros((block.shape[0], count)))[:, where] = block
-        return parts
+        return {key: read_only(block) for key, block in parts.items()}
 
     @cached_property
     def _states(self) -> list[Any]:

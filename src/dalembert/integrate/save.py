@@ -122,9 +122,9 @@ def to_xarray(motion: Motion) -> Any:
 
     layout = _Layout(motion)
     data: dict[str, Any] = {
-        variable: ("t", motion[name], _described(motion, name)) for name, variable in layout.variables.items()
+        variable: ("t", motion[name].copy(), _described(motion, name)) for name, variable in layout.variables.items()
     }
-    coordinates: dict[str, Any] = {"t": ("t", motion.t)}
+    coordinates: dict[str, Any] = {"t": ("t", motion.t.copy())}
     roles = layout.roles
 
     def table(role: str, dimensions: Mapping[str, Iterable[str]], blocks: list[Any], about: str) -> None:

@@ -15,11 +15,12 @@ from ..errors import FormError, ModelError, StartError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import default_form, derive, fastest_form
 from ..model.flow import Flow
+from ..model.labels import labelled
 from ..model.methods import AUTO, EXTERNAL, FIXED_STEP
 from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
-from ..model.values import real_array
+from ..model.values import real_array, real_number
 from .driver import Driver
 from .events import Event, read_events
 from .expansions import check_expansion
@@ -147,6 +148,8 @@ def simulate(
     given: dict[str, Any] = {"parameters": parameters, "form": form, "method": method, "rtol": rtol, "atol": atol, "step": step}
     given |= {"at": at, "events": events, "inputs": inputs, "project": project, "project_start": project_start}
     given |= {"max_step": max_step, "first_step": first_step, "max_steps": max_steps, "progress": progress}
+    given["parameters"] = parameters = labelled(parameters)
+    start = labelled(start)
     if is_many(parameters, start):
         from .many.ensemble import simulate_many
 
@@ -222,10 +225,11 @@ def read_task(
     equations = _equations(system, wanted, inputs, free_choice)
     _check_contacts(equations)
     chosen_span = _read_span(span if span is not None else stated.get("span"))
+    start, parameters = labelled(start), labelled(parameters)
     if start is not None and not isinstance(start, Mapping):
         raise StartError("The start must name its values", seen=type(start).__name__, remedy="pass start={x: 1.0, ...}")
     beginning = dict(scenario.start) if scenario else {}
-    beginning |= by_name(start or {}, "start")
+    beginning |= by_name(start, "start")
     name, stepping = _read_stepping(
         (method, step, every, adapt, equations.system),
         stated,
@@ -276,7 +280,7 @@ def _read_parameters(scenario: Scenario | None, model: Any, equations: Equations
         return parameter_values(letters, given)
     known = {symbol.name for symbol in letters}
     values = {key: value for key, value in scenario.parameters.items() if key in known} if scenario else {}
-    values |= by_name(given or {}, "mapping of parameters")
+    values |= by_name(given, "mapping of parameters")
     # A law that was imposed instead of the system's own leaves the parameters of that without a place.
     stated = stated_parameters(scenario.system if scenario else model) if has_laws else ()
     idle = {symbol.name for symbol in stated} - known
@@ -343,9 +347,11 @@ def _callables(system: System, inputs: Mapping[Any, Any] | None) -> dict[str, Ca
 
 def _read_span(span: Any) -> tuple[float, float]:
     try:
-        first, last = (float(value) for value in span)
+        first, last = (math.nan, math.nan) if isinstance(span, (str, bytes)) else (real_number(value) for value in span)
     except (TypeError, ValueError):
         raise ModelError("The span must be two times", seen=span, remedy="pass span=(0, 10)") from None
+    if math.isnan(first) or math.isnan(last):
+        raise ModelError("The span must be two numbers", seen=repr(span)[:60], remedy="pass span=(0, 10)")
     if not (math.isfinite(first) and math.isfinite(last)):
         raise ModelError("The span must be finite", seen=(first, last), remedy="pass span=(0, 10)")
     return first, last
@@ -385,7 +391,7 @@ def _read_stepping(
 
 
 def _read_tolerance(rtol: Any, least: float = 1e-15) -> float:
-    value = _read_number(rtol)
+    value = real_number(rtol)
     if not least <= value <= 0.1:
         raise ModelError(f"rtol must lie between {least:g} and 0.1", seen=rtol, remedy="1e-10 suits most systems")
     return value
@@ -393,7 +399,7 @@ def _read_tolerance(rtol: Any, least: float = 1e-15) -> float:
 
 def _read_atol(atol: Any, rtol: float, size: int) -> Any:
     try:
-        values = np.broadcast_to(np.asarray(float(rtol) * 1e-2 if atol is None else atol, dtype=float), (size,)).copy()
+        values = np.broadcast_to(real_array(float(rtol) * 1e-2 if atol is None else atol), (size,)).copy()
     except (TypeError, ValueError):
         raise ModelError("atol must be one number, or one for each letter of the state", seen=str(atol)[:60]) from None
     if not np.all(np.isfinite(values) & (values > 0)):
@@ -402,7 +408,7 @@ def _read_atol(atol: Any, rtol: float, size: int) -> Any:
 
 
 def _read_step(step: Any, name: str) -> float:
-    value = _read_number(step)
+    value = real_number(step)
     if not value > 0:
         raise ModelError(f"{name} must be positive", seen=step)
     return value
@@ -415,15 +421,7 @@ def _read_choice(choice: Any, name: str) -> bool:
 
 
 def _read_count(count: Any, name: str) -> int:
-    value = _read_number(count)
+    value = real_number(count)
     if not (value >= 1 and (math.isinf(value) or value.is_integer())):
         raise ModelError(f"{name} must be a whole number, at least 1", seen=count, remedy="leave it out, or pass 100_000")
     return int(min(value, 2**62))
-
-
-def _read_number(value: Any) -> float:
-    """A number, or NaN for what is none."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan

@@ -27,6 +27,7 @@ from ..formulations.lagrange import lagrangian_and_momenta
 from ..model.constraints import HolonomicConstraint
 from ..model.names import shortened
 from ..model.symbols import name_of
+from ..model.values import real_number
 
 __all__ = ["Start", "consistent_start", "excess", "relative", "start_form", "term_sizes"]
 
@@ -165,10 +166,7 @@ class _Starter:
                     )
                 )
                 continue
-            try:
-                number = float(value)
-            except (TypeError, ValueError, OverflowError):
-                number = np.nan
+            number = real_number(value)
             if not np.isfinite(number):
                 fault = f"The start of `{name}` must be a finite number"
                 faults.append(StartError(fault, seen=shortened(value), remedy="give it a number"))

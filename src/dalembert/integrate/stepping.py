@@ -13,6 +13,7 @@ from ..formulations.equations import Equations
 from ..model.constraints import HolonomicConstraint
 from ..model.flow import Flow
 from ..model.methods import FIXED_STEP, METHODS, unknown_method
+from ..model.values import real_number
 from .fixed_run import FIXED_METHODS, Stepping
 from .position_steps import check_position_steps
 from .refusals import refuse_decisions
@@ -77,7 +78,7 @@ def read_stepping(
             )
     if step is None:
         raise ModelError(f"The method {method} needs a step", seen="no step", remedy="pass step=0.01, say")
-    size = _number(step)
+    size = real_number(step)
     if not (size > 0 and math.isfinite(size)):
         raise ModelError("The step must be positive", seen=step, remedy="pass step=0.01, say; the span gives the direction")
     length = span[1] - span[0]
@@ -104,17 +105,10 @@ def read_stepping(
 def _read_every(every: Any, at: Any, count: int) -> int:
     if every is None:
         return 1 if at is None else max(1, count // KEPT)
-    value = _number(every)
+    value = real_number(every)
     if not (value >= 1 and value == int(value)):
         raise ModelError("every must be a whole number of steps, at least 1", seen=every, remedy="pass every=10, say")
     return int(value)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def snapped(at: Any, stepping: Stepping, span: tuple[float, float]) -> Any:

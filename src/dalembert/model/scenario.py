@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .drawing import Drawing, as_drawing
+from .symbols import by_name
 from .system import System
 
 __all__ = ["Scenario"]
@@ -52,6 +53,8 @@ class Scenario:
     drawing: Drawing | None = None
 
     def __post_init__(self) -> None:
+        for name in ("parameters", "start"):
+            object.__setattr__(self, name, by_name(getattr(self, name), name))
         stated = self.drawing if self.drawing is not None else getattr(self.system, "drawing", None)
         object.__setattr__(self, "drawing", as_drawing(stated))
 

@@ -14,6 +14,8 @@ from typing import Any
 import sympy
 
 from ..errors import ExpressionError, ModelError
+from .labels import labelled
+from .names import shortened
 
 __all__ = [
     "Acceleration",
@@ -220,14 +222,17 @@ def name_of(letter: Any) -> str:
     return str(letter) if name is None else name
 
 
-def by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
-    """Values by name, from a mapping whose keys are symbols or names; no name may have two values.
+def by_name(given: Any, what: str) -> dict[str, Any]:
+    """Values by name, from a mapping whose keys are symbols or names, or from something `labelled`; no name has two values.
 
     >>> by_name({coordinates("x"): 1.0, "y": 2.0}, "start")
     {'x': 1.0, 'y': 2.0}
     """
+    table = {} if given is None or (isinstance(given, (list, tuple)) and not given) else labelled(given)
+    if not isinstance(table, Mapping):
+        raise ModelError(f"The {what} must give values by name", seen=shortened(given), remedy="pass {x: 1.0, ...}")
     found: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in table.items():
         name = name_of(key)
         if name in found and not _same(found[name], value):
             seen = f"{found[name]} and {value}"[:120]

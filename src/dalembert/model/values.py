@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,11 @@ from ..errors import ModelError, nearest
 from .names import shortened
 from .symbols import by_name
 
-__all__ = ["check_sign", "numbers_by_name", "real_array", "refuse_unknown_parameters"]
+__all__ = ["check_sign", "numbers_by_name", "real_array", "real_number", "refuse_unknown_parameters"]
 
 
-def numbers_by_name(*tables: Mapping[Any, Any] | None) -> dict[str, float]:
-    """Finite numbers by name, from mappings of symbol or name to number; later mappings win.
+def numbers_by_name(*tables: Any) -> dict[str, float]:
+    """Finite numbers by name, from mappings of symbol or name to number, or labelled values; later ones win.
 
     Raises
     ------
@@ -30,25 +30,39 @@ def numbers_by_name(*tables: Mapping[Any, Any] | None) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for table in tables:
-        if table is not None and not isinstance(table, Mapping):
-            raise ModelError("Values are given by name", seen=shortened(table), remedy="pass a mapping such as {x: 1.0}")
-        for name, value in by_name(table or {}, "mapping").items():
+        for name, value in by_name(table, "mapping").items():
             found[name] = _finite(name, value)
     return found
 
 
 def _finite(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = np.nan
+    number = real_number(value)
     if not np.isfinite(number):
         raise ModelError(f"The value of `{name}` must be a finite number", seen=shortened(value), remedy="give it a number")
     return number
 
 
+def real_number(value: Any) -> float:
+    """A real number as a float; NaN for anything else, such as text, a complex number or an array of several.
+
+    >>> real_number(sympy.Rational(1, 4)), real_number("0.25"), real_number(np.complex128(1 + 2j))
+    (0.25, nan, nan)
+    """
+    if isinstance(value, (str, bytes, bytearray)) or getattr(value, "ndim", 0):
+        return float("nan")
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    if kind == "O":  # a number in an array
+        return real_number(value.item())
+    if kind not in "fiub":
+        return float("nan")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
 def real_array(values: Any) -> Any:
-    """Real numbers as an array of floats; what is masked is NaN.
+    """Real numbers as an array of floats; what is masked is NaN, and None too.
 
     Raises
     ------
@@ -63,8 +77,12 @@ def real_array(values: Any) -> Any:
     if isinstance(values, np.ma.MaskedArray):
         values = np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values))
     array = np.asarray(values)
-    if array.dtype.kind == "c":
-        raise TypeError("complex numbers")
+    if array.dtype.kind == "O":
+        for value in array.flat:
+            if isinstance(value, (str, bytes, complex)):
+                raise TypeError(f"no real number: {value!r}")
+    elif array.dtype.kind not in "fiub":
+        raise TypeError(f"no real numbers: {array.dtype}")
     return np.array(array, dtype=float)
 
 

@@ -66,7 +66,7 @@ def read_data(data: Any, observe: Mapping[str, Any] | None = None, sigma: Any = 
     sigma : number, array (nt,) or mapping of names to these
         Standard deviations.
     """
-    named = by_name(observe or {}, "mapping of observations")
+    named = by_name(observe, "mapping of observations")
     times, columns = _columns(data, list(named))
     if not columns:
         raise ModelError("The data have no measured quantity", seen="times alone", remedy="add arrays by name")

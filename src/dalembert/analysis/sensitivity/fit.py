@@ -254,7 +254,7 @@ class _Problem:
 
 
 def _named(table: Any) -> dict[str, Any]:
-    return by_name(table or {}, "mapping")
+    return by_name(table, "mapping")
 
 
 def _prior(name: str, pair: Any) -> tuple[float, float]:

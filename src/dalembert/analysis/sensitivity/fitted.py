@@ -11,6 +11,7 @@ import numpy as np
 from ...compiled.constrained_solve import rank
 from ...errors import ModelError
 from ...integrate.motion import Motion
+from ...model.read_only import freeze_arrays
 from .data import Data
 from .question import name_of
 
@@ -68,6 +69,9 @@ class Fit:
     motion: Motion = field(repr=False)
     data: Data = field(repr=False)
     runs: int = 0
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     def __getitem__(self, key: Any) -> float:
         name = name_of(key)

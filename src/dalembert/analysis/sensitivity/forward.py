@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...integrate.motion import Motion
+from ...model.read_only import freeze_arrays
 from .observed import Observed, observe
 from .question import Question, ask, name_of
 
@@ -42,6 +43,9 @@ class Sensitivities:
     _states: list[Any] = field(repr=False)
     _slopes: list[Any] = field(repr=False)
     _places: list[Any] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     def __repr__(self) -> str:
         return f"<Sensitivities of {self.motion.system.name} by {', '.join(self.wrt)}, {len(self.t)} times>"

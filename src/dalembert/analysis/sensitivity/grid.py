@@ -11,6 +11,7 @@ import sympy
 
 from ...errors import ModelError
 from ...model.symbols import Parameter, t
+from ...model.values import real_array
 
 __all__ = ["GriddedInput", "gridded_input"]
 
@@ -34,7 +35,7 @@ class GriddedInput:
 
     def values(self, numbers: Sequence[float]) -> dict[str, float]:
         """Numbers for the values, by name, for ``parameters=``."""
-        listed = [float(number) for number in np.ravel(numbers)]
+        listed = np.ravel(real_array(numbers)).tolist()
         if len(listed) != len(self.parameters):
             raise ModelError(f"The grid has {len(self.parameters)} values", seen=f"{len(listed)} numbers")
         return {symbol.name: number for symbol, number in zip(self.parameters, listed, strict=True)}

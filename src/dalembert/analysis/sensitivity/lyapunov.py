@@ -19,6 +19,7 @@ import numpy as np
 from ...compiled.constrained_solve import rank
 from ...errors import ModelError
 from ...integrate.motion import Motion
+from ...model.read_only import freeze_arrays
 from .question import Question, ask
 
 __all__ = ["Lyapunov", "lyapunov"]
@@ -50,6 +51,9 @@ class Lyapunov:
     t: Any = field(repr=False)
     history: Any = field(repr=False)
     motion: Motion = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     @property
     def sum(self) -> float:

@@ -54,7 +54,7 @@ def ask(model: Any, wrt: Any, start: Any, span: Any, given: Any, options: Mappin
         motion = simulate(model, start, span, **options)
         check_single(motion)
         stated = dict(model.start) if isinstance(model, Scenario) else {}
-        stated |= by_name(start or {}, "start")
+        stated |= by_name(start, "start")
         return Question(motion, wrt, stated, integrand)
     if start is not None or span is not None or options:
         raise ModelError(

@@ -18,8 +18,10 @@ from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError, StartError, nearest
 from ...formulations.registry import derive, fastest_form
 from ...model.flow import Flow
+from ...model.labels import labelled
 from ...model.symbols import Coordinate, Input, Momentum, Parameter, Velocity, as_expression, t
 from ...model.system import System
+from ...model.values import real_number
 
 __all__ = ["ControlProblem", "control_problem"]
 
@@ -57,6 +59,7 @@ class ControlProblem:
 
     def values(self, given: Mapping[Any, Any], where: str) -> dict[str, float]:
         """Numbers by the name of a letter, from symbols, names, or matrices by name."""
+        given = labelled(given)
         if not isinstance(given, Mapping):
             raise StartError(
                 f"The {where} must name its values", seen=type(given).__name__, remedy=f"pass {where}={{x: 1.0, ...}}"
@@ -86,10 +89,7 @@ class ControlProblem:
 
 
 def _number(value: Any, name: str, where: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
+    number = real_number(value)
     if number - number != 0:
         raise StartError(f"The {where} of `{name}` must be a finite number", seen=str(value)[:60], remedy="give a number")
     return number

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
+from ...model.values import real_number
 
 __all__ = ["read_span"]
 
@@ -18,7 +19,7 @@ def read_span(span: Any) -> tuple[float, float]:
     (0.0, 2.0)
     """
     try:
-        first, last = (float(value) for value in span)
+        first, last = (real_number(value) for value in span)
     except (TypeError, ValueError):
         raise ModelError(
             "The span must be two times", seen=span, remedy="pass span=(0, 1); a free duration is a letter"

@@ -20,6 +20,7 @@ from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError
 from ...integrate.motion import Motion
 from ...model.flow import Flow
+from ...model.read_only import freeze_arrays
 from ...model.symbols import t
 from ...model.system import System
 from .ports import PortForm, linear_rows, port_forces, velocities_from_momenta
@@ -62,6 +63,9 @@ class EnergyBalance:
     residual: Any
     least_dissipation: float
     energy: Any
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     def __repr__(self) -> str:
         terms = [(values[-1], f"by {name}") for name, values in self.supplied.items()]

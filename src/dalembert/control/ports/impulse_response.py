@@ -23,6 +23,7 @@ from ...compiled.constrained_solve import rank
 from ...compiled.parameter_values import named_parameters
 from ...errors import ModelError
 from ...model.flow import Flow
+from ...model.read_only import freeze_arrays
 from ...model.symbols import Input
 from ...model.system import System
 from ...model.values import numbers_by_name
@@ -55,6 +56,9 @@ class LinearInputOutput:
     D: Any
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     def impulse_response(self, time: Any) -> Any:
         """W(t) = C e^{At} B, (l, k) for a number and (nt, l, k) for times; negative times, too."""

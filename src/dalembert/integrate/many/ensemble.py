@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import FileError, ModelError, StartError, nearest
+from ...model.labels import aligned, labelled
 from ...model.names import shortened
+from ...model.read_only import read_only
 from ...model.symbols import by_name
-from ...model.values import check_sign, real_array
+from ...model.values import check_sign, real_array, real_number
 from ...model.whole_file import place_beside, write_whole
 from ..file_image import file_image
 from ..motion import Motion
@@ -38,7 +40,7 @@ LARGEST_CHUNK, LARGEST_OF_LANES = 64, 2048
 
 @dataclass(frozen=True, repr=False)
 class Ensemble:
-    """Many runs of one system.
+    """Many runs of one system. Their arrays are read-only: take a copy to change one.
 
     Attributes
     ----------
@@ -79,7 +81,7 @@ class Ensemble:
     @cached_property
     def states(self) -> Any:
         """All states, (\\*shape, nt, n)."""
-        return np.stack([self.columns[name][...] for name in self.table.letters], axis=-1)
+        return read_only(np.stack([self.columns[name][...] for name in self.table.letters], axis=-1))
 
     @cached_property
     def codes(self) -> Any:
@@ -89,7 +91,7 @@ class Ensemble:
     @cached_property
     def messages(self) -> Any:
         """How each run ended that did not finish, and remarks on those that did, (\\*shape) of str."""
-        return self._own("message").astype(object)
+        return read_only(self._own("message").astype(object))
 
     @cached_property
     def steps(self) -> Any:
@@ -102,7 +104,7 @@ class Ensemble:
         return self._own("energy_drift")
 
     def _own(self, name: str) -> Any:
-        return self.columns[self.table.own_names[name]][...]
+        return read_only(self.columns[self.table.own_names[name]][...])
 
     @property
     def t(self) -> Any:
@@ -121,7 +123,7 @@ class Ensemble:
         """A letter of the state, (\\*shape, nt), or a value that differs from run to run, (\\*shape)."""
         key = getattr(name, "name", name)
         if key in self.table.letters:
-            return self.columns[key][...]
+            return read_only(self.columns[key][...])
         if key == "t":
             return self.t
         if key in self.table.coordinates:
@@ -144,7 +146,7 @@ class Ensemble:
     @cached_property
     def outcomes(self) -> Any:
         """How each run ended, (\\*shape) of str."""
-        return np.array([*OUTCOMES, "not run"], dtype=object)[self.codes]
+        return read_only(np.array([*OUTCOMES, "not run"], dtype=object)[self.codes])
 
     @property
     def failed(self) -> Any:
@@ -156,7 +158,7 @@ class Ensemble:
         """Which runs reached their end and have a remark in their message, (\\*shape) of bool."""
         found = np.isin(self.codes, SUCCESS) & (self.messages != "").astype(bool)
         found[found] = [bool(remarks_in(message)) for message in self.messages[found]]
-        return found
+        return read_only(found)
 
     @property
     def remark(self) -> str:
@@ -213,11 +215,11 @@ class Ensemble:
         import xarray as xr
 
         table, own = self.table, self.table.own_names
-        found: dict[str, Any] = {name: self[name] for name in table.letters}
-        found |= {own["steps"]: self.steps, own["energy_drift"]: self.energy_drift}
-        found |= {own["message"]: self.messages, own["outcome"]: self.codes}
+        found: dict[str, Any] = {name: self[name].copy() for name in table.letters}
+        found |= {own["steps"]: self.steps.copy(), own["energy_drift"]: self.energy_drift.copy()}
+        found |= {own["message"]: self.messages.copy(), own["outcome"]: self.codes.copy()}
         variables = {name: (v.dims, found[name], v.attributes) for name, v in table.variables.items()}
-        return xr.Dataset(variables, coords={own["time"]: self.t, **table.coordinates}, attrs=dict(table.attributes))
+        return xr.Dataset(variables, coords={own["time"]: self.t.copy(), **table.coordinates}, attrs=dict(table.attributes))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the runs as netCDF (.nc) or Zarr (.zarr); an existing Zarr store is not replaced.
@@ -330,8 +332,11 @@ def read_plan(model: Any, start: Any, span: Any, parameters: Any, at: Any, optio
     """The plan of all runs, and the arrays that differ from run to run."""
     if options.pop("every", None) is not None:
         raise ModelError("Many runs keep no steps between the times asked for", seen="every", remedy="leave every out")
-    fixed_p, varied_p = _parted(parameters)
-    fixed_s, varied_s = _parted(start)
+    parameters, start = labelled(parameters), labelled(start)
+    fixed_p, arrays_p = _parted(parameters)
+    fixed_s, arrays_s = _parted(start)
+    varied = _read_arrays({**arrays_p, **arrays_s})
+    varied_p, varied_s = {name: varied[name] for name in arrays_p}, {name: varied[name] for name in arrays_s}
     axes = [Axis(name, False, values) for name, values in varied_p.items()]
     axes += [Axis(name, True, values) for name, values in varied_s.items()]
     task = read_task(
@@ -358,18 +363,24 @@ def read_plan(model: Any, start: Any, span: Any, parameters: Any, at: Any, optio
 def _parted(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Values by name: those that are one for all runs, and the arrays."""
     fixed: dict[str, Any] = {}
-    varied: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     for name, value in by_name(given, "call").items() if isinstance(given, Mapping) else ():
-        if not (isinstance(value, (list, tuple)) or getattr(value, "ndim", False)):
-            fixed[name] = value
-            continue
+        is_array = isinstance(value, (list, tuple)) or getattr(value, "ndim", False)
+        (arrays if is_array else fixed)[name] = value
+    return fixed, arrays
+
+
+def _read_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays of numbers, in one order where they have labels."""
+    varied: dict[str, Any] = {}
+    for name, value in aligned(arrays).items():
         try:
             varied[name] = real_array(value)
         except (TypeError, ValueError):
             raise ModelError(
                 f"The values of `{name}` must be numbers", seen=str(value)[:60], remedy="give real numbers"
             ) from None
-    return fixed, varied
+    return varied
 
 
 def _examples(varied: Mapping[str, Any]) -> dict[str, float]:
@@ -407,11 +418,11 @@ def flat_values(plan: Plan, axes: Sequence[Axis], shape: tuple[int, ...]) -> tup
 
 
 def _number(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
+    number = real_number(value)
+    if math.isnan(number):
         fault = f"The start of `{name}` must be a finite number"
-        raise StartError(fault, seen=shortened(value), remedy="give it a number") from None
+        raise StartError(fault, seen=shortened(value), remedy="give it a number")
+    return number
 
 
 # -- threads -----------------------------------------------------------------------------------------------------------

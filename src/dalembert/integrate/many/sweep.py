@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import ModelError, nearest
 from ...formulations.equations import Equations
 from ...formulations.registry import derive
+from ...model.labels import aligned
 from ...model.names import shortened
 from ...model.scenario import Scenario
 from ...model.symbols import by_name, name_of
@@ -182,6 +183,7 @@ def _axes(model: Any, over: Mapping[str, Any], paired: bool, sample: int | None,
         if paired or not (isinstance(sample, int) and sample >= 1):
             raise ModelError("sample is a number of runs, without paired", seen=sample, remedy="pass sample=1000, seed=0")
         over, paired = latin_hypercube(over, sample, seed), True
+    over = aligned(over) if paired else over
     starts, columns = {name: _is_start(model, name) for name in over}, {}
     for name, values in over.items():
         try:

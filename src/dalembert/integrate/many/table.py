@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ModelError
+from ...model.read_only import freeze_arrays, read_only
 from .chunks import NOT_RUN, OUTCOMES
 
 __all__ = ["MESSAGE", "MESSAGE_BEFORE", "Axis", "Table", "Variable", "laid_out"]
@@ -74,6 +75,9 @@ class Table:
     letters: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
     @cached_property
     def own_names(self) -> dict[str, str]:
         """The names of what is not a letter of the model, made longer where a letter has one of them."""
@@ -111,7 +115,7 @@ class Table:
         found[own["energy_drift"]] = results.drift.reshape(shape)
         found[own["message"]] = np.array(results.messages, dtype=object).reshape(shape)
         found[own["outcome"]] = results.codes.reshape(shape)
-        return found
+        return {name: read_only(values) for name, values in found.items()}
 
 
 def laid_out(axes: list[Axis]) -> tuple[tuple[int, ...], tuple[str, ...], dict[str, tuple[tuple[str, ...], Any]]]:
