@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
-import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
 from ..errors import ModelError
+from . import structure
 from .scalars import over, plus, times
 from .sparse_factor import SparseFactor, columns_of, dense
 
@@ -274,41 +274,35 @@ class GraphAlgebra:
     def without(self, block: Any, letters: Any) -> Any | None:
         if not self.depends(block, letters):
             return block
-        slope = ca.jacobian(block, letters)
-        function = ca.Function("slope", list(self.letters.values()), [ca.densify(slope), ca.densify(block)])
-        random = np.random.default_rng(11)
-        for _ in range(4):
-            values = (np.asarray(v, dtype=float) for v in function.call(list(random.uniform(0.3, 1.1, len(self.letters)))))
-            change, size = (float(np.max(np.abs(value), initial=0.0)) for value in values)
-            if not change <= 1e-11 * (1.0 + size):
-                return None
+        if not self.independence(block, letters).is_proved:
+            return None
         fixed = ca.DM([0.3 + 0.7 * ((k * 0.618034) % 1.0) for k in range(letters.numel())])
         return ca.substitute(block, letters, fixed)
 
     def depends(self, block: Any, letters: Any) -> bool:
         return bool(ca.depends_on(block, letters))
 
-    def vanishes(self, block: Any, tries: int = 4) -> bool:
-        """Whether a block is zero at random values of its letters, beside the size of the terms it is made of."""
-        function = ca.Function("block", list(self.letters.values()), [ca.densify(block)])
-        random = np.random.default_rng(13)
-        for _ in range(tries):
-            value = np.asarray(function.call(list(random.uniform(0.3, 1.1, len(self.letters))))[0], dtype=float)
-            if not np.max(np.abs(value), initial=0.0) < 1e-10:
-                return False
-        return True
+    # -- what expressions are (see `structure`) ----------------------------------------------------------------------
 
-    def generic_rank(self, matrix: Any, tries: int = 4) -> int:
-        """The largest rank that a matrix takes at random values of its letters; for hypotheses, not for solving."""
-        letters = list(self.letters.values())
-        function = ca.Function("matrix", letters, [matrix])
-        random = np.random.default_rng(7)
-        best = 0
-        for _ in range(tries):
-            value = np.asarray(function.call(list(random.uniform(0.3, 1.1, len(letters))))[0], dtype=float)
-            if np.all(np.isfinite(value)):
-                best = max(best, numeric_rank(value))
-        return best
+    def vanishing(self, block: Any) -> structure.Verdict:
+        """Whether a block is zero for all values of its symbols."""
+        return structure.vanishing(self.letters, block)
+
+    def independence(self, block: Any, variables: Any) -> structure.Verdict:
+        """Whether a block has the same value for all values of some variables."""
+        return structure.independence(self.letters, block, variables)
+
+    def degree(self, block: Any, variables: Any, at_most: int) -> structure.Verdict:
+        """Whether a block is a polynomial of at most this degree in some variables."""
+        return structure.degree(self.letters, block, variables, at_most)
+
+    def homogeneity(self, block: Any, variables: Any, of_degree: int) -> structure.Verdict:
+        """Whether a block is homogeneous of a degree in some variables."""
+        return structure.homogeneity(self.letters, block, variables, of_degree)
+
+    def rank(self, matrix: Any) -> structure.Rank:
+        """The rank of a matrix at almost all values of its symbols; for hypotheses, not for solving."""
+        return structure.rank(self.letters, matrix)
 
 
 class _PartsAlgebra(GraphAlgebra):
@@ -327,20 +321,6 @@ class _PartsAlgebra(GraphAlgebra):
         """The expression in every part, (count x 1)."""
         value, count = self.scalar(expression), len(next(iter(self._letters.values())))
         return value if value.numel() == count else ca.repmat(value, count, 1)
-
-
-def numeric_rank(matrix: Any) -> int:
-    """The rank of a matrix of numbers at a generic point: for the hypotheses of forms. Solving decides rank elsewhere.
-
-    Rows and columns are brought to size one first, so that units do not matter.
-    """
-    scaled = np.array(matrix, dtype=float)
-    for _ in range(8):
-        for axis in (0, 1):
-            largest = np.max(np.abs(scaled), axis=axis, keepdims=True, initial=0.0)
-            scaled /= np.sqrt(np.where(largest > 0, largest, 1.0))
-    sizes = np.linalg.svd(scaled, compute_uv=False)
-    return int(np.sum(sizes > 1e-11 * max(1e-300, float(sizes.max(initial=0.0)))))
 
 
 def _sums_by_length(expression: sympy.Basic) -> list[sympy.Add]:

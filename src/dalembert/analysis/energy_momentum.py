@@ -291,7 +291,7 @@ def _check_system(model: System, generators: Any, numbers: Mapping[str, float]) 
     v = algebra.vector(model.velocities)
     _, momenta = lagrange.lagrangian_and_momenta(model, algebra)
     linear = algebra.without(algebra.jacobian(momenta, v), v) is not None
-    if not linear or not algebra.vanishes(algebra.substitute(momenta, v, algebra.zeros(v.shape[0]))):
+    if not linear or not algebra.vanishing(algebra.substitute(momenta, v, algebra.zeros(v.shape[0]))).is_proved:
         raise FormError(
             "The energy-momentum method needs kinetic less potential energy",
             seen="a Lagrangian with terms linear in the velocities" if linear else "one that is not quadratic in them",

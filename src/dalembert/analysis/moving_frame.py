@@ -86,13 +86,13 @@ def check_hypotheses(reduced: Reduced) -> None:
             remedy="use da.reduce, which takes such systems",
         )
     momenta = algebra.substitute(algebra.gradient(reduced.lagrangian, moving), moving, still)
-    if not algebra.vanishes(momenta):
+    if not algebra.vanishing(momenta).is_proved:
         raise FormError(
             "The coefficients of the reduced equations need a Lagrangian that is kinetic less potential energy",
             seen="terms linear in the velocities",
             remedy="use da.reduce, which takes such systems",
         )
-    if reduced.residual.numel() and not algebra.vanishes(algebra.substitute(reduced.residual, moving, still)):
+    if reduced.residual.numel() and not algebra.vanishing(algebra.substitute(reduced.residual, moving, still)).is_proved:
         raise FormError(
             "The coefficients of the reduced equations need constraints that are linear in the velocities",
             seen="an affine constraint",

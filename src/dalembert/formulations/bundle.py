@@ -122,7 +122,7 @@ def legendre_state(system: System) -> LegendreState:
         function, letters = algebra.scalar(system.lagrangian), algebra.vector(system.velocities)
     algebra.vector([*system.coordinates, t])
     second, _ = algebra.hessian(function, letters)
-    size, rank = letters.shape[0], algebra.generic_rank(second)
+    size, rank = letters.shape[0], algebra.rank(second).value
     if rank < size:
         return LegendreState(rank, size, False, False, f"a matrix of second derivatives of rank {rank} of {size}")
     if _is_constant(algebra, second, system):

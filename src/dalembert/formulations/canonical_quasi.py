@@ -52,7 +52,7 @@ def _has_hamiltonian(system: System) -> bool:
     quasi = QuasiVelocities(Reduction(system, GraphAlgebra()))
     algebra = quasi.reduction.algebra
     second, _ = algebra.hessian(quasi.at(quasi.reduction.lagrangian), quasi.eta)
-    return algebra.without(second, quasi.eta) is not None and bool(algebra.generic_rank(second) == quasi.eta.shape[0])
+    return algebra.without(second, quasi.eta) is not None and bool(algebra.rank(second).value == quasi.eta.shape[0])
 
 
 def derive_on(reduction: Reduction, kind: str = "first", written_out: bool = True) -> Blocks:

@@ -41,7 +41,7 @@ def check_restricted_legendre(reduction: Reduction) -> None:
             seen="a kinetic energy that is not quadratic in the independent velocities",
             remedy='use the form "voronets"',
         )
-    rank, freedom = algebra.generic_rank(metric), len(reduction.split.independent)
+    rank, freedom = algebra.rank(metric).value, len(reduction.split.independent)
     if rank < freedom:
         raise FormError(
             "The Legendre transformation on the constraints is singular",

@@ -51,7 +51,7 @@ def _is_affine(system: System, split: Split) -> bool:
     slope = algebra.jacobian(reduction.level.holonomic, dependent)
     if algebra.without(slope, dependent) is None:
         return False
-    return bool(algebra.generic_rank(algebra.part(slope, split.rows, range(len(split.dependent)))) == len(split.dependent))
+    return bool(algebra.rank(algebra.part(slope, split.rows, range(len(split.dependent)))).value == len(split.dependent))
 
 
 def derive(system: System) -> Equations:

@@ -13,7 +13,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ..algebra.graph import GraphAlgebra, numeric_rank
+from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import numeric_rank
 from ..model.constraints import MomentumConstraint
 from ..model.system import System
 from . import lagrange

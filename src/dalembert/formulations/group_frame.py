@@ -72,7 +72,7 @@ def given_frame(system: System, group: Any, identity: Mapping[Any, Any] | None =
     found = GroupFrame(fields)
     places = found.places(system)
     algebra = GraphAlgebra()
-    rank = algebra.generic_rank(algebra.columns([algebra.vector(field) for field in fields.values()])) if fields else 0
+    rank = algebra.rank(algebra.columns([algebra.vector(field) for field in fields.values()])).value if fields else 0
     if not fields or len(fields) != len(places) or rank < len(places):
         moved = ", ".join(system.coordinates[k].name for k in places)
         raise FormError(

@@ -140,13 +140,15 @@ def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: t
     level = velocity_level(system, algebra, lagrangian_and_momenta(system, algebra)[1])
     inverse = algebra.vector(velocities)
     left = algebra.substitute(level.residual, algebra.vector(system.velocities), inverse)
-    if left.numel() and not algebra.vanishes(left):
+    found = algebra.vanishing(left)
+    if not found.is_proved:
         raise FormError(
-            "The given velocities do not obey the constraints",
-            seen=", ".join(c.name for c in system.bilateral),
-            remedy="write them so that every constraint holds for all speeds",
+            f"The given velocities {'do not' if found.is_refuted else 'are not shown to'} obey the constraints for all speeds",
+            seen=f"{', '.join(c.name for c in system.bilateral)}: {found.grounds}",
+            remedy="write them so that every constraint holds, and declare speeds that have to be positive "
+            "with speeds(..., positive=True)",
         )
-    rank = algebra.generic_rank(algebra.jacobian(inverse, algebra.vector(speeds)))
+    rank = algebra.rank(algebra.jacobian(inverse, algebra.vector(speeds))).value
     if rank < len(speeds):
         raise FormError("The speeds do not determine each other's directions", seen=f"rank {rank} of {len(speeds)}")
 
@@ -189,7 +191,7 @@ def _fits(system: System, split: Split, stated: Mapping[str, sympy.Expr]) -> boo
     slope = algebra.jacobian(reduction.here(algebra.vector(stated.values())), reduction.independent)
     if algebra.without(slope, reduction.independent) is None:
         return False
-    return bool(algebra.generic_rank(slope) == len(stated))
+    return bool(algebra.rank(slope).value == len(stated))
 
 
 class QuasiVelocities:

@@ -41,7 +41,7 @@ def hypotheses(system: System) -> None:
             "An orthonormal frame needs a kinetic energy quadratic in the velocities", remedy='use the form "hamel"'
         )
     metric = reduction.frame.T @ algebra.jacobian(reduction.momenta_at_velocity, reduction.v) @ reduction.frame
-    rank, freedom = algebra.generic_rank(metric), len(reduction.split.independent)
+    rank, freedom = algebra.rank(metric).value, len(reduction.split.independent)
     if rank < freedom:
         raise FormError(
             "There is no orthonormal frame: the kinetic metric is singular on the constraints",

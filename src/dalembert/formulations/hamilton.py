@@ -44,7 +44,7 @@ def _check_legendre_map(system: System) -> None:
     """The Legendre transformation needs a mass matrix that is regular at a generic state."""
     algebra = GraphAlgebra()
     metric, _ = algebra.hessian(algebra.scalar(system.energy_function), algebra.vector(system.velocities))
-    rank = algebra.generic_rank(metric)
+    rank = algebra.rank(metric).value
     n = len(system.coordinates)
     if rank < n:
         raise FormError(

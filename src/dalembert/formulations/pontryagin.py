@@ -54,7 +54,7 @@ def hypotheses(system: System) -> None:
             remedy='use the form "vakonomic"',
         )
     metric, _ = algebra.hessian(on.here(_lagrangian(system, algebra)), _speeds(on))
-    rank, count = algebra.generic_rank(metric), metric.shape[0]
+    rank, count = algebra.rank(metric).value, metric.shape[0]
     if algebra.without(metric, _speeds(on)) is None:
         raise FormError(
             "The maximum condition cannot be solved for the speeds",
@@ -94,7 +94,7 @@ def derive(system: System, eliminate_costate: bool = False) -> Equations:
 def _has_regular_mass(system: System) -> bool:
     algebra = GraphAlgebra()
     metric, _ = algebra.hessian(_lagrangian(system, algebra), algebra.vector(system.velocities))
-    return bool(algebra.generic_rank(metric) == len(system.coordinates))
+    return bool(algebra.rank(metric).value == len(system.coordinates))
 
 
 def _lagrangian(system: System, algebra: Any) -> Any:
@@ -203,7 +203,7 @@ def is_involutive(system: System) -> bool:
     ]
     turns += [(algebra.jacobian(field, on.time), algebra.zeros(on.frame.shape[0])) for field in fields]
     gram = on.frame.T @ on.frame
-    return all(algebra.vanishes(_part_outside(algebra, on.frame, gram, one, other)) for one, other in turns)
+    return all(algebra.vanishing(_part_outside(algebra, on.frame, gram, one, other)).is_proved for one, other in turns)
 
 
 def _part_outside(algebra: Any, frame: Any, gram: Any, one: Any, other: Any) -> Any:

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ..algebra.graph import GraphAlgebra, numeric_rank
+from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import numeric_rank
 from ..algebra.tidy import tidy
 from ..errors import FormError
 from ..geometry.lie import LieGroup
@@ -166,13 +167,13 @@ def _check_invariance(bundle: Bundle) -> None:
     """L, the forces and the constraints must not depend on where on the group they are taken."""
     algebra = GraphAlgebra()
     here, there = Reduced(bundle, algebra), Reduced(bundle, algebra, at_identity=False)
-    if not algebra.vanishes(here.lagrangian - there.lagrangian):
+    if not algebra.vanishing(here.lagrangian - there.lagrangian).is_proved:
         raise FormError(
             "The Lagrangian is not invariant under the group",
             seen=", ".join(bundle.system.coordinates[k].name for k in bundle.group),
             remedy="choose a subgroup that leaves it invariant, see discover_symmetries",
         )
-    if not algebra.vanishes(here.force - there.force):
+    if not algebra.vanishing(here.force - there.force).is_proved:
         raise FormError("The forces are not invariant under the group", remedy="choose a subgroup that leaves them invariant")
     if here.residual.numel():
         letters = algebra.stack([here.shape_velocities, here.xi])
@@ -183,7 +184,7 @@ def _check_invariance(bundle: Bundle) -> None:
                 remedy='use the form "voronets"',
             )
         both = [_affine_rows(algebra, side.residual, letters) for side in (here, there)]
-        if algebra.generic_rank(algebra.stack(both)) > algebra.generic_rank(both[0]):
+        if algebra.rank(algebra.stack(both)).value > algebra.rank(both[0]).value:
             raise FormError(
                 "The constraints are not invariant under the group",
                 seen=", ".join(c.name for c in bundle.system.bilateral),
@@ -221,11 +222,11 @@ def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matri
         return (), sympy.eye(k)
     slope = algebra.jacobian(reduced.residual, reduced.xi)
     whole = algebra.columns([slope, algebra.jacobian(reduced.residual, reduced.shape_velocities)])
-    rank = algebra.generic_rank(slope)
-    if algebra.generic_rank(whole) > rank:
+    rank = algebra.rank(slope).value
+    if algebra.rank(whole).value > rank:
         raise FormError(
             "The constraints also bind the shape: D and the group orbits do not span all directions (Bloch 5.5)",
-            seen=f"rank {algebra.generic_rank(whole)} of the constraints, {rank} of them on the group",
+            seen=f"rank {algebra.rank(whole).value} of the constraints, {rank} of them on the group",
             remedy="choose a larger group, so that its orbits and the allowed directions span all of them",
         )
     sample = _generic(algebra, slope)
@@ -277,9 +278,9 @@ def _check_section(bundle: Bundle, rows: tuple[int, ...], section: sympy.Matrix)
     k = len(bundle.group)
     columns = algebra.columns([algebra.vector(section.col(b)) for b in range(section.shape[1])])
     free = k - len(rows)
-    fits = section.shape == (k, free) and algebra.generic_rank(columns) == free
+    fits = section.shape == (k, free) and algebra.rank(columns).value == free
     if fits and rows:
-        fits = algebra.vanishes(algebra.jacobian(reduced.residual, reduced.xi) @ columns)
+        fits = algebra.vanishing(algebra.jacobian(reduced.residual, reduced.xi) @ columns).is_proved
     if not fits:
         raise FormError(
             "The section does not span the body velocities that the constraints allow",

@@ -197,7 +197,7 @@ class SympyEquations:
         algebra = GraphAlgebra()
         blocks = self._equations.blocks(algebra)
         n, m = blocks.metric.shape[0], blocks.rows.shape[0]
-        if m and algebra.generic_rank(blocks.rows) < m:
+        if m and algebra.rank(blocks.rows).value < m:
             raise FormError(
                 "The multipliers are not determined: constraints depend on each other",
                 seen=", ".join(self._equations.row_names),
@@ -205,7 +205,7 @@ class SympyEquations:
             )
         above = algebra.columns([blocks.metric, -blocks.rows.T]) if m else blocks.metric
         whole = algebra.stack([above, algebra.columns([blocks.rows, algebra.zeros(m, m)])]) if m else above
-        if algebra.generic_rank(whole) < n + m:
+        if algebra.rank(whole).value < n + m:
             raise FormError(
                 f'The unknowns of the form "{self.form}" are not determined',
                 seen=f"{n} unknowns, {m} constraint rows",

@@ -23,7 +23,6 @@ from __future__ import annotations
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from ..compiled.kernel import Kernel, kernel_of
 from ..errors import FormError
@@ -85,24 +84,15 @@ def check_energy_steps(equations: Equations, method: str) -> None:
 
 
 def _working_constraint(kernel: Kernel) -> str | None:
-    """The name of a constraint that depends on time or is not homogeneous in the velocities, looked at in random states."""
+    """The name of a constraint that contains time or is not shown to be homogeneous in the velocities."""
     system, algebra = kernel.equations.system, kernel.algebra
-    v, time = algebra.vector(system.velocities), algebra.vector([t])
-    level = velocity_level(system, algebra, lagrangian_and_momenta(system, algebra)[1]) if system.bilateral else None
-    if level is None:
+    if not system.bilateral:
         return None
-    letters = [algebra.vector(system.coordinates), v, algebra.vector(system.parameters), time]
-    power = ca.jacobian(level.residual, v) @ v
-    function = ca.Function("power", [*letters, algebra.vector(list(system.inputs))], [level.residual, power])
-    random = np.random.default_rng(7)
-    excess = np.zeros((len(DEGREES), len(system.bilateral)))
-    for _ in range(4):
-        values = [random.uniform(0.3, 1.1, block.numel()) for block in letters]
-        residual, work = (np.asarray(b, dtype=float).ravel() for b in function(*values, np.zeros(len(system.inputs))))
-        scale = np.abs(work) + np.abs(residual) + 1e-300
-        excess = np.maximum(excess, [np.abs(work - degree * residual) / scale for degree in DEGREES])
+    v, time = algebra.vector(system.velocities), algebra.vector([t, *system.inputs])
+    residual = velocity_level(system, algebra, lagrangian_and_momenta(system, algebra)[1]).residual
     for place, constraint in enumerate(system.bilateral):
-        if algebra.depends(level.residual[place], algebra.vector([t, *system.inputs])) or not excess[:, place].min() < 1e-10:
+        orders = (algebra.homogeneity(residual[place], v, degree) for degree in DEGREES)
+        if algebra.depends(residual[place], time) or not any(found.is_proved for found in orders):
             return str(constraint.name)
     return None
 

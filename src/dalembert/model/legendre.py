@@ -34,6 +34,7 @@ def conjugate_letters(algebra: Any, function: Any, letters: Any, values: Any) ->
     if second is None:
         raise FormError(
             "The Legendre transformation needs an energy that is quadratic in the velocities or momenta",
+            seen="second derivatives that are not shown to be independent of them",
             remedy="use the form the system was stated in",
         )
     if plain:

@@ -283,10 +283,15 @@ def inputs(names: str) -> Any:
     return _named(Input, names, {})
 
 
-def speeds(names: str) -> Any:
+def speeds(names: str, positive: bool = False) -> Any:
     """Speeds by name: the free components of the velocity in an image constraint.
+
+    Parameters
+    ----------
+    positive : bool
+        Whether the speeds are positive, for statements that hold only then, such as sqrt(w**2) = w.
 
     >>> speeds("u1 u2")
     (u1, u2)
     """
-    return _named(Speed, names, {})
+    return _named(Speed, names, {"positive": True} if positive else {})

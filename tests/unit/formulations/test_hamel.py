@@ -129,7 +129,10 @@ def test_the_velocities_may_be_given_by_speeds() -> None:
     system = da.gallery.load("appell").system
     q1, q2, q3 = system.coordinates
     a = next(p for p in system.parameters if p.name == "a")
-    w, heading = da.speeds("w heading")
+    w, heading = da.speeds("w", positive=True), da.speeds("heading")
+    with pytest.raises(FormError, match="positive=True"):
+        free = da.speeds("w")
+        da.derive(system, "hamel", velocities={q1: free * cos(heading), q2: free * sin(heading), q3: a * free})
     equations = da.derive(system, "hamel", velocities={q1: w * cos(heading), q2: w * sin(heading), q3: a * w})
     values = {"m": 2.0, "g": 9.81, "a": 0.5}
     motion = da.simulate(equations, {"q1_dot": 3.0, "q2_dot": 4.0}, (0, 1), parameters=values, at=[0, 0.4, 1.0])
