@@ -64,11 +64,15 @@ class Verdict:
         What the status rests on.
     entry : int or None
         The place of an entry that refutes, column by column.
+    holds_to_rounding : bool
+        Whether it is proved, or holds at all samples within the rounding of constants such as 0.8414709848
+        that stand for irrational numbers; for what follows from a theorem once such numbers are exact.
     """
 
     status: Literal["proved", "refuted", "not established"]
     grounds: str
     entry: int | None = None
+    holds_to_rounding: bool = False
 
     @property
     def is_proved(self) -> bool:
@@ -91,7 +95,7 @@ class Rank:
     value : int
         The largest rank found.
     at_most : int
-        What the rank is proved not to exceed.
+        What the rank is proved not to exceed; to the rounding of constants that stand for irrational numbers.
     status : str
         "proved" where the two agree.
     """
@@ -146,7 +150,7 @@ def degree(symbols: Symbols, block: ca.SX, variables: ca.SX, at_most: int) -> Ve
     """
     moved = _places(symbols, variables)
     if not moved or not ca.depends_on(block, variables):
-        return Verdict("proved", "the expressions do not contain the variables")
+        return Verdict("proved", "the expressions do not contain the variables", holds_to_rounding=True)
     order = at_most + 1
 
     def difference(at: _OnLine, scale: int) -> list[_Combination]:
@@ -204,7 +208,8 @@ def rank(symbols: Symbols, matrix: ca.SX) -> Rank:
             lowest = max(lowest, _certain_rank(numbers, bounds))
         if lowest >= highest:
             break
-    return Rank(min(lowest, highest), highest)
+    lowest = min(lowest, highest)
+    return Rank(lowest, lowest if known.is_exact and lowest else highest)
 
 
 def numeric_rank(matrix: ArrayLike) -> int:
@@ -219,7 +224,7 @@ def numeric_rank(matrix: ArrayLike) -> int:
 
 def _certain_rank(matrix: FloatArray, bounds: FloatArray) -> int:
     """How many singular values exceed what the errors of the entries can make of zero."""
-    scaled, scales = _equilibrated(matrix)
+    scaled, scales = _equilibrated(np.where(np.abs(matrix) > 4.0 * bounds, matrix, 0.0))
     sizes = np.linalg.svd(scaled, compute_uv=False)
     error = float(np.linalg.norm(bounds * scales)) + 1e-14 * float(sizes.max(initial=0.0))
     return int(np.sum(sizes > 4.0 * error))
@@ -276,16 +281,19 @@ class _Question:
     def identity(self, moved: Sequence[int], claim: _Identity, words: str) -> Verdict:
         """Ask an identity in which the symbols at some places move along a line."""
         if self.block.nnz() == 0:
-            return Verdict("proved", "every entry is zero as it is written")
+            return Verdict("proved", "every entry is zero as it is written", holds_to_rounding=True)
         entry = self._fails_in_field(moved, claim)
         if entry is None and self.points_found:
-            return Verdict("proved", f"it {words} in exact arithmetic modulo a prime")
+            return Verdict("proved", f"it {words} in exact arithmetic modulo a prime", holds_to_rounding=True)
         refuting = self._fails_in_samples(moved, claim)
         if refuting is not None:
             return refuting
         known = self.instructions
-        if entry is not None and known.is_exact and known.has_plain_constants:
-            return Verdict("refuted", "it fails in exact arithmetic modulo a prime", entry)
+        if entry is not None and known.is_exact:
+            if known.has_plain_constants:
+                return Verdict("refuted", "it fails in exact arithmetic modulo a prime", entry)
+            grounds = f"it {words} at {SAMPLES} samples to the rounding of its constants"
+            return Verdict("not established", grounds, holds_to_rounding=True)
         return Verdict("not established", f"no proof was found that it {words}, and no point where not")
 
     def _fails_in_field(self, moved: Sequence[int], claim: _Identity) -> int | None:

@@ -102,7 +102,7 @@ class MomentumMap:
         for a, name in enumerate(self.names):
             field = algebra.vector(self.generators[:, a])
             lifted = algebra.stack([field, algebra.along(field, q, v)])
-            found[name] = algebra.vanishing(algebra.along(energy, algebra.stack([q, v]), lifted)).is_proved
+            found[name] = algebra.vanishing(algebra.along(energy, algebra.stack([q, v]), lifted)).holds_to_rounding
         return found
 
     # -- points of phase space -----------------------------------------------------------------------------------

@@ -86,13 +86,16 @@ def check_hypotheses(reduced: Reduced) -> None:
             remedy="use da.reduce, which takes such systems",
         )
     momenta = algebra.substitute(algebra.gradient(reduced.lagrangian, moving), moving, still)
-    if not algebra.vanishing(momenta).is_proved:
+    if not algebra.vanishing(momenta).holds_to_rounding:
         raise FormError(
             "The coefficients of the reduced equations need a Lagrangian that is kinetic less potential energy",
             seen="terms linear in the velocities",
             remedy="use da.reduce, which takes such systems",
         )
-    if reduced.residual.numel() and not algebra.vanishing(algebra.substitute(reduced.residual, moving, still)).is_proved:
+    if (
+        reduced.residual.numel()
+        and not algebra.vanishing(algebra.substitute(reduced.residual, moving, still)).holds_to_rounding
+    ):
         raise FormError(
             "The coefficients of the reduced equations need constraints that are linear in the velocities",
             seen="an affine constraint",

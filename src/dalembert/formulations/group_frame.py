@@ -130,11 +130,11 @@ def structure_constants(system: System, frame: GroupFrame) -> Any | None:
         algebra.along(columns[a], q, columns[b]) - algebra.along(columns[b], q, columns[a]) for b in range(n) for a in range(n)
     ]
     table = algebra.solve_square(matrix, algebra.columns(brackets))
-    function = ca.Function("structure", list(algebra.letters.values()), [ca.densify(table)])
-    random = np.random.default_rng(5)
-    values = [np.asarray(function.call(list(random.uniform(0.3, 1.1, len(algebra.letters))))[0], dtype=float) for _ in range(3)]
-    if not all(np.allclose(value, values[0], rtol=1e-10, atol=1e-12) for value in values[1:]):
+    letters = list(algebra.letters.values())
+    if not algebra.independence(table, ca.vertcat(*letters)).holds_to_rounding:
         return None
-    constants = values[0].T.reshape(n, n, n)
+    function = ca.Function("structure", letters, [ca.densify(table)])
+    point = np.random.default_rng(5).uniform(0.3, 1.1, len(letters))
+    constants = np.asarray(function.call(list(point))[0], dtype=float).T.reshape(n, n, n)
     whole = np.round(constants)
     return np.where(np.abs(constants - whole) < 1e-12, whole, constants)

@@ -141,7 +141,7 @@ def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: t
     inverse = algebra.vector(velocities)
     left = algebra.substitute(level.residual, algebra.vector(system.velocities), inverse)
     found = algebra.vanishing(left)
-    if not found.is_proved:
+    if not found.holds_to_rounding:
         raise FormError(
             f"The given velocities {'do not' if found.is_refuted else 'are not shown to'} obey the constraints for all speeds",
             seen=f"{', '.join(c.name for c in system.bilateral)}: {found.grounds}",

@@ -121,7 +121,7 @@ def _is_invariant(algebra: GraphAlgebra, kinetic: Any, q: Any, v: Any, symbols: 
     field = algebra.vector([generator.get(k, ZERO) for k in range(len(symbols))])
     lifted = algebra.along(field, q, v)
     change = algebra.along(kinetic, q, field) + algebra.along(kinetic, v, lifted)
-    return algebra.vanishing(change).is_proved
+    return algebra.vanishing(change).holds_to_rounding
 
 
 def _body_frame(system: System, i: int, j: int, heading: int, sign: int) -> GroupFrame:

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import sympy
-
 from ..algebra.graph import GraphAlgebra
 from ..errors import FormError
 from ..model.legendre import conjugate_letters
@@ -203,15 +201,13 @@ def is_involutive(system: System) -> bool:
     ]
     turns += [(algebra.jacobian(field, on.time), algebra.zeros(on.frame.shape[0])) for field in fields]
     gram = on.frame.T @ on.frame
-    return all(algebra.vanishing(_part_outside(algebra, on.frame, gram, one, other)).is_proved for one, other in turns)
+    return all(algebra.vanishing(_part_outside(algebra, on.frame, gram, one, other)).holds_to_rounding for one, other in turns)
 
 
 def _part_outside(algebra: Any, frame: Any, gram: Any, one: Any, other: Any) -> Any:
-    """The squared part of one - other outside the span of a frame, beside the squares of the two: brackets may be rounding."""
+    """The part of one - other outside the span of a frame."""
     bracket = one - other
-    rest = bracket - frame @ algebra.solve(gram, frame.T @ bracket)
-    size = algebra.inner(one, one) + algebra.inner(other, other)
-    return algebra.inner(rest, rest) / (size + algebra.scalar(sympy.Float(1e-30)))
+    return bracket - frame @ algebra.solve(gram, frame.T @ bracket)
 
 
 def _without_costate(system: System) -> Equations:

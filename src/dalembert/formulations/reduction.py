@@ -166,27 +166,31 @@ def bundle_of(
 def _check_invariance(bundle: Bundle) -> None:
     """L, the forces and the constraints must not depend on where on the group they are taken."""
     algebra = GraphAlgebra()
-    here, there = Reduced(bundle, algebra), Reduced(bundle, algebra, at_identity=False)
-    if not algebra.vanishing(here.lagrangian - there.lagrangian).is_proved:
-        raise FormError(
-            "The Lagrangian is not invariant under the group",
-            seen=", ".join(bundle.system.coordinates[k].name for k in bundle.group),
-            remedy="choose a subgroup that leaves it invariant, see discover_symmetries",
-        )
-    if not algebra.vanishing(here.force - there.force).is_proved:
-        raise FormError("The forces are not invariant under the group", remedy="choose a subgroup that leaves them invariant")
-    if here.residual.numel():
-        letters = algebra.stack([here.shape_velocities, here.xi])
-        if algebra.without(algebra.jacobian(here.residual, letters), letters) is None:
+    there = Reduced(bundle, algebra, at_identity=False)
+    places = [bundle.system.coordinates[k] for k in bundle.group]
+    g = algebra.vector(places)
+    for what, block in {"Lagrangian is": there.lagrangian, "forces are": there.force}.items():
+        found = algebra.independence(block, g)
+        if not found.holds_to_rounding:
+            raise FormError(
+                f"The {what} not {'' if found.is_refuted else 'shown to be '}invariant under the group",
+                seen=f"{', '.join(q.name for q in places)}: {found.grounds}",
+                remedy="choose a subgroup that leaves it invariant, see discover_symmetries",
+            )
+    if there.residual.numel():
+        velocities = algebra.stack([there.shape_velocities, there.xi])
+        if algebra.without(algebra.jacobian(there.residual, velocities), velocities) is None:
             raise FormError(
                 "Reduction needs constraints that are affine in the velocities",
-                seen="a constraint that is nonlinear in them",
+                seen="a constraint that is not shown to be affine in them",
                 remedy='use the form "voronets"',
             )
-        both = [_affine_rows(algebra, side.residual, letters) for side in (here, there)]
-        if algebra.rank(algebra.stack(both)).value > algebra.rank(both[0]).value:
+        rows = _affine_rows(algebra, there.residual, velocities)
+        elsewhere = algebra.substitute(rows, g, algebra.vector([sympy.Dummy(q.name, real=True) for q in places]))
+        both, one = algebra.rank(algebra.stack([rows, elsewhere])), algebra.rank(rows)
+        if both.at_most > one.value:
             raise FormError(
-                "The constraints are not invariant under the group",
+                f"The constraints are not {'' if both.value > one.at_most else 'shown to be '}invariant under the group",
                 seen=", ".join(c.name for c in bundle.system.bilateral),
                 remedy="choose a subgroup that leaves them invariant",
             )
@@ -280,7 +284,7 @@ def _check_section(bundle: Bundle, rows: tuple[int, ...], section: sympy.Matrix)
     free = k - len(rows)
     fits = section.shape == (k, free) and algebra.rank(columns).value == free
     if fits and rows:
-        fits = algebra.vanishing(algebra.jacobian(reduced.residual, reduced.xi) @ columns).is_proved
+        fits = algebra.vanishing(algebra.jacobian(reduced.residual, reduced.xi) @ columns).holds_to_rounding
     if not fits:
         raise FormError(
             "The section does not span the body velocities that the constraints allow",
