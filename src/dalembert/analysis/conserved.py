@@ -1,8 +1,9 @@
-"""Conserved quantities that can be seen without integrating: the energy, and momenta along constant directions.
+r"""Conserved quantities that can be seen without integrating: the energy, and momenta along constant directions.
 
 The energy changes by dE/dt = -L_t + Q . v + (reaction) . v. The momentum c . p along a constant direction c of the
 coordinates is conserved where neither L nor the applied force pushes along c and no constraint reacts along it, A c = 0; a
-cyclic coordinate that no constraint touches is the plainest case. Both are decided at generic consistent states.
+cyclic coordinate that no constraint touches is the plainest case. Generic consistent states suggest directions and can
+refute; what is called conserved is proved by the structure of the expressions (`algebra.structure`).
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ import casadi as ca
 import numpy as np
 import sympy
 
+from ..algebra.structure import Verdict
 from ..compiled.book import Book
 from ..compiled.constrained_solve import rank
 from ..errors import RunError
+from ..formulations.lagrange import applied_force
 from ..model.symbols import t
 from .anatomy import GENERIC, Anatomy
 from .sampling import evaluate
 
-__all__ = ["Conserved", "conserved_momenta", "energy_verdict"]
+__all__ = ["Conserved", "conserved_momenta", "energy_verdict", "reaction_power"]
 
 #: A rate below this, relative to its terms, is rounding.
 ROUNDING = 1e-9
+#: Degrees k of constraints for which Euler's relation f_v . v = k f is asked.
+DEGREES = (1, 2, 3, 0)
 
 
 @dataclass(frozen=True)
@@ -39,21 +44,67 @@ class Conserved:
     expression : sympy.Expr or None
         In momenta and parameters; None for the energy.
     why : str
+    status : str
+        "proved", or "not established" where no state was found at which it changes, and no proof that it does not.
     """
 
     name: str
     expression: sympy.Expr | None
     why: str
+    status: str = "proved"
 
 
-def energy_verdict(anatomy: Anatomy, working: list[str]) -> tuple[bool, str]:
-    """Whether the energy is conserved, and why or why not; `working` names the constraints whose reaction does work."""
+def reaction_power(anatomy: Anatomy, place: int) -> Verdict:
+    """Whether the reaction of a two-sided constraint has no power on any motion, f_v . v = 0 where f = 0 (Bloch 5.3).
+
+    Euler's relation f_v . v = k f proves it; a consistent state with another value refutes it.
+    """
+    algebra, graph = anatomy.kernel.algebra, anatomy.kernel.graph
+    row, residual = anatomy.rows[place, :], anatomy.residual[place]
+    for degree in DEGREES:
+        found = algebra.vanishing(row @ graph.velocities - degree * residual)
+        if found.holds_to_rounding:
+            return Verdict("proved", f"homogeneous of degree {degree} in the velocities", holds_to_rounding=True)
+    rows, velocities = anatomy.row_values[:, place, :], anatomy.samples.velocities
+    powers = np.abs((rows * velocities).sum(axis=1))
+    if np.any(powers > ROUNDING * np.abs(rows).max(axis=1) * np.abs(velocities).max(axis=1)):
+        return Verdict("refuted", "its power differs from zero at a consistent state")
+    return Verdict("not established", f"its power is zero at {len(powers)} consistent states")
+
+
+def energy_verdict(anatomy: Anatomy) -> Verdict:
+    """Whether the energy is conserved, with the reasons."""
+    system = anatomy.system
+    if any(value is None for value in system.inputs.values()):
+        return Verdict("not established", "the inputs may do work")
+    working = [c.name for k, c in enumerate(system.bilateral) if not reaction_power(anatomy, k).is_proved]
+    if not working and _forces_are_powerless(anatomy):
+        return Verdict("proved", _why_energy(anatomy), holds_to_rounding=True)
+    return _sampled_energy(anatomy, working)
+
+
+def _forces_are_powerless(anatomy: Anatomy) -> bool:
+    """Whether the energies are proved to be free of time, and the applied forces to have no power."""
+    system, kernel = anatomy.system, anatomy.kernel
+    algebra, graph = kernel.algebra, kernel.graph
+    if not algebra.independence(graph.energy, anatomy.time).is_proved:
+        return False
+    force = applied_force(system, algebra, graph.momenta)
+    power = algebra.inner(algebra.substitute(force, algebra.vector(system.velocities), graph.velocities), graph.velocities)
+    if system.inputs:
+        laws = kernel.lower(list(system.inputs.values()))
+        power = algebra.substitute(power, algebra.vector(list(system.inputs)), laws)
+    return algebra.vanishing(power).holds_to_rounding
+
+
+def _sampled_energy(anatomy: Anatomy, working: list[str]) -> Verdict:
+    """The energy at consistent states, which can refute that it is conserved."""
     samples = anatomy.motion
     kernel = samples.kernel
     energy, letters = kernel.graph.energy, kernel.algebra.vector([*kernel.equations.state, t])
     slopes = evaluate(kernel, ca.gradient(energy, letters), samples)[:, :, 0]
     book = Book(kernel, samples.parameters)
-    conserved, tried = True, 0
+    changes, tried = False, 0
     for slope, time, state in zip(slopes, samples.times, samples.states, strict=True):
         try:
             rates = np.append(book.rates(time, state, np.zeros(len(kernel.free_inputs))), 1.0)
@@ -61,13 +112,11 @@ def energy_verdict(anatomy: Anatomy, working: list[str]) -> tuple[bool, str]:
             continue
         tried += 1
         terms = slope * rates
-        conserved &= bool(abs(terms.sum()) <= ROUNDING * np.abs(terms).sum())
-    if anatomy.system.inputs and any(value is None for value in anatomy.system.inputs.values()):
-        return False, "the inputs may do work"
+        changes |= bool(abs(terms.sum()) > ROUNDING * np.abs(terms).sum())
     if not tried:
-        return False, "the motion is not determined"
-    if conserved:
-        return True, _why_energy(anatomy, bool(working))
+        return Verdict("not established", "the motion is not determined")
+    if not changes:
+        return Verdict("not established", f"the powers cancel at {tried} consistent states, without a proof")
     reasons = []
     if np.any(np.abs(slopes[:, -1]) > ROUNDING * np.max(np.abs(slopes))):
         reasons.append("the energy contains time")
@@ -77,12 +126,10 @@ def energy_verdict(anatomy: Anatomy, working: list[str]) -> tuple[bool, str]:
         reasons.append("a nonideal constraint does work")
     if working:
         reasons.append(f"the reaction of {', '.join(working)} does work")
-    return False, "; ".join(reasons) or "its rate does not vanish"
+    return Verdict("refuted", "; ".join(reasons) or "its rate does not vanish")
 
 
-def _why_energy(anatomy: Anatomy, some_work: bool) -> str:
-    if some_work:
-        return "the powers cancel at every state tried"
+def _why_energy(anatomy: Anatomy) -> str:
     why = "no time in the energies, no power of forces, no power of reactions"
     if anatomy.kernel.algebra.depends(anatomy.residual, anatomy.time):
         why += " (time in a constraint that is homogeneous in the velocities does not break it)"
@@ -90,7 +137,7 @@ def _why_energy(anatomy: Anatomy, some_work: bool) -> str:
 
 
 def conserved_momenta(anatomy: Anatomy) -> list[Conserved]:
-    """Independent momenta c . p that are conserved, cyclic coordinates first."""
+    """Independent momenta c . p that are conserved, cyclic coordinates first; each with its status."""
     system = anatomy.system
     if any(value is None for value in system.inputs.values()) and system.forces:
         return []
@@ -103,12 +150,35 @@ def conserved_momenta(anatomy: Anatomy) -> list[Conserved]:
             continue
         momentum = sympy.Add(*(c * q.momentum for c, q in zip(coefficients, system.coordinates, strict=True)))
         moving = [q.name for q, c in zip(system.coordinates, coefficients, strict=True) if c != 0]
+        if not _is_free_direction(anatomy, coefficients):
+            why = f"no state was found at which it changes, among {len(anatomy.samples)}, and no proof that it does not"
+            found.append(Conserved(str(momentum), momentum, why, "not established"))
+            continue
         if len(moving) == 1:
             why = f"{moving[0]} is cyclic, and no constraint touches it"
         else:
             why = f"nothing pushes or holds the system when {', '.join(moving)} move together"
         found.append(Conserved(str(momentum), momentum, f"{why}; between impacts" if system.unilateral else why))
     return sorted(found, key=lambda item: len(item.name))
+
+
+def _is_free_direction(anatomy: Anatomy, coefficients: list[Any]) -> bool:
+    """Whether it is proved that L or H is invariant along c, and that neither forces nor reactions act along it."""
+    system, kernel = anatomy.system, anatomy.kernel
+    algebra, graph = kernel.algebra, kernel.graph
+    c, shift = algebra.vector(coefficients), algebra.scalar(sympy.Dummy("shift", real=True))
+    moved = algebra.substitute(algebra.scalar(system.energy_function), anatomy.coordinates, anatomy.coordinates + shift * c)
+    force = algebra.substitute(
+        applied_force(system, algebra, graph.momenta), algebra.vector(system.velocities), graph.velocities
+    )
+    if system.inputs:
+        laws = kernel.lower([sympy.S.Zero if law is None else law for law in system.inputs.values()])
+        force = algebra.substitute(force, algebra.vector(list(system.inputs)), laws)
+    pushes = algebra.stack([algebra.inner(force, c), anatomy.rows @ c])
+    if not (algebra.independence(moved, shift).is_proved and algebra.vanishing(pushes).holds_to_rounding):
+        return False
+    frame = anatomy.image_frame
+    return frame is None or algebra.rank(algebra.columns([frame, c])).at_most == algebra.rank(frame).value
 
 
 def _echelon(directions: Any) -> Any:

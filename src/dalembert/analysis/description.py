@@ -26,6 +26,7 @@ __all__ = ["Description", "describe", "form_reasons", "mass_matrix_state"]
 REGULAR = "regular"
 SINGULAR = "singular"
 SINGULAR_BUT_REGULAR = "singular but regular on the constraints"
+_POWER = {True: "none", False: "a reaction has power on the motion", None: "not established"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,10 +54,15 @@ class Description(Report):
     admissible : bool
         Whether the constraint forms satisfy rank(f_v) = rank[f_q f_v] (Bloch 5.3), so that multipliers exist.
     ideal : bool
-        Whether no reaction does work on the motion (Bloch 5.3).
+        Whether no reaction does virtual work.
+    workless : bool or None
+        Whether no reaction has power on the motion (Bloch 5.3); None where that is not established.
     conserved : tuple of Conserved
+        What is proved to be conserved.
+    not_established : tuple of Conserved
+        Momenta that no state was found to change, and no proof to keep.
     energy : str
-        Why the energy is conserved, or why not.
+        Why the energy is conserved, or why not; `energy_status` is "proved", "refuted" or "not established".
     forms : mapping of form to None, or to the reason why it does not apply
     points : int
         The number of generic states that were tried.
@@ -76,8 +82,11 @@ class Description(Report):
     mass_rank: int
     admissible: bool
     ideal: bool
+    workless: bool | None
     conserved: tuple[Conserved, ...]
+    not_established: tuple[Conserved, ...]
     energy: str
+    energy_status: str
     forms: Mapping[str, str | None]
     points: int
 
@@ -93,6 +102,7 @@ class Description(Report):
                     "integrable": c.integrable,
                     "rheonomic": c.rheonomic,
                     "ideal": c.ideal,
+                    "workless": c.workless,
                     "integral": None if c.integral is None else str(c.integral),
                     "note": c.note,
                 }
@@ -107,8 +117,10 @@ class Description(Report):
             "mass_matrix": {"state": self.mass_matrix, "rank": self.mass_rank},
             "admissible": self.admissible,
             "ideal": self.ideal,
+            "workless": self.workless,
             "conserved": [{"name": c.name, "why": c.why} for c in self.conserved],
-            "energy": {"conserved": any(c.name == "energy" for c in self.conserved), "why": self.energy},
+            "not_established": [{"name": c.name, "why": c.why} for c in self.not_established],
+            "energy": {"conserved": self.energy_status == "proved", "status": self.energy_status, "why": self.energy},
             "forms": {
                 form: {"applies": True} if why is None else {"applies": False, "why": why} for form, why in self.forms.items()
             },
@@ -136,11 +148,14 @@ class Description(Report):
         if self.rows:
             freedom += [
                 ("admissible", "yes" if self.admissible else "no: rank(f_v) < rank[f_q f_v]"),
-                ("ideal", "yes: no reaction does work" if self.ideal else "no: a reaction does work on the motion"),
+                ("ideal", "yes: no reaction does virtual work" if self.ideal else "no: work is prescribed"),
+                ("power of reactions", _POWER[self.workless]),
             ]
         kept = [(c.name, c.why) for c in self.conserved]
-        if not any(c.name == "energy" for c in self.conserved):
-            kept.append(("(energy)", f"not conserved: {self.energy}"))
+        kept += [(f"({c.name})", f"not established: {c.why}") for c in self.not_established]
+        if self.energy_status != "proved":
+            answer = "not conserved" if self.energy_status == "refuted" else "not established"
+            kept.append(("(energy)", f"{answer}: {self.energy}"))
         return [
             ("Constraints", [(c.name, _sentence(c)) for c in self.constraints]),
             ("Freedom", freedom),
@@ -155,6 +170,7 @@ def _sentence(facts: ConstraintFacts) -> str:
     if facts.kind != "unilateral":
         words.append({True: "integrable", False: "not integrable", None: "integrable or not: undecided"}[facts.integrable])
         words.append("ideal" if facts.ideal else "not ideal")
+        words.append({True: "without power", False: "with power on the motion", None: "power not established"}[facts.workless])
     return ", ".join(words) + (f". {facts.note[0].upper()}{facts.note[1:]}" if facts.note else "")
 
 
@@ -191,9 +207,10 @@ def describe(
     stated, values, beginning = read_model(system, parameters, start)
     anatomy = take_apart(stated, values, beginning)
     constraints = classify(anatomy)
-    working = [c.name for c in constraints.constraints if not c.ideal]
-    holds, why = energy_verdict(anatomy, working)
-    conserved = ([Conserved("energy", None, why)] if holds else []) + conserved_momenta(anatomy)
+    energy, momenta = energy_verdict(anatomy), conserved_momenta(anatomy)
+    conserved = [Conserved("energy", None, energy.grounds)] if energy.is_proved else []
+    conserved += [item for item in momenta if item.status == "proved"]
+    powers = [c.workless for c in constraints.constraints if c.kind != "unilateral"]
     mass_matrix, mass_rank = mass_matrix_state(anatomy)
     independent = common(rank(rows, GENERIC).rank for rows in anatomy.every_row)
     return Description(
@@ -210,9 +227,12 @@ def describe(
         mass_matrix=mass_matrix,
         mass_rank=mass_rank,
         admissible=_is_admissible(anatomy),
-        ideal=not working,
+        ideal=all(c.ideal for c in constraints.constraints),
+        workless=False if False in powers else None if None in powers else True,
         conserved=tuple(conserved),
-        energy=why,
+        not_established=tuple(item for item in momenta if item.status != "proved"),
+        energy=energy.grounds,
+        energy_status=energy.status,
         forms=form_reasons(stated, mass_matrix),
         points=len(anatomy.samples),
     )

@@ -27,6 +27,7 @@ from ..model.constraints import Constraint, HolonomicConstraint, MomentumConstra
 from ..model.symbols import t
 from ..model.system import System
 from .anatomy import GENERIC, Anatomy
+from .conserved import reaction_power
 
 __all__ = ["ConstraintFacts", "Integrability", "classify"]
 
@@ -50,7 +51,9 @@ class ConstraintFacts:
     integrable : bool or None
         Whether it confines the configuration; None where that is not decided.
     ideal : bool
-        Whether its reaction does no work on the motion, f_v . v = 0 (Bloch 5.3).
+        Whether its reaction does no virtual work; only a constraint with prescribed work is not ideal.
+    workless : bool or None
+        Whether its reaction has no power on the motion, f_v . v = 0 (Bloch 5.3); None where that is not established.
     integral : sympy.Expr or None
         What stays constant because of it, where that was found.
     note : str
@@ -61,6 +64,7 @@ class ConstraintFacts:
     rheonomic: bool
     integrable: bool | None
     ideal: bool
+    workless: bool | None
     integral: sympy.Expr | None
     note: str
 
@@ -88,11 +92,12 @@ class Integrability:
 
 @dataclass(frozen=True)
 class _Test:
-    """The closure test of the linear rows: residual by row name, and what it ran on."""
+    """The closure test of the linear rows: residual by row name, whether it is proved to vanish, and what it ran on."""
 
     chart: Chart
     closure: Closure
     residuals: dict[str, float]
+    annihilates: dict[str, bool]
     over_time: bool
     points: int
 
@@ -109,7 +114,7 @@ def classify(anatomy: Anatomy) -> Integrability:
     for constraint in system.constraints:
         if constraint in system.unilateral:
             note = "one-sided: it acts only while it is reached"
-            facts.append(ConstraintFacts(constraint.name, "unilateral", _has_time(constraint), None, True, None, note))
+            facts.append(ConstraintFacts(constraint.name, "unilateral", _has_time(constraint), None, True, None, None, note))
         elif constraint is system.image:
             facts.append(_image_facts(anatomy, test))
         else:
@@ -119,7 +124,7 @@ def classify(anatomy: Anatomy) -> Integrability:
         growth, over_time = (test.closure.growth, test.over_time) if test is not None else ((), False)
         return Integrability(tuple(facts), growth, over_time, None)
     if test is not None:
-        integrals = test.chart.dimension - test.closure.dimension if test.closure.complete else None
+        integrals = test.chart.dimension - test.closure.dimension if test.closure.proved else None
         return Integrability(tuple(facts), test.closure.growth, test.over_time, integrals)
     places = [place for place, c in enumerate(system.bilateral) if isinstance(c, HolonomicConstraint)]
     ranks = [rank(rows[places], GENERIC).rank for rows in anatomy.row_values] if places else [0]
@@ -138,24 +143,18 @@ def _kind(anatomy: Anatomy, place: int, constraint: Constraint) -> str:
         return "holonomic"
     if not _is_linear(anatomy, place):
         return "nonlinear"
-    return "pfaffian" if _is_ideal(anatomy, place) else "affine"
+    return "pfaffian" if _is_homogeneous(anatomy, place) else "affine"
 
 
 def _is_linear(anatomy: Anatomy, place: int) -> bool:
-    """Whether the row f_v does not depend on the velocities."""
-    row, fibre = anatomy.rows[place, :].T, anatomy.fibre
-    if not anatomy.kernel.algebra.depends(row, fibre):
-        return True
-    slopes = anatomy.values(anatomy.kernel.algebra.jacobian(row, fibre))
-    sizes = np.abs(anatomy.row_values[:, place, :]).max(axis=1) / np.abs(anatomy.samples.velocities).max(axis=1)
-    return bool(np.all(np.abs(slopes).max(axis=(1, 2)) <= ROUNDING * sizes))
+    """Whether the row f_v is proved not to depend on the velocities."""
+    return anatomy.kernel.algebra.independence(anatomy.rows[place, :], anatomy.fibre).is_proved
 
 
-def _is_ideal(anatomy: Anatomy, place: int) -> bool:
-    """Whether f_v . v vanishes at every consistent sample."""
-    rows, velocities = anatomy.row_values[:, place, :], anatomy.samples.velocities
-    size = np.abs(rows).max(axis=1) * np.abs(velocities).max(axis=1)
-    return bool(np.all(np.abs((rows * velocities).sum(axis=1)) <= ROUNDING * size))
+def _is_homogeneous(anatomy: Anatomy, place: int) -> bool:
+    """Whether f = f_v . v is proved, for a row that is linear in the velocities."""
+    rest = anatomy.residual[place] - anatomy.rows[place, :] @ anatomy.kernel.graph.velocities
+    return anatomy.kernel.algebra.vanishing(rest).holds_to_rounding
 
 
 def _is_curved(anatomy: Anatomy, place: int) -> bool:
@@ -198,7 +197,12 @@ def _closure_test(anatomy: Anatomy, linear: Sequence[int]) -> _Test:
     closure = distributions.lie_closure(chart, distributions.kernel_fields(chart, rows, frame))
     residuals = distributions.integrability_residuals(chart, rows, closure)
     names = [system.bilateral[place].name for place in linear]
-    return _Test(chart, closure, dict(zip(names, residuals.tolist(), strict=True)), over_time, len(anatomy.samples))
+    proofs = {
+        name: residual <= distributions.TOLERANCE and algebra.vanishing(rows[k, :] @ closure.fields).holds_to_rounding
+        for k, (name, residual) in enumerate(zip(names, residuals.tolist(), strict=True))
+    }
+    by_name = dict(zip(names, residuals.tolist(), strict=True))
+    return _Test(chart, closure, by_name, proofs, over_time, len(anatomy.samples))
 
 
 def _one_form(anatomy: Anatomy, place: int) -> Any:
@@ -233,7 +237,8 @@ def _is_affordable(anatomy: Anatomy) -> Any:
 
 
 def _facts(anatomy: Anatomy, place: int, constraint: Constraint, kind: str, test: _Test | None) -> ConstraintFacts:
-    ideal = _is_ideal(anatomy, place)
+    power = reaction_power(anatomy, place)
+    workless = True if power.is_proved else False if power.is_refuted else None
     integral: sympy.Expr | None = None
     integrable: bool | None
     if kind == "holonomic":
@@ -250,25 +255,25 @@ def _facts(anatomy: Anatomy, place: int, constraint: Constraint, kind: str, test
         assert test is not None
         rheonomic = anatomy.kernel.algebra.depends(anatomy.residual[place], anatomy.time)
         residual = test.residuals[constraint.name]
-        integrable = _verdict(residual, test.closure)
+        integrable = _verdict(residual, test, constraint.name)
         if integrable:
             integral = _integral(anatomy, constraint)
         note = _evidence(integrable, residual, test, integral)
-    if not ideal:
+    if workless is False:
         note = "; ".join(filter(None, [note, "its reaction does the power mu f_v . v = " + _power(kind)]))
     if not constraint.is_ideal:
         note = "; ".join(filter(None, [note, "nonideal: it does prescribed virtual work"]))
-    return ConstraintFacts(constraint.name, kind, bool(rheonomic), integrable, ideal, integral, note)
+    return ConstraintFacts(constraint.name, kind, bool(rheonomic), integrable, constraint.is_ideal, workless, integral, note)
 
 
 def _power(kind: str) -> str:
     return {"affine": "-mu a", "holonomic": "-mu g_t"}.get(kind, "not zero")
 
 
-def _verdict(residual: float, closure: Closure) -> bool | None:
+def _verdict(residual: float, test: _Test, name: str) -> bool | None:
     if residual > distributions.TOLERANCE:
         return False
-    return True if closure.complete else None
+    return True if test.closure.proved and test.annihilates[name] else None
 
 
 def _evidence(integrable: bool | None, residual: float, test: _Test, integral: sympy.Expr | None) -> str:
@@ -277,8 +282,10 @@ def _evidence(integrable: bool | None, residual: float, test: _Test, integral: s
     tried = f"{test.points} generic points"
     if integrable is False:
         return f"brackets leave its kernel: {growth}, Frobenius residual {residual:.2g} at {tried}"
-    if integrable is None:
+    if integrable is None and not test.closure.complete:
         return f"the brackets grew too large after {growth}"
+    if integrable is None:
+        return f"{growth}, Frobenius residual {residual:.1e} at {tried}, without a proof"
     if integral is not None:
         return f"it keeps constant: {integral}"
     return f"{growth}, Frobenius residual {residual:.1e} at {tried}; no integral was found in closed form"
@@ -289,13 +296,13 @@ def _image_facts(anatomy: Anatomy, test: _Test | None) -> ConstraintFacts:
     assert image is not None and test is not None and anatomy.image_frame is not None
     closure, n = test.closure, test.chart.dimension
     rheonomic = bool(anatomy.kernel.algebra.depends(anatomy.image_frame, anatomy.time))
-    integrable = len(closure.growth) == 1 if closure.complete or len(closure.growth) > 1 else None
+    integrable = False if len(closure.growth) > 1 else True if closure.proved else None
     growth = f"growth {closure.growth} in {n} dimensions of {'(q, t)' if test.over_time else 'q'}"
     kept = n - closure.dimension
     note = f"{'involutive' if integrable else 'not involutive'}: {growth}"
     if kept and closure.complete:
         note += f"; it keeps {kept} function{'s' * (kept > 1)} of the configuration constant"
-    return ConstraintFacts(image.name, "image", rheonomic, integrable, True, None, note)
+    return ConstraintFacts(image.name, "image", rheonomic, integrable, True, True, None, note)
 
 
 # -- integrals ---------------------------------------------------------------------------------------------------

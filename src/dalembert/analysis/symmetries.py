@@ -315,11 +315,12 @@ class _Search:
 
     def _time(self, test: Conditions) -> tuple[bool, str]:
         is_autonomous = autonomous(self.system)
-        conserved, why = energy_verdict(test.anatomy, [])
-        if conserved:
+        energy = energy_verdict(test.anatomy)
+        if energy.is_proved:
             between = " between impacts" if self.system.unilateral else ""
-            return is_autonomous, f"conserved{between}" + ("" if is_autonomous else f": {why}")
-        return is_autonomous, f"not conserved: {why}"
+            return is_autonomous, f"conserved{between}" + ("" if is_autonomous else f": {energy.grounds}")
+        answer = "not conserved" if energy.is_refuted else "not established"
+        return is_autonomous, f"{answer}: {energy.grounds}"
 
 
 def _affine_fields(coordinates: Sequence[Any], degree: int) -> Any:

@@ -262,6 +262,8 @@ def _kind(constraint: Any, facts: Any | None) -> str:
         words.append("depending on time" if facts.rheonomic else "free of time")
         words.append({True: "integrable", False: "not integrable", None: "integrability undecided"}[facts.integrable])
         words.append("ideal" if facts.ideal else "not ideal")
+        if facts.workless is False:
+            words.append("with power on the motion")
     return ", ".join(words)
 
 

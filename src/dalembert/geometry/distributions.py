@@ -28,7 +28,6 @@ __all__ = [
     "Closure",
     "bracket",
     "frobenius_residual",
-    "generic_rank",
     "identity_frame",
     "independent_columns",
     "integrability_residuals",
@@ -87,11 +86,14 @@ class Closure:
         Ranks of D_1, D_2, ..., as long as they grow.
     complete : bool
         Whether nothing was left out; a closure that grew too large to be computed is not.
+    proved : bool
+        Whether it is proved that brackets do not lead out of it; where they span all directions, the points show it.
     """
 
     fields: Any
     growth: tuple[int, ...]
     complete: bool
+    proved: bool = False
 
     @property
     def dimension(self) -> int:
@@ -108,11 +110,6 @@ def bracket(chart: Chart, first: Any, second: Any) -> Any:
     """[X, Y] = DY X - DX Y of two fields (n x 1)."""
     along = chart.algebra.along
     return along(second, chart.letters, first) - along(first, chart.letters, second)
-
-
-def generic_rank(chart: Chart, rows: Any) -> int:
-    """The rank that a matrix has at most of the generic points."""
-    return _common([found.rank for _, found in _ranks(chart, chart.values(rows))])
 
 
 def kernel_fields(chart: Chart, rows: Any, frame: Any | None = None) -> Any:
@@ -154,7 +151,7 @@ def lie_closure(chart: Chart, fields: Any) -> Closure:
     """The smallest involutive distribution that contains the independent columns of `fields` (n x k)."""
     generators = [fields[:, k] for k in range(fields.shape[1])]
     found, newest = list(generators), list(generators)
-    growth, taken = [len(generators)], 0
+    growth, taken, proved = [len(generators)], 0, True
     while newest and growth[-1] < chart.dimension:
         pairs = [(x, y) for x in generators for y in newest]
         if len(growth) == 1:
@@ -171,12 +168,16 @@ def lie_closure(chart: Chart, fields: Any) -> Closure:
         if newest:
             found += newest
             growth.append(len(found))
-    return Closure(chart.algebra.columns(found) if found else fields, tuple(growth), True)
+        else:
+            spanned = chart.algebra.columns([*found, candidates])
+            proved = chart.algebra.rank(spanned).at_most == len(found)
+    return Closure(chart.algebra.columns(found) if found else fields, tuple(growth), True, proved)
 
 
 def is_involutive(chart: Chart, fields: Any) -> bool:
     """Whether the span of the independent columns of `fields` contains their brackets (Frobenius)."""
-    return len(lie_closure(chart, fields).growth) == 1
+    closure = lie_closure(chart, fields)
+    return len(closure.growth) == 1 and closure.proved
 
 
 def integrability_residuals(chart: Chart, rows: Any, closure: Closure) -> Any:

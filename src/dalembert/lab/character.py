@@ -113,11 +113,9 @@ def conserved_of(scenario: Scenario) -> list[tuple[str, Any]]:
 def _laws(scenario: Scenario) -> list[tuple[str, Any]]:
     try:
         anatomy = _anatomy(scenario)
-        working = [constraint.name for constraint in scenario.system.bilateral if not constraint.is_ideal]
-        holds, _ = energy_verdict(anatomy, working)
-        found: list[tuple[str, Any]] = [("energy", None)] if holds else []
+        found: list[tuple[str, Any]] = [("energy", None)] if energy_verdict(anatomy).is_proved else []
         if len(scenario.parameters) > MOST_PARAMETERS:
             return found
-        return found + [(item.name, item.expression) for item in conserved_momenta(anatomy)]
+        return found + [(item.name, item.expression) for item in conserved_momenta(anatomy) if item.status == "proved"]
     except DalembertError:
         return []
