@@ -16,7 +16,7 @@ from sympy.polys.matrices import DomainMatrix
 
 from ..errors import ModelError
 from . import subspaces
-from .vanishing import drawn_points, value
+from .vanishing import drawn_points, generic_rank, value
 
 __all__ = ["independent_functions", "polynomial_casimirs"]
 
@@ -122,8 +122,6 @@ def independent_functions(functions: Sequence[sympy.Expr], letters: Sequence[sym
     kept: list[sympy.Expr] = []
     for function in functions:
         slopes = sympy.Matrix([[sympy.diff(f, x) for x in letters] for f in (*kept, function)])
-        points = drawn_points(sorted(slopes.free_symbols, key=lambda letter: letter.name), 2)
-        tables = [np.array([float(value(entry, point)) for entry in slopes]).reshape(slopes.shape) for point in points]
-        if max(subspaces.span(table.T).shape[1] for table in tables) == len(kept) + 1:
+        if generic_rank(slopes) == len(kept) + 1:
             kept.append(function)
     return tuple(kept)

@@ -31,12 +31,9 @@ import sympy
 
 from ..errors import ModelError
 from .group_coordinates import GroupCoordinates
-from .vanishing import Certificate, drawn_points, value
+from .vanishing import Certificate, vanish
 
 __all__ = ["PrincipalConnection"]
-
-#: How many random points decide an identity, and what counts as zero there.
-POINTS, ROUNDING = 4, 1e-12
 
 
 def _plain(expression: Any) -> Any:
@@ -215,11 +212,11 @@ class PrincipalConnection:
 
     def reproduces_generators(self) -> Certificate:
         """Whether A(xi_Q) = xi."""
-        return self._checked(lambda here: [here.form @ here.generators - np.eye(self.group.dimension)])
+        return self._checked(lambda here: [here.form @ here.generators - np.eye(self.group.dimension, dtype=int)])
 
     def equivariance(self) -> Certificate:
         """Whether A(g q)(g v) = Ad_g A(q) v, by its derivative along each generator: L_{xi_Q} A = ad_xi A."""
-        constants = np.asarray(self.group.constants, dtype=float)
+        constants = _as_objects(self.group.constants)
 
         def rest(here: _Place) -> list[Any]:
             flow = np.einsum("jb,aij->bai", here.generators, here.slopes)
@@ -230,11 +227,11 @@ class PrincipalConnection:
 
     def cartan(self) -> Certificate:
         """Whether dA(u, v) - [A(u), A(v)] = dA(hor u, hor v) = Ad_g B_loc for all coordinate directions u, v."""
-        constants = np.asarray(self.group.constants, dtype=float)
+        constants = _as_objects(self.group.constants)
 
         def rest(here: _Place) -> list[Any]:
             plain = np.swapaxes(here.slopes, 1, 2) - here.slopes
-            level = np.eye(len(self.coordinates)) - here.generators @ here.form
+            level = np.eye(len(self.coordinates), dtype=int) - here.generators @ here.form
             lifted = np.einsum("auv,ui,vj->aij", plain, level, level)
             bracket = np.einsum("bca,bi,cj->aij", constants, here.form, here.form)
             return [plain - bracket - lifted, lifted - here.curvature]
@@ -242,20 +239,10 @@ class PrincipalConnection:
         return self._checked(rest)
 
     def _checked(self, rest: Callable[[_Place], list[Any]]) -> Certificate:
-        """Whether what is left vanishes at random points, beside the size of the form and its slopes."""
+        """Whether what is left vanishes identically."""
         blocks = (self.form, self._form_slopes, self.generators, self._generator_slopes, self.curvature_on_space)
-        letters = sorted({s for block in blocks for s in block.free_symbols} | set(self.coordinates), key=str)
-        worst, found = 0.0, 0
-        for point in drawn_points(letters, 3 * POINTS):
-            here = _Place(*(_numbers(block, point) for block in blocks))
-            if not all(np.all(np.isfinite(values)) for values in here):
-                continue
-            found += 1
-            size = 1.0 + sum(float(np.max(np.abs(values), initial=0.0)) for values in here)
-            worst = max(worst, *(float(np.max(np.abs(values), initial=0.0)) / size**2 for values in rest(here)))
-            if found == POINTS:
-                break
-        return Certificate(bool(found) and worst < ROUNDING, f"at {found} random points", worst)
+        here = _Place(*(_as_objects(block.tolist()) for block in blocks))
+        return vanish([sympy.sympify(entry) for block in rest(here) for entry in block.ravel()])
 
     @cached_property
     def _form_slopes(self) -> Any:
@@ -276,21 +263,19 @@ class PrincipalConnection:
     __repr__ = __str__
 
 
+def _as_objects(block: Any) -> Any:
+    """An array of expressions or exact numbers."""
+    return np.vectorize(sympy.sympify, otypes=[object])(np.array(block, dtype=object))
+
+
 class _Place(NamedTuple):
-    """The form and what goes with it as numbers at a point."""
+    """The form and what goes with it as arrays of expressions."""
 
     form: Any
     slopes: Any
     generators: Any
     generator_slopes: Any
     curvature: Any
-
-
-def _numbers(block: Any, point: Any) -> Any:
-    """Values of a matrix or an array of expressions; nan where one is no finite real number."""
-    found = [value(entry, point) for entry in sympy.flatten(block)]
-    real = [float(entry) if entry.is_Number and entry.is_finite else float("nan") for entry in found]
-    return np.array(real).reshape(block.shape)
 
 
 def _array(first: int, second: int, third: int, entry: Callable[[int, int, int], Any]) -> Any:

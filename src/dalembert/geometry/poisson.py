@@ -26,12 +26,10 @@ import sympy
 from ..errors import ModelError
 from . import subspaces
 from .casimirs import independent_functions, polynomial_casimirs
-from .vanishing import DIGITS, Certificate, drawn_points, value, vanish
+from .vanishing import DIGITS, Certificate, generic_rank, value, vanish
 
 __all__ = ["PoissonStructure", "jacobi_identity", "jacobiator"]
 
-#: How many random points a generic rank is the largest of.
-RANK_POINTS = 3
 #: A structure constant that is nearer than this to a whole number is one.
 WHOLE = 1e-12
 
@@ -85,7 +83,7 @@ class PoissonStructure:
     ----------
     matrix, letters
     certificate : Certificate
-        What Jacobi's identity rests on: a proof, or random points.
+        What Jacobi's identity rests on.
 
     Raises
     ------
@@ -114,7 +112,7 @@ class PoissonStructure:
             skew = vanish([table[i, j] + table[j, i] for i in range(len(names)) for j in range(i + 1)]).holds
             raise ModelError(
                 f"The matrix is no Poisson structure: it {'breaks the identity of Jacobi' if skew else 'is not skew'}",
-                seen=f"{certificate.worst:.1e} of the size of its terms, {certificate.by}",
+                seen=certificate.by,
                 remedy="correct the matrix; jacobiator(...) names the triples of letters",
             )
         object.__setattr__(self, "matrix", sympy.ImmutableMatrix(table))
@@ -208,8 +206,7 @@ class PoissonStructure:
     @property
     def generic_rank(self) -> int:
         """The rank at almost all points, and for almost all values of parameters."""
-        letters = sorted(self.matrix.free_symbols, key=lambda letter: letter.name)
-        return max(self.rank(point) for point in drawn_points(letters, RANK_POINTS))
+        return generic_rank(self.matrix)
 
     # -- Casimirs --------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""Whether expressions vanish identically, within bounded work, and what the answer rests on.
+"""Whether expressions vanish identically, and what the answer rests on.
 
-Values at random points of thirty digits can show that they do not. Where the points find nothing, a proof by expansion is tried
-if the expressions are small; the certificate says which of the two it is.
+`algebra.structure` decides it for expressions that can be lowered to a graph. For others, such as those with
+special functions, random points of thirty digits can refute, and expansion can prove.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from typing import Any
 
 import sympy
 
-__all__ = ["Certificate", "drawn_points", "value", "vanish"]
+from ..algebra.graph import GraphAlgebra
+from ..errors import ModelError
+
+__all__ = ["Certificate", "drawn_points", "generic_rank", "value", "vanish"]
+
+PROVED = "symbolically"
 
 #: How many random points are tried, with how many digits, and what counts as zero there.
 POINTS, DIGITS, ROUNDING = 4, 30, 1e-18
@@ -28,10 +33,11 @@ class Certificate:
     Attributes
     ----------
     holds : bool
+        Whether it is proved, or holds to the rounding of constants that stand for irrational numbers.
     by : str
-        "symbolically", or at how many random points.
+        "symbolically", or what else the answer rests on.
     worst : float
-        The largest value at the points, relative to the terms that it is the sum of.
+        Not zero where they do not vanish.
     where : int
         The place of the expression with that value.
     """
@@ -56,26 +62,36 @@ def vanish(expressions: Sequence[sympy.Expr], seed: int = 5) -> Certificate:
     """
     present = [(k, expression) for k, expression in enumerate(expressions) if expression != 0]
     if not present:
-        return Certificate(True, "symbolically")
+        return Certificate(True, PROVED)
+    algebra = GraphAlgebra()
+    try:
+        block = algebra.vector([expression for _, expression in present])
+    except (ModelError, TypeError):
+        return _without_graph(present, seed)
+    found = algebra.vanishing(block)
+    where = present[found.entry][0] if found.entry is not None else 0
+    by = PROVED if found.is_proved else found.grounds
+    return Certificate(found.holds_to_rounding, by, 1.0 if found.is_refuted else 0.0, where)
+
+
+def generic_rank(matrix: sympy.Matrix) -> int:
+    """The rank of a matrix of expressions at almost all values of its symbols."""
+    algebra = GraphAlgebra()
+    rows = [algebra.vector(matrix.row(k)).T for k in range(matrix.rows)]
+    return algebra.rank(algebra.stack(rows)).value if rows else 0
+
+
+def _without_graph(present: Sequence[tuple[int, sympy.Expr]], seed: int) -> Certificate:
+    """The answer for functions that have no node in a graph: proved by expansion, refuted at points, or neither."""
     letters = sorted(set().union(*(e.free_symbols for _, e in present)), key=lambda letter: letter.name)
-    worst, where, found = 0.0, 0, 0
-    for point in drawn_points(letters, 3 * POINTS, seed):
-        sizes = [_relative(expression, point) for _, expression in present]
-        if any(size is None for size in sizes):
-            continue
-        found += 1
-        for (place, _), size in zip(present, sizes, strict=True):
-            if size is not None and size > worst:
-                worst, where = size, place
-        if found == POINTS or worst > ROUNDING:
-            break
-    if worst > ROUNDING:
-        return Certificate(False, f"at {found} random point{'s' * (found > 1)}", worst, where)
+    for point in drawn_points(letters, POINTS, seed):
+        for place, expression in present:
+            size = _relative(expression, point)
+            if size is not None and size > ROUNDING:
+                return Certificate(False, "at a random point", size, place)
     if all(_is_zero(expression) for _, expression in present):
-        return Certificate(True, "symbolically")
-    if not found:
-        return Certificate(False, "no point with finite values", float("nan"), present[0][0])
-    return Certificate(True, f"at {found} random points", worst, where)
+        return Certificate(True, PROVED)
+    return Certificate(False, f"neither proved nor refuted at {POINTS} random points", float("nan"), present[0][0])
 
 
 def drawn_points(letters: Sequence[sympy.Symbol], count: int, seed: int = 5) -> list[dict[sympy.Symbol, sympy.Float]]:

@@ -24,6 +24,7 @@ import sympy
 from ...algebra.tidy import tidy
 from ...analysis.tables import Report, Section
 from ...errors import ModelError
+from ...geometry.vanishing import vanish
 from ...model.constraints import HolonomicConstraint, VelocityConstraint
 from ...model.flow import Flow
 from ...model.symbols import Coordinate, Input, Momentum, Parameter, as_expression, t
@@ -86,10 +87,8 @@ class PortForm(Report):
         return (self.gradient.T * self.damping * self.gradient)[0]
 
     def is_power_conserving(self) -> bool:
-        """Whether J is skew and R symmetric, at generic states."""
-        faults = [*(self.structure + self.structure.T), *(self.damping - self.damping.T)]
-        probe = Instants()
-        return all(probe.vanishes(fault) for fault in faults)
+        """Whether J is proved to be skew and R to be symmetric."""
+        return vanish([*(self.structure + self.structure.T), *(self.damping - self.damping.T)]).holds
 
     def functions(self, parameters: Mapping[Any, Any] | None = None) -> dict[str, Callable[[Any], Any]]:
         """J, R, g and dH/dx as functions of a state (n,), at time 0 where they depend on it."""

@@ -25,6 +25,7 @@ from ...algebra.circle import TooMuchWorkError, Work
 from ...algebra.graph import GraphAlgebra
 from ...algebra.quotients import eliminated
 from ...algebra.statement import helpful_turns
+from ...algebra.structure import Verdict
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError
 from ...model.constraints import HolonomicConstraint, VelocityConstraint
@@ -135,15 +136,14 @@ class Instants:
         kept = found[np.all(np.isfinite(found), axis=1)]
         return kept.reshape(len(kept), rows, len(expressions) // rows)
 
-    def vanishes(self, expression: sympy.Expr, scale: float = 1.0) -> bool:
-        """Whether an expression is zero at all instants, to rounding."""
-        if expression == 0:
-            return True
-        parts = self([expression, *sympy.Add.make_args(expression)])[:, 0, :]
-        if not len(parts):
-            return False
-        sizes = np.sum(np.abs(parts[:, 1:]), axis=1) + scale
-        return bool(np.all(np.abs(parts[:, 0]) <= 1e-10 * sizes))
+    def vanishing(self, expression: sympy.Expr) -> Verdict:
+        """Whether an expression is zero for all states, times and parameters."""
+        return self._algebra.vanishing(self._algebra.scalar(expression))
+
+    def rank(self, rows: Sequence[Any]) -> int:
+        """The rank of rows (1 x k) of expressions at almost every instant."""
+        lowered = [self._algebra.vector(list(row)).T for row in rows]
+        return self._algebra.rank(self._algebra.stack(lowered)).value if lowered else 0
 
 
 def _plain(function: Any) -> Any:

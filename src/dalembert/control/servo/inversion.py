@@ -110,16 +110,16 @@ def invert(
             chain.right, chain.row = dynamics.along_drift(h) + chain.rate * h, dynamics.along_fields(h)
         for chain in _strongest_first(pending, instants):
             h = chain.levels[-1]
-            seen = _row_seen(chain.row, h, dynamics, instants)
+            seen = not all(instants.vanishing(entry).holds_to_rounding for entry in chain.row)
             if seen and not chain.mixed:
                 chain.mixed = True
                 firsts.append(chain.row)
-            if seen and _generic_rank([*(c.row for c in done), chain.row], instants) > len(done):
+            if seen and instants.rank([*(c.row for c in done), chain.row]) > len(done):
                 chain.right = _short(chain.right)
                 done.append(chain)
                 continue
             following = _short(chain.right - _combination(chain.row, done, instants)) if seen else _short(chain.right)
-            if instants.vanishes(following):
+            if instants.vanishing(following).holds_to_rounding:
                 redundant.append(chain.name)
                 continue
             chain.levels.append(following)
@@ -129,7 +129,7 @@ def invert(
     done.sort(key=lambda chain: order[chain.name])
     columns = len(dynamics.inputs)
     matrix = sympy.Matrix.vstack(sympy.zeros(0, columns), *(c.row for c in done))
-    rank_first = _generic_rank(firsts, instants) if firsts else 0
+    rank_first = instants.rank(firsts)
     return Inversion(tuple(done), tuple(redundant), rank_first, sympy.Matrix([c.right for c in done]), matrix, instants)
 
 
@@ -161,23 +161,6 @@ def _strongest_first(chains: Sequence[Chain], instants: Instants) -> list[Chain]
         return moved if np.isfinite(moved) else 0.0
 
     return sorted(chains, key=lambda chain: -strength(chain))
-
-
-def _row_seen(row: Any, h: sympy.Expr, dynamics: AffineField, instants: Instants) -> bool:
-    """Whether inputs appear in a row, to rounding."""
-    if all(entry == 0 for entry in row):
-        return False
-    slopes = [sympy.diff(h, x) for x in dynamics.letters]
-    sizes = np.max(np.abs(instants(slopes)), initial=0.0) * max(
-        1.0, np.max(np.abs(instants(list(dynamics.fields))), initial=0.0)
-    )
-    return bool(np.max(np.abs(instants(list(row))), initial=0.0) > 1e-10 * max(sizes, 1e-300))
-
-
-def _generic_rank(rows: Sequence[Any], instants: Instants) -> int:
-    """The largest rank of rows at generic instants."""
-    values = instants([entry for row in rows for entry in row], len(rows))
-    return max((rank(value, 1e-9).rank for value in values), default=0)
 
 
 def _combination(row: Any, done: Sequence[Chain], instants: Instants) -> sympy.Expr:
