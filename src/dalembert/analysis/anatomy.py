@@ -27,6 +27,8 @@ __all__ = ["Anatomy", "common", "read_model", "take_apart"]
 
 #: Ranks at generic states: a singular value below this, relatively, is zero.
 GENERIC = 1e-9
+#: How far from the start its neighbours are drawn.
+NEAR = (0.05, 0.02)
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,15 @@ class Anatomy:
         States of `kernel` that obey all constraints, the image included.
     motion : Samples
         The same states in the letters of the form that moves the whole system.
+    near : Samples or None
+        States next to the start, on the same branch of the constraints; None where an image gives the velocities.
     """
 
     system: System
     kernel: Kernel
     samples: Samples
     motion: Samples
+    near: Samples | None = None
 
     def values(self, block: Any) -> Any:
         """An expression of the kernel's graph at all samples, (points, rows, columns)."""
@@ -109,6 +114,17 @@ class Anatomy:
         return [
             np.vstack([rows, rank(frame.T, GENERIC).null_space.T]) for rows, frame in zip(self.row_values, frames, strict=True)
         ]
+
+    @cached_property
+    def rank(self) -> int:
+        """The rank of all rows next to the start; constraints with several branches may have others elsewhere."""
+        rows = self.every_row if self.near is None else list(evaluate(self.kernel, self.rows, self.near))
+        return common(rank(block, GENERIC).rank for block in rows)
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks that occur at consistent states, in order."""
+        return tuple(sorted({self.rank, *(rank(block, GENERIC).rank for block in self.every_row)}))
 
     @cached_property
     def impulse_rates(self) -> Any:
@@ -178,7 +194,8 @@ def take_apart(system: System, parameters: Mapping[str, Any], start: Mapping[str
     kernel = kernel_of(derive(bare, "hamilton" if system.is_hamiltonian else "lagrange"), system.parameters)
     if system.image is None:
         samples = _states(kernel, parameters, start, n)
-        return Anatomy(system, kernel, samples, samples)
+        near = _near(kernel, parameters, start) if system.bilateral else None
+        return Anatomy(system, kernel, samples, samples, near)
     mover = kernel_of(derive(system.touching(()), "implicit-lagrangian"), system.parameters)
     motion = _states(mover, parameters, start, n)
     fibre = motion.momenta if system.is_hamiltonian else motion.velocities
@@ -193,6 +210,14 @@ def take_apart(system: System, parameters: Mapping[str, Any], start: Mapping[str
         start=motion.start,
     )
     return Anatomy(system, kernel, samples, motion)
+
+
+def _near(kernel: Kernel, parameters: Mapping[str, Any], start: Mapping[str, Any]) -> Samples | None:
+    """States next to the start, where there is one on the constraints."""
+    try:
+        return consistent_states(kernel, parameters, start, 4, determined=False, radii=NEAR)
+    except (ModelError, StartError):
+        return None
 
 
 def _states(kernel: Kernel, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int) -> Samples:

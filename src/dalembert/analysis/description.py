@@ -40,6 +40,10 @@ class Description(Report):
     constraints : tuple of ConstraintFacts
     rows, rank : int
         The number of rows at velocity level and of independent ones.
+    ranks : tuple of int
+        The ranks that occur at consistent states; several where the constraints have branches.
+    rank_status : str
+        "proved" where the rank cannot exceed `rank` anywhere, else "not established": it is that of states next to the start.
     dependent : tuple of tuples of str
         Constraints whose rows depend on each other.
     degrees_of_freedom : int
@@ -73,6 +77,8 @@ class Description(Report):
     constraints: tuple[ConstraintFacts, ...]
     rows: int
     rank: int
+    ranks: tuple[int, ...]
+    rank_status: str
     dependent: tuple[tuple[str, ...], ...]
     degrees_of_freedom: int
     configuration_freedom: int | None
@@ -110,6 +116,8 @@ class Description(Report):
             ],
             "rows": self.rows,
             "rank": self.rank,
+            "ranks": list(self.ranks),
+            "rank_status": self.rank_status,
             "dependent": [list(group) for group in self.dependent],
             "degrees_of_freedom": self.degrees_of_freedom,
             "configuration_freedom": self.configuration_freedom,
@@ -133,6 +141,8 @@ class Description(Report):
     def _sections(self) -> list[Section]:
         n, m = len(self.coordinates), self.rows
         allowed = f"{self.rank} of {m} row{'s' * (m > 1)} independent" if m else "no rows"
+        if len(self.ranks) > 1:
+            allowed += f" next to the start ({', '.join(map(str, self.ranks))} at the states that were tried)"
         if self.dependent:
             allowed += "; " + "; ".join(f"{', '.join(group)} depend on each other" for group in self.dependent)
         reach = "undecided" if self.configuration_freedom is None else str(self.configuration_freedom)
@@ -212,13 +222,15 @@ def describe(
     conserved += [item for item in momenta if item.status == "proved"]
     powers = [c.workless for c in constraints.constraints if c.kind != "unilateral"]
     mass_matrix, mass_rank = mass_matrix_state(anatomy)
-    independent = common(rank(rows, GENERIC).rank for rows in anatomy.every_row)
+    independent = anatomy.rank
     return Description(
         name=stated.name,
         coordinates=tuple(q.name for q in stated.coordinates),
         constraints=constraints.constraints,
         rows=_row_count(anatomy),
         rank=independent,
+        ranks=anatomy.ranks,
+        rank_status=_rank_status(anatomy),
         dependent=_dependent(anatomy, independent),
         degrees_of_freedom=len(stated.coordinates) - independent,
         configuration_freedom=_configuration_freedom(stated, constraints),
@@ -255,6 +267,13 @@ def form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:
         if by_momenta and not system.is_hamiltonian and mass_matrix != REGULAR:
             found[form] = f"The Legendre transformation is singular: the mass matrix is {mass_matrix}."
     return found
+
+
+def _rank_status(anatomy: Anatomy) -> str:
+    """Whether a larger rank than the one found is excluded everywhere."""
+    if anatomy.image_frame is not None:
+        return "not established"
+    return "proved" if anatomy.kernel.algebra.rank(anatomy.rows).at_most == anatomy.rank else "not established"
 
 
 def _configuration_freedom(system: System, constraints: Integrability) -> int | None:

@@ -1,12 +1,12 @@
 """Generic consistent states of a system: random ones, moved to the constraints, where the motion is determined.
 
-A statement that holds at a few of them holds almost everywhere, since the models are made of analytic functions. States
-are drawn around the given start (or around zero), nearer to it where the model is not defined further away.
+They can refute a statement and suggest one; `algebra.structure` proves. States are drawn around the given start (or
+around zero), nearer to it where the model is not defined further away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,7 @@ def consistent_states(
     n: int = 8,
     seed: int = 7,
     determined: bool = True,
+    radii: Sequence[float] = RADII,
 ) -> Samples:
     """`n` random states on the constraints, at random times, where the accelerations are determined.
 
@@ -105,6 +106,8 @@ def consistent_states(
         first of the states.
     determined : bool
         Whether states that leave the accelerations open, or determine them badly, are passed over.
+    radii : sequence of float
+        How far from the middle states are drawn, before they are moved to the constraints.
 
     Raises
     ------
@@ -118,7 +121,7 @@ def consistent_states(
     complaint: Exception | None = None
     for _ in range(1 if parameters is not None and len(parameters) == len(kernel.parameters) else 6):
         values = generic_parameters(kernel.parameters, parameters, random)
-        sampler = _Sampler(kernel, values, random, determined)
+        sampler = _Sampler(kernel, values, random, determined, radii)
         found, complaint = sampler.draw(middle, n)
         if found:
             return sampler.gathered(found, bool(middle) and sampler.start_is_first)
@@ -137,8 +140,9 @@ def _motion_letters(kernel: Kernel) -> tuple[sympy.Symbol, ...]:
 class _Sampler:
     """Draws states of one kernel for one set of parameters."""
 
-    def __init__(self, kernel: Kernel, parameters: Any, random: Any, determined: bool) -> None:
+    def __init__(self, kernel: Kernel, parameters: Any, random: Any, determined: bool, radii: Sequence[float]) -> None:
         self.kernel, self.parameters, self.random, self.determined = kernel, parameters, random, determined
+        self.radii = radii
         self.book = Book(kernel, parameters)
         g = kernel.graph
         blocks = [ca.densify(block) for block in (g.metric, g.force, g.rows, g.right)]
@@ -157,7 +161,7 @@ class _Sampler:
         if middle and complaint is None and self._is_generic(0.0, center, np.inf):
             found.append((0.0, center))
             self.start_is_first = True
-        for radius in RADII * 4:
+        for radius in [*self.radii] * 4:
             for _ in range(n):
                 if len(found) >= n:
                     return found, complaint

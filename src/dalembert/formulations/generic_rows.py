@@ -22,8 +22,8 @@ from .rows import velocity_level
 
 __all__ = ["ConstraintRows", "constraint_rows", "independent_rows"]
 
-#: How many generic states are looked at.
-STATES = 24
+#: How many generic states are looked at, and how near to zero some of them are.
+STATES, NEAR = 24, 0.1
 #: An entry of a row that is smaller on the constraints than this part of what it is elsewhere vanishes there.
 VANISHING = 1e-9
 #: A row that follows from others leaves no more than this where they hold.
@@ -64,14 +64,17 @@ class ConstraintRows:
         random = np.random.default_rng(3)
         points = [random.uniform(0.2, 1.4, len(self.algebra.letters)) for _ in range(STATES)]
         samples = self._scaled(points)
+        near = [point.copy() for point in points[:4]]  # a closed mechanism is often stated where it is assembled
+        for point in near:
+            point[self.movable] *= NEAR
         rank = max((numeric_rank(sample) for sample in samples[:4]), default=0)
         if self.matrix.shape[0] < 2:
             return samples, rank
         typical = np.median(np.abs(samples), axis=0) if samples else np.zeros(self.matrix.shape)
-        landed = self._on_constraints(points[:4], typical) or self._on_constraints(points[4:], typical)
+        landed = self._on_constraints(near, typical) or self._on_constraints(points, typical)
         if max((numeric_rank(sample) for sample in landed), default=rank) >= rank:
             return samples, rank
-        landed = self._on_constraints(points, typical)
+        landed = self._on_constraints([*near, *points], typical)
         ranks = [numeric_rank(sample) for sample in landed]
         lower = max(ranks)
         if lower >= rank:
