@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import sympy
@@ -20,6 +21,7 @@ HEISENBERG = da.Flow({x: u, y: w, z: (x * w - y * u) / 2}, inputs=[u, w], name="
 UNICYCLE = da.Flow({x: u * cos(theta), y: u * sin(theta), theta: w}, inputs=[u, w], name="unicycle")
 EFFORT = (u**2 + w**2) / 2
 ORIGIN = {x: 0, y: 0, z: 0}
+NO_COSTATES = {"lambda_x": 0, "lambda_v": 0}
 
 
 # -- linear problems ---------------------------------------------------------------------------------------------------
@@ -79,6 +81,148 @@ def test_an_oscillator_is_conjugate_after_half_a_period() -> None:
     assert not late.is_minimum
     assert "not a minimum beyond" in late.verdict
     assert "3.14159" in str(late)
+
+
+# -- conjugate points and rank -----------------------------------------------------------------------------------------
+
+
+def chain(n: int, length: float) -> Any:
+    """n integrators moved by 1 from rest to rest, and the least cost e^T G^-1 e / 2 with the exact Gramian G."""
+    letters = da.coordinates(" ".join(f"x{k}" for k in range(n)))
+    flow = da.Flow(dict(zip(letters, [*letters[1:], u], strict=True)), inputs=[u])
+    end = {q: float(q is letters[0]) for q in letters}
+    found = da.optimal(flow, u**2 / 2, dict.fromkeys(letters, 0), end, (0, length))
+    span = sympy.Rational(length)
+    gramian = sympy.Matrix(n, n, lambda i, j: span ** (1 + i + j) / (sympy.factorial(i) * sympy.factorial(j) * (1 + i + j)))
+    return found, float(gramian.inv()[n - 1, n - 1] / 2)
+
+
+@pytest.mark.parametrize(("n", "length"), [(2, 1e-3), (4, 40.0), (5, 2.5), (5, 1.0), (6, 1.0), (6, 2.5)], ids=str)
+def test_chains_of_integrators_are_solved_and_have_no_conjugate_points(n: int, length: float) -> None:
+    """The cost is strictly convex. Neighbours leave the start like t^(2n - 1): near it they seem to meet."""
+    found, least = chain(n, length)
+    assert found.cost == pytest.approx(least, rel=1e-8)
+    assert found.conjugate_points == () and found.is_minimum and found.rank_deficit == 0
+
+
+def test_two_letters_with_one_rate_are_a_loss_of_rank_and_no_conjugate_point() -> None:
+    a, b = da.coordinates("a b")
+    found = da.optimal(da.Flow({a: u, b: u}, inputs=[u]), u**2 / 2, {a: 0, b: 0}, {a: 1, b: 1}, (0, 1))
+    assert found.cost == pytest.approx(0.5, rel=1e-10)
+    assert found.conjugate_points == () and found.rank_deficit == 1
+    assert "do not move the end in 1 direction" in str(found)
+    curved = da.optimal(da.Flow({a: u, b: u}, inputs=[u]), (u**2 - a**2) / 2, {a: 0, b: 0}, {a: 1, b: 1}, (0, 2))
+    (point,) = curved.conjugate_until(4.0)
+    assert point.time == pytest.approx(np.pi, abs=1e-8) and point.multiplicity == 1
+
+
+def test_quaternions_without_their_norm_meet_after_a_full_turn() -> None:
+    """Rotations by 1.2 a unit of time: neighbours meet after 2 pi, in the two directions across the axis."""
+    q = da.coordinates("q0 q1 q2 q3")
+    w = da.inputs("w1 w2 w3")
+    frame = sympy.Matrix([[-q[1], -q[2], -q[3]], [q[0], -q[3], q[2]], [q[3], q[0], -q[1]], [-q[2], q[1], q[0]]])
+    flow = da.Flow(dict(zip(q, frame * sympy.Matrix(w) / 2, strict=True)), inputs=w)
+    end = dict(zip(q, [np.cos(0.6), np.sin(0.6), 0, 0], strict=True))
+    found = da.optimal(flow, sum(s**2 for s in w) / 2, dict(zip(q, [1, 0, 0, 0], strict=True)), end, (0, 1))
+    assert found.cost == pytest.approx(1.2**2 / 2, rel=1e-9)
+    assert found.conjugate_points == () and found.rank_deficit == 1
+    (point,) = found.conjugate_until(6.0)
+    assert point.time == pytest.approx(2 * np.pi / 1.2, abs=1e-6) and point.multiplicity == 2
+
+
+def test_great_circles_meet_at_the_antipode() -> None:
+    place, spin = sympy.Matrix(da.coordinates("x y z")), sympy.Matrix(da.inputs("w1 w2 w3"))
+    flow = da.Flow(dict(zip(place, spin.cross(place), strict=True)), inputs=list(spin))
+    end = dict(zip(place, [np.cos(0.8), np.sin(0.8), 0], strict=True))
+    found = da.optimal(flow, spin.dot(spin) / 2, dict(zip(place, [1, 0, 0], strict=True)), end, (0, 1))
+    assert found.cost == pytest.approx(0.32, rel=1e-9) and found.rank_deficit == 1
+    (point,) = found.conjugate_until(1.5 * np.pi / 0.8)
+    assert point.time == pytest.approx(np.pi / 0.8, abs=1e-7) and point.multiplicity == 1
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-5, 1e-9, 1e6])
+def test_a_clamped_beam_buckles_where_it_should_in_any_units(size: float) -> None:
+    """The fourth derivative of x is k x, x and its first derivative vanish at both ends: cosh(s) cos(s) = 1, s = k^(1/4) t."""
+    k = 3.0
+    flow = da.Flow({x: v, v: size * u}, inputs=[u])
+    found = da.optimal(flow, (u**2 - k * x**2 / size**2) / 2, {x: 0, v: 0}, {x: 0, v: 0}, (0, 2), guess=NO_COSTATES)
+    first, second = (brentq(lambda s: np.cos(s) - 1 / np.cosh(s), *ends, xtol=1e-15) for ends in ((4, 5), (7, 8.5)))
+    times = [point.time for point in found.conjugate_until(6.2)]
+    assert times == pytest.approx([first / k**0.25, second / k**0.25], abs=1e-7)
+
+
+def test_conjugate_points_of_random_linear_problems_are_those_of_the_exponential() -> None:
+    """dx/dlambda is a block of exp(t H): its determinant, to 40 digits on a fine grid, is a rival without scaling."""
+    random = np.random.default_rng(7)
+    met = 0
+    for _ in range(6):
+        A, B = random.integers(-2, 3, (2, 2)), random.integers(1, 3, (2, 1))
+        Q = random.integers(-3, 4, (2, 2))
+        Q = Q + Q.T
+        if np.linalg.matrix_rank(np.hstack([B, A @ B])) < 2:
+            continue
+        rates = sympy.Matrix(A) * sympy.Matrix([x, v]) + sympy.Matrix(B) * u
+        cost = (u**2 + (sympy.Matrix([[x, v]]) * sympy.Matrix(Q) * sympy.Matrix([x, v]))[0]) / 2
+        flow = da.Flow(dict(zip((x, v), rates, strict=True)), inputs=[u])
+        found = da.optimal(flow, cost, {x: 0, v: 0}, {x: 0, v: 0}, (0, 0.1), guess=NO_COSTATES)
+        H = mpmath.matrix(np.block([[A, B @ B.T], [Q, -A.T]]).tolist())
+        with mpmath.workdps(40):
+            step = mpmath.expm(H * mpmath.mpf(3) / 600)
+            power, signs = mpmath.eye(4), []
+            for _ in range(600):
+                power = power * step
+                signs.append(mpmath.sign(power[0, 2] * power[1, 3] - power[0, 3] * power[1, 2]))
+        changes = [3 * (k + 1.5) / 600 for k in range(599) if signs[k] != signs[k + 1]]
+        times = [point.time for point in found.conjugate_until(3.0)]
+        assert times == pytest.approx(changes, abs=3 / 600)
+        met += len(times)
+    assert met >= 3
+
+
+def test_unstable_problems_have_no_conjugate_points_that_rounding_made() -> None:
+    """A cart with two pendulums, linearised about the top: growth by e^13, and still strictly convex."""
+    letters = da.coordinates("s s1 p p1 r r1")
+    s0, s1, p0, p1, r0, r1 = letters
+    flow = da.Flow({s0: s1, s1: u, p0: p1, p1: 9.81 * p0 - u, r0: r1, r1: 19.62 * r0 - 2 * u}, inputs=[u])
+    end = {q: float(q is s0) for q in letters}
+    found = da.optimal(flow, u**2 / 2, dict.fromkeys(letters, 0), end, (0, 3))
+    assert found.conjugate_points == () and found.rank_deficit == 0
+
+
+def test_conjugate_points_of_a_pendulum_are_the_index_of_its_second_variation() -> None:
+    """Morse: as many negative eigenvalues of int du^2 - lambda f'' dx^2 over loops as there are conjugate points before."""
+    pendulum = da.Flow({x: v, v: -9.81 * sin(x) + u}, inputs=[u])
+    up = da.optimal(pendulum, u**2 / 2, {x: 0, v: 0}, {x: np.pi, v: 0}, (0, 3))
+    assert up.conjugate_points == ()
+    random, met = np.random.default_rng(4), 0
+    for _ in range(4):
+        costates = dict(zip(("lambda_x", "lambda_v"), random.normal(0, [60, 20]).tolist(), strict=True))
+        motion = da.simulate(up.flow, {"x": 0, "v": 0} | costates, (0, 4), rtol=1e-11)
+        end = {q: float(motion.sol(0.5)[k]) for k, q in enumerate((x, v))}
+        found = da.optimal(pendulum, u**2 / 2, {x: 0, v: 0}, end, (0, 0.5), guess=costates)
+        times = [point.time for point in found.conjugate_until(4.0)]
+        for until in np.arange(0.5, 4.01, 0.7):
+            if all(abs(time - until) > 0.05 for time in times):
+                assert index_of_second_variation(motion, until) == sum(time < until for time in times)
+        met += len(times)
+    assert met >= 2
+
+
+def index_of_second_variation(motion: Any, until: float, steps: int = 400) -> int:
+    h = until / steps
+    middle = h * (np.arange(steps) + 0.5)
+    angle, costate = motion.sol(middle)[[0, 3]]
+    moved, places = np.zeros((2, steps)), []
+    for k in range(steps):
+        slope = np.array([[0.0, 1.0], [-9.81 * np.cos(angle[k]), 0.0]])
+        push = np.zeros((2, steps))
+        push[1, k] = h
+        after = np.linalg.solve(np.eye(2) - h / 2 * slope, (np.eye(2) + h / 2 * slope) @ moved + push)
+        places.append((moved + after)[0] / 2)
+        moved = after
+    form = h * np.eye(steps) - h * np.transpose(places) @ np.diag(costate * 9.81 * np.sin(angle)) @ np.array(places)
+    loops = np.linalg.svd(moved)[2][2:].T
+    return int(np.sum(np.linalg.eigvalsh(loops.T @ form @ loops) < 0))
 
 
 # -- Heisenberg --------------------------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
-r"""Conjugate points of an extremal: where neighbours with the same start meet it again in the first order.
+r"""Conjugate points of an extremal of a flow on a group: where neighbours with the same start meet it again, in first order.
 
     det B(t)^T dx(t)/da = 0,      a (d,) the unknown part of the start, B(t) (n, d) an orthonormal frame of the space of x(t)
 
 B is carried along the extremal by projection, so that it keeps its orientation. Simple points show as a change of sign, points
 of even multiplicity as a minimum where some direction no longer moves the place. Beyond a conjugate point an extremal is not a
-minimum (Jacobi).
+minimum (Jacobi). All directions must be moved at once after the start; canonical letters need not do that: see
+`lagrangian_path`.
 """
 
 from __future__ import annotations

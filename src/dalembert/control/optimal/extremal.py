@@ -42,13 +42,16 @@ class Extremal(Report):
     costates : mapping of name to float
         The costates at the start, in the letters of the flow.
     residual : float
-        The largest of the boundary conditions and of the gaps between arcs.
+        The largest of the boundary conditions and of the gaps between arcs, relative to letters that are larger than one.
     conjugate_points : tuple of ConjugatePoint
         Where neighbours with the same start meet it again, up to its end.
     branch : str
         Which of several ways this one is; empty where only one was looked for.
     branches : tuple of Branch
         The ways that were tried, the cheapest first.
+    rank_deficit : int
+        In how many directions the inputs do not move the end in the first order, within rounding. These are not conjugate
+        points: neighbours do not leave in them.
     steps : int
         Newton steps of the search.
     notes : tuple of str
@@ -67,6 +70,7 @@ class Extremal(Report):
     branches: tuple[Branch, ...] = ()
     notes: tuple[str, ...] = ()
     has_free_end: bool = False
+    rank_deficit: int = 0
     search: Callable[[float], tuple[ConjugatePoint, ...]] = field(default=lambda until: (), repr=False)
 
     @property
@@ -96,10 +100,18 @@ class Extremal(Report):
         return [
             ("Extremal", found),
             ("Costates at the start", [(name, f"{value:.10g}") for name, value in self.costates.items()]),
-            ("Minimum", [("second variation", self.verdict), ("abnormal", "extremals of this kind are not looked for")]),
+            ("Minimum", [("second variation", self.verdict), *self._abnormal()]),
             ("Ways tried", [(way.name, self._said(way)) for way in self.branches] if len(self.branches) > 1 else []),
             ("Search", [(f"note {k}", note) for k, note in enumerate(self.notes, start=1)]),
         ]
+
+    def _abnormal(self) -> list[tuple[str, str]]:
+        """What is said of abnormal extremals, and that this one is abnormal as well where the endpoint map loses rank."""
+        if not self.rank_deficit:
+            return [("abnormal", "extremals of this kind are not looked for")]
+        many = self.rank_deficit > 1
+        said = f"inputs do not move the end in {self.rank_deficit} direction{'s' * many}: costates there are not unique"
+        return [("endpoint map", said)]
 
     @staticmethod
     def _said(way: Branch) -> str:

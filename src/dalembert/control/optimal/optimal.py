@@ -21,9 +21,9 @@ from ...compiled.kernel import parameter_values
 from ...errors import RunError
 from ...integrate.simulate import simulate
 from ...model.symbols import t
-from .conjugate import along_arc
 from .ends import Relations, boundary_of, ends_of
 from .extremal import Branch, Extremal
+from .lagrangian_path import along_extremal, rank_deficit
 from .maximum import RUNNING_COST, check_legendre, extremal_flow, input_metric
 from .problem import ControlProblem, control_problem
 from .search import Found, Task, search
@@ -117,7 +117,8 @@ def optimal(
     _check_convexity(
         problem, flow.parameters, numbers, times, motion.y.T[:: max(1, len(motion.t) // 20), : len(problem.letters)]
     )
-    follow = along_arc(arcs, shot.nodes[0], boundary.directions, relations.frame, times[0], range(len(problem.letters)))
+    at = np.linspace(times[0], times[1], len(shot.nodes) + 1)[:-1]
+    follow = along_extremal(arcs, shot.nodes, at, boundary.directions, relations.frame)
     n = len(problem.letters)
     return Extremal(
         flow=flow,
@@ -132,6 +133,7 @@ def optimal(
         branches=tuple(way for way, _ in tried),
         notes=found.notes,
         has_free_end=not bool(np.all(ends.end_fixed)),
+        rank_deficit=rank_deficit(arcs, shot.nodes, at, boundary.directions, relations.frame, times[1]),
         search=follow,
     )
 

@@ -84,8 +84,8 @@ class Arcs:
         """The same equations with other numbers."""
         return Arcs(self.flow, self.cost, parameters)
 
-    def run(self, first: float, last: float, state: Any, directions: Any, at: Any = None) -> Arc:
-        """Follow one arc with the derivatives along some directions (n, k) at its start."""
+    def run(self, first: float, last: float, state: Any, directions: Any, at: Any = None, sizes: Any = None) -> Arc:
+        """Follow one arc with the derivatives along some directions (n, k) at its start, measured by `sizes` (n,)."""
         n, count = directions.shape
         equations = self._variational(count)
         start = np.concatenate([state, directions.T.ravel(), [0.0]])
@@ -96,6 +96,7 @@ class Arcs:
             (first, last),
             parameters=self.parameters,
             rtol=TOLERANCE,
+            atol=None if sizes is None else TOLERANCE / 100 * np.concatenate([np.ones(n), np.tile(sizes, count), [1.0]]),
             at=[first, last] if at is None else at,
             project=False,
             project_start=False,

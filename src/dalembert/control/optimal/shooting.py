@@ -5,7 +5,8 @@ r"""Indirect multiple shooting: the unknown start of an extremal, and its states
 The steps are those of Levenberg and Marquardt with the damping m |F| of Fan and Yuan: they minimise |J s + F|^2 + m |F| |s|^2,
 so that more conditions than unknowns (entries of a matrix that moves on an orbit) and whole families of solutions (ends
 that are conjugate to the start) need no decision of rank, and convergence stays quadratic in both cases. The minimum is a Gauss
-problem in (s, w) with the rows J s - w = -F.
+problem in (s, w) with the rows J s - w = -F. Letters and costates that are larger than one are measured by their own size, both
+as unknowns and in the conditions: costates of 1e8 can meet at a node to 1e-10 of their size, not to 1e-10.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .sensitivities import Arcs
 
 __all__ = ["LIMIT", "Boundary", "Shot", "damped_step", "shoot"]
 
-#: Boundary conditions are met where they are off by no more than this.
+#: Boundary conditions are met where they are off by no more than this, relative to letters that are larger than one.
 LIMIT = 1e-10
 #: Where the search stops: nothing is gained below.
 GOAL = 1e-13
@@ -57,7 +58,7 @@ class Shot:
     nodes : array (N, n)
         The state at the start of each arc.
     residual : float
-        The largest of the conditions, gaps between arcs included.
+        The largest of the conditions, gaps between arcs included, relative to letters that are larger than one.
     cost : float
     steps : int
     """
@@ -91,6 +92,16 @@ class _Conditions:
     def nodes(self, unknowns: Any) -> Any:
         first = self.boundary.base + self.boundary.directions @ unknowns[: self.d]
         return np.vstack([first, unknowns[self.d :].reshape(self.count - 1, self.n)])
+
+    def scales(self, unknowns: Any) -> tuple[Any, Any]:
+        """The sizes of the conditions (q,) and of the unknowns (p,), from those of the letters; one at least."""
+        nodes = self.nodes(unknowns)
+        letters = np.maximum(np.max(np.abs(nodes), axis=0), 1.0)
+        slopes = self.boundary.end(nodes[-1])[1]
+        end = np.maximum(np.max(np.abs(slopes) * letters, axis=1, initial=1.0), 1.0)
+        first = np.maximum(np.max(np.abs(self.boundary.directions) * letters[:, None], axis=0, initial=1.0), 1.0)
+        inner = np.tile(letters, self.count - 1)
+        return np.concatenate([inner, end]), np.concatenate([first, inner])
 
     def at(self, unknowns: Any) -> tuple[Any, Any, float]:
         """F, J and the cost."""
@@ -139,23 +150,26 @@ def shoot(arcs: Arcs, boundary: Boundary, times: Any, unknowns: Any, nodes: Any 
     inner = np.zeros(0) if nodes is None else np.asarray(nodes, dtype=float).ravel()
     here = np.concatenate([np.asarray(unknowns, dtype=float), inner])
     values, slopes, cost = conditions.at(here)
+    rows, columns = conditions.scales(here)
     damping, steps = 1e-3, 0
-    while steps < MOST_STEPS and np.max(np.abs(values)) > GOAL and damping < 1e12:
+    while steps < MOST_STEPS and np.max(np.abs(values / rows)) > GOAL and damping < 1e12:
         steps += 1
-        size = float(np.linalg.norm(values))
-        step = damped_step(slopes, values, max(damping * size, 1e-30))
+        scaled = slopes * columns / rows[:, None]
+        size = float(np.linalg.norm(values / rows))
+        step = damped_step(scaled, values / rows, max(damping * size, 1e-30))
         try:
-            moved = conditions.at(here + step)
-            gain = size**2 - float(np.linalg.norm(moved[0])) ** 2
+            moved = conditions.at(here + columns * step)
+            gain = size**2 - float(np.linalg.norm(moved[0] / rows)) ** 2
         except RunError:
             gain = -1.0
-        promised = size**2 - float(np.linalg.norm(values + slopes @ step)) ** 2
+        promised = size**2 - float(np.linalg.norm(values / rows + scaled @ step)) ** 2
         ratio = gain / promised if promised > 0 else -1.0
         if ratio > 1e-4:
-            here, (values, slopes, cost) = here + step, moved
-        elif np.max(np.abs(values)) <= LIMIT:
+            here, (values, slopes, cost) = here + columns * step, moved
+            rows, columns = conditions.scales(here)
+        elif np.max(np.abs(values / rows)) <= LIMIT:
             break  # only rounding is left
         damping = damping * 4 if ratio < 0.25 else damping / 4 if ratio > 0.75 else damping
         damping = max(damping, 1e-8)
     found = conditions.nodes(here)
-    return Shot(here[: conditions.d], found, float(np.max(np.abs(values))), cost, steps)
+    return Shot(here[: conditions.d], found, float(np.max(np.abs(values / rows))), cost, steps)

@@ -3,12 +3,15 @@ r"""A first guess of an extremal by direct transcription: the implicit midpoint 
     minimise  sum h L(x_k+1/2, u_k, t_k+1/2)     subject to  x_k+1 - x_k - h X(x_k+1/2, u_k, t_k+1/2) = 0
 
 The midpoint rule is symplectic, so that the multipliers of its defects are costates at the midpoints, to the second order in h.
+Where the inputs do not move the place in all directions (a norm that is conserved, and given at the end) the multipliers are
+not unique, and IPOPT may return large ones. The part of them that the inputs do not feel is removed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -21,6 +24,8 @@ from .problem import ControlProblem
 
 __all__ = ["Draft", "transcribe"]
 
+#: Costates that move inputs by less than this, relatively, do not move them.
+UNFELT = 1e-9
 QUIET: dict[str, Any] = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "max_iter": 800, "tol": 1e-8}}
 
 
@@ -82,7 +87,9 @@ def transcribe(
         algebra.vector(problem.inputs),
         algebra.vector(parameters),
     ]
-    function = ca.Function("rates", arguments, [algebra.vector(problem.rates), algebra.vector([problem.cost])])
+    rates_now = algebra.vector(problem.rates)
+    function = ca.Function("rates", arguments, [rates_now, algebra.vector([problem.cost])])
+    jacobians = ca.Function("jacobians", arguments, [ca.densify(ca.jacobian(rates_now, arguments[k])) for k in (1, 2)])
     x, u = ca.MX.sym("x", n, nodes + 1), ca.MX.sym("u", m, nodes)
     midpoints = span[0] + step * (np.arange(nodes) + 0.5)
     rates, costs = function.map(nodes)(
@@ -101,14 +108,48 @@ def transcribe(
     else:
         message = str(solver.stats()["return_status"])
     solution, multipliers = (np.asarray(found[key], dtype=float).ravel() for key in ("x", "lam_g"))
+    states = solution[: n * (nodes + 1)].reshape(nodes + 1, n)
+    inputs = solution[n * (nodes + 1) :].reshape(nodes, m)
+    tables = [
+        [np.asarray(block, dtype=float) for block in jacobians(time, (low + high) / 2, own, values)]
+        for time, low, high, own in zip(midpoints, states[:-1], states[1:], inputs, strict=True)
+    ]
     return Draft(
         np.linspace(span[0], span[1], nodes + 1),
-        solution[: n * (nodes + 1)].reshape(nodes + 1, n),
+        states,
         midpoints,
-        multipliers[: n * nodes].reshape(nodes, n),
+        _felt(multipliers[: n * nodes].reshape(nodes, n), tables, step, ~ends.start_fixed),
         float(found["f"]),
         message,
     )
+
+
+def _felt(costates: Any, tables: Any, step: float, free: Any) -> Any:
+    """Costates (N, n) without the part that neither inputs nor free letters at the start feel.
+
+    Multipliers l_k that differ from others by a solution of (1 + h/2 A_k)^T l_k = (1 - h/2 A_k-1)^T l_k-1 with B_k^T l_k = 0
+    meet the same conditions.
+    """
+    n = costates.shape[1]
+    one, carried = np.eye(n), [np.eye(n)]
+    try:
+        for before, (A, _) in pairwise(tables):
+            carried.append(np.linalg.solve((one + step / 2 * A).T, (one - step / 2 * before[0]).T @ carried[-1]))
+    except np.linalg.LinAlgError:
+        return costates
+    seen = [B.T @ own for (_, B), own in zip(tables, carried, strict=True)] + [((one + step / 2 * tables[0][0]).T)[free]]
+    rows = np.vstack(seen)
+    if not np.all(np.isfinite(rows)):
+        return costates
+    sizes = np.linalg.norm(rows, axis=0)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    _, values, axes = np.linalg.svd(rows / sizes, full_matrices=len(rows) < n)
+    values = np.concatenate([values, np.zeros(len(axes) - len(values))])
+    unfelt = (axes[values <= UNFELT * np.max(values, initial=0.0)] / sizes).T
+    if not unfelt.size:
+        return costates
+    share = np.linalg.lstsq(unfelt, costates[0], rcond=None)[0]
+    return costates - np.array([own @ (unfelt @ share) for own in carried])
 
 
 def _guesses(
