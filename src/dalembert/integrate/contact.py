@@ -3,23 +3,29 @@
 Each set of closed contacts is a mode of its own: the system with those constraints held as two-sided. A gap g <= 0 that
 reaches zero is an impact, whose jump of the velocities is the Gauss problem with right side -(1 + e) g_dot on the rows that
 hit. A contact that would fly for too short a time, or that is pressed together, closes; it opens when its multiplier changes
-sign, because it cannot pull.
+sign, because it cannot pull. Which of several contacts stay closed is a complementarity problem (`contact_problem`).
+
+What a rebuild of contact as complementarity, with friction, should replace: several contacts that hit at one instant do so by
+Newton's law in rounds (`_collide`), whose result depends on the order in which impulses drive others together, and each mode
+is a system derived and compiled for itself.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 import sympy
 
-from ..compiled.constrained_solve import solve
+from ..compiled.dense_function import DenseFunction
+from ..compiled.magnitudes import magnitudes
 from ..compiled.unrolled import unrolled_solve
 from ..errors import DalembertError, ModelError, StartError
 from ..model.forces import rate
 from ..model.system import System
 from . import advance as loop
+from .contact_problem import Instant, active_set
 from .events import Event
 from .outcome import Outcome
 
@@ -32,6 +38,20 @@ SHORT_FLIGHT = 1e-9
 #: A gap at the start counts as closed, and one on the wrong side as rounding, where it is below these parts of the way that it
 #: goes during the run, at the speed and acceleration of the start.
 TOUCHING, WITHIN = 1e-12, 1e-9
+#: A gap above this part of the largest size of its terms is a violated contact: where steps are projected, and where not.
+VIOLATED, VIOLATED_UNPROJECTED = 1e-9, 1e-6
+#: What is below this part of the terms of a gap is rounding.
+ROUNDING = 16 * 2.0**-52
+#: The most impacts and releases at one instant.
+MOST_AT_ONCE = 200
+
+
+class Gap(NamedTuple):
+    """A gap at an instant: its value, its rate, and what rounding makes of it."""
+
+    gap: float
+    rate: float
+    rounding: float
 
 
 class Contacts:
@@ -41,6 +61,9 @@ class Contacts:
         self.constraints = {c.name: c for c in system.unilateral}
         self.impacts: list[tuple[float, str]] = []
         self.longest = 0.0
+        self._functions: dict[tuple[Any, str], Any] = {}
+        self._sizes = np.zeros(len(self.constraints))
+        self._instant, self._decisions = -np.inf, 0
 
     def __bool__(self) -> bool:
         return bool(self.constraints)
@@ -91,8 +114,8 @@ class Contacts:
                     remedy="0 is a plastic and 1 an elastic impact",
                 )
 
-    def settle_start(self, driver: Any, t: float) -> None:
-        """Close the contacts that the start rests on, and let those hit that it moves into.
+    def settle_start(self, driver: Any, t: float) -> tuple[Outcome, str] | None:
+        """Close the contacts that the start rests on, and let those hit that it moves into; the ending where that fails.
 
         What is near is told by the way that a gap goes during the run, so that units do not matter.
         """
@@ -100,7 +123,6 @@ class Contacts:
         length = abs(driver.task.span[1] - t)
         hitting: list[str] = []
         resting: list[str] = []
-        leaving: list[str] = []
         for name, constraint in self.constraints.items():
             gap, speed, acceleration = self._gap_and_rates(driver, constraint.expression, t, y)
             way = abs(speed) * length + 0.5 * abs(acceleration) * length**2
@@ -114,17 +136,14 @@ class Contacts:
                 continue
             if abs(speed) <= SHORT_FLIGHT * abs(acceleration) * length:
                 resting.append(name)
-            else:
-                (hitting if speed > 0 else leaving).append(name)
+            elif speed > 0:
+                hitting.append(name)
         if hitting:
-            self._impact(driver, tuple(hitting), t, y)
-        else:
-            closed = self._pressed(driver, tuple(resting), t, y)
-            if closed:
-                driver.enter(closed, t, y)
-        for name in (*leaving, *resting):
-            if name not in driver.mode:
-                self._mark_open(driver, name)
+            return self._impact(driver, tuple(hitting), t, y)
+        if resting:
+            closed = active_set(resting, self._at(driver, tuple(resting), t, y).accelerations)
+            driver.enter(closed, t, y)
+        return None
 
     def _gap_and_rates(self, driver: Any, expression: sympy.Expr, t: float, y: Any) -> tuple[float, float, float]:
         """A gap and its first two derivatives along the motion that the run begins with."""
@@ -144,135 +163,169 @@ class Contacts:
 
     # -- on the way ----------------------------------------------------------------------------------------------
 
+    def watch(self, driver: Any) -> None:
+        """Begin to look at the contacts: a gap, or a multiplier, that rounding has put beyond zero has yet to pass it."""
+        first = len(driver.task.events)
+        values = driver.run.events_old[first : first + len(self.constraints)]
+        np.minimum(values, -loop.JUST_OFF, out=values)
+
     def handle(self, driver: Any, event: Event, t: float, y: Any) -> tuple[Outcome, str] | None:
         """An impact or a release at (t, y)."""
         kind, name = event.name.split(" ", 1)
-        if kind == "release":
-            driver.switch(tuple(n for n in driver.mode if n != name), t, y)
-            self._mark_open(driver, name)
-            return None
-        return self._impact(driver, (name,), t, y)
+        if kind == "impact":
+            return self._impact(driver, (name,), t, y)
+        driver.switch(tuple(n for n in driver.mode if n != name), t, y)
+        return self._unsettled(t)
 
     def _impact(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[Outcome, str] | None:
-        resting_before = driver.mode
         since = self.impacts[-1][0] if self.impacts else driver.task.span[0]
         self.longest = max(self.longest, t - since) or driver.task.span[1] - t
         try:
-            names, closed, after = self._collide(driver, names, t, y)
+            hit, closed, after = self._collide(driver, names, t, y)
+            mode, after, flight = self._rest(driver, closed, t, after)
         except DalembertError as error:
             return Outcome.SINGULAR, f"The impact at t = {t:.9g} is not determined: {error}"
-        self.impacts += [(t, name) for name in names]
-        resting, flight = list(closed), np.inf
-        for name in names:
-            leaving = -self._number(driver, rate(self.constraints[name].expression), t, after)
-            inward = self._inward(driver, closed, name, t, after)
-            time = 2 * leaving / inward if inward > 0 else np.inf
-            if time < self._short(t):
-                resting.append(name)
-            else:
-                flight = min(flight, time)
-        mode = self._pressed(driver, tuple(n for n in self.constraints if n in resting), t, after)
-        if mode != closed:
-            after, _ = self._jump(driver, mode, (), t, after)
-        step = min(abs(driver.run.clock[loop.H]), 0.5 * flight)
-        driver.switch(mode, t, after, step)
-        for name in (*names, *resting_before):
-            if name not in mode:
-                self._mark_open(driver, name)
-        return None
+        self.impacts += [(t, name) for name in hit]
+        driver.switch(mode, t, after, min(abs(driver.run.clock[loop.H]), 0.5 * flight))
+        return self._unsettled(t)
 
     def _collide(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[tuple[str, ...], tuple[str, ...], Any]:
         """Who hit, which closed contacts still hold, and the state after: all that touch and approach hit together.
 
-        An impulse may drive others together, which hit in the next round, and a closed contact cannot hold by pulling.
+        An impulse may drive others together, which hit in the next round, and a closed contact cannot hold by pulling. Rounds
+        without end, as between two walls that meet, lose all their speed: they end as a plastic impact.
         """
-        closed, after, hit = driver.mode, y, list(names)
-        fastest = max(self._number(driver, rate(self.constraints[n].expression), t, y) for n in names)
-        hitting = tuple(n for n in self.constraints if n in names or n in self._approaching(driver, closed, t, y, fastest))
+        closed, after = driver.mode, y
+        hit: list[str] = []
+        fastest = max(self._gaps(driver, t, y)[name].rate for name in names)
+        hitting = self._approaching(driver, closed, t, y, fastest) if fastest > 0 else ()
         for _ in range(MOST_ROUNDS):
+            if not hitting:
+                return tuple(hit), closed, after
             together = tuple(n for n in self.constraints if n in closed or n in hitting)
-            before = after
-            after, impulses = self._jump(driver, together, hitting, t, before)
-            pulled = [n for n in closed if impulses[n] > 1e-12 * max(abs(value) for value in impulses.values())]
+            factors = {name: 1.0 + self._restitution(driver, name) for name in hitting}
+            found = self._at(driver, together, t, after).velocities(together, factors)
+            pulled = [n for n in closed if found.multipliers[n] > 0]
             if pulled:
                 closed = tuple(n for n in closed if n not in pulled)
-                after = before
                 continue
+            after = after + found.change
             hit += [n for n in hitting if n not in hit]
             hitting = self._approaching(driver, closed, t, after, fastest)
-            if not hitting:
-                break
-        return tuple(hit), closed, after
+        touching = self._touching(driver, t, after)
+        instant = self._at(driver, touching, t, after)
+        return tuple(hit), closed, after + instant.velocities(active_set(touching, instant.velocities)).change
 
     def _approaching(self, driver: Any, closed: tuple[str, ...], t: float, y: Any, fastest: float) -> tuple[str, ...]:
         """The open contacts that touch at this instant and move towards each other."""
-        found = []
-        for name, constraint in self.constraints.items():
-            if name in closed:
+        gaps = self._gaps(driver, t, y)
+        touching = self._touching(driver, t, y)
+        return tuple(n for n in touching if n not in closed and gaps[n].rate > 1e-9 * fastest)
+
+    def _touching(self, driver: Any, t: float, y: Any) -> tuple[str, ...]:
+        """The contacts whose gap is closed, or would be within the time of a flight that is none."""
+        short, gaps = self._short(t), self._gaps(driver, t, y)
+        return tuple(n for n, g in gaps.items() if n in driver.mode or g.gap + abs(g.rate) * short + g.rounding >= 0)
+
+    def _rest(self, driver: Any, closed: tuple[str, ...], t: float, y: Any) -> tuple[tuple[str, ...], Any, float]:
+        """Which contacts are closed from here on, the state with their speeds at zero, and the shortest flight of the others.
+
+        A contact rests that is held, or whose flight is too short for the clock or too low for the rounding of its gap.
+        """
+        touching = self._touching(driver, t, y)
+        if not touching:
+            return (), y, np.inf
+        instant, gaps, flight = self._at(driver, touching, t, y), self._gaps(driver, t, y), np.inf
+        inward = instant.accelerations(closed).rates
+        resting = list(closed)
+        for name in touching:
+            if name in closed or inward[name] <= 0:
                 continue
-            speed = self._number(driver, rate(constraint.expression), t, y)
-            gap = self._number(driver, constraint.expression, t, y)
-            if speed > 1e-9 * fastest and gap + speed * self._short(t) >= 0:
-                found.append(name)
-        return tuple(found)
+            leaving = -gaps[name].rate
+            time, depth = 2 * leaving / inward[name], 0.5 * leaving**2 / inward[name]
+            if time < self._short(t) or depth < gaps[name].rounding:
+                resting.append(name)
+            else:
+                flight = min(flight, time)
+        mode = active_set([n for n in self.constraints if n in resting], instant.accelerations)
+        if mode != closed:
+            others = [n for n in touching if n not in mode]
+            also = active_set(others, instant.velocities, fixed=mode)
+            y = y + instant.velocities((*mode, *also)).change
+        return mode, y, flight
 
-    def _mark_open(self, driver: Any, name: str) -> None:
-        """A contact that has just opened stands at zero; its gap counts as negative until it is."""
-        place = len(driver.task.events) + list(self.constraints).index(name)
-        driver.run.events_old[place] = -loop.JUST_OFF
-
-    def _pressed(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[str, ...]:
-        """The contacts among `names` that stay closed: those whose multiplier pushes."""
-        kept = names
-        while kept:
-            kernel = driver.kernel_for(kept)
-            function = ca.Function("mu", kernel._inputs(), [self._multipliers(kernel)])
-            values = np.asarray(self._call(driver, function, t, y)).ravel()
-            pulling = [n for n in kept if values[kernel.equations.row_names.index(n)] > 0]
-            if not pulling:
-                break
-            kept = tuple(n for n in kept if n not in pulling)
-        return kept
-
-    def _jump(
-        self, driver: Any, mode: tuple[str, ...], hitting: tuple[str, ...], t: float, y: Any
-    ) -> tuple[Any, dict[str, float]]:
-        """The state after an impact and the impulses: the nearest velocities, in the kinetic metric, with restitution."""
-        if not mode:
-            return y, {}
-        kernel = driver.kernel_for(mode)
-        g = kernel.graph
-        function = ca.Function("impact", kernel._inputs(), [g.metric, g.velocity.rows, g.velocity.residual, g.velocity.lift])
-        metric, rows, residual, lift = (np.asarray(b, dtype=float) for b in self._call(driver, function, t, y))
-        right = -residual.ravel()
-        for name in hitting:
-            place = kernel.equations.row_names.index(name)
-            right[place] *= 1.0 + self._restitution(driver, name)
-        solution = solve(metric, np.zeros(len(metric)), rows, right, gauge=True)
-        impulses = dict(zip(kernel.equations.row_names, solution.multipliers, strict=True))
-        return y + lift @ solution.z, {name: float(impulses[name]) for name in mode}
-
-    def _inward(self, driver: Any, closed: tuple[str, ...], name: str, t: float, y: Any) -> float:
-        """The second derivative of a gap when its contact is left open."""
-        mode = tuple(n for n in self.constraints if n in closed or n == name)
-        kernel = driver.kernel_for(mode)
-        place = kernel.equations.row_names.index(name)
-        g = kernel.graph
-        function = ca.Function("gap", kernel._inputs(), [g.metric, g.force, g.rows, g.right])
-        metric, force, rows, right = (np.asarray(b, dtype=float) for b in self._call(driver, function, t, y))
-        others = [k for k in range(len(right)) if k != place]
-        free = solve(metric, force.ravel(), rows[others], right.ravel()[others], gauge=True).z
-        return float(rows[place] @ free - right[place, 0])
+    def _at(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> Instant:
+        """The contact problem of some contacts at a state."""
+        kernel = driver.kernel_for(names)
+        function = self._functions.get((kernel, "instant"))
+        if function is None:
+            g = kernel.graph
+            blocks = [g.metric, g.force, g.rows, g.right, g.velocity.rows, g.velocity.residual, g.velocity.lift]
+            function = self._functions[kernel, "instant"] = DenseFunction(kernel._inputs(), blocks)
+        metric, force, rows, right, velocity_rows, residual, lift = self._call(driver, function, t, y)
+        places = {name: kernel.equations.row_names.index(name) for name in names}
+        return Instant(metric, force.ravel(), rows, right.ravel(), velocity_rows, residual.ravel(), lift, places)
 
     def _restitution(self, driver: Any, name: str) -> float:
         value = self.constraints[name].restitution
-        return float(value) if value.is_number else self._number(driver, value, 0.0, driver.start_state)
-
-    def _number(self, driver: Any, expression: sympy.Expr, t: float, y: Any) -> float:
+        if value.is_number:
+            return float(value)
         kernel = driver.kernel
-        function = ca.Function("number", kernel._inputs(), [kernel.lower([expression])])
-        return float(np.asarray(self._call(driver, function, t, y)).ravel()[0])
+        function = DenseFunction(kernel._inputs(), [kernel.lower([value])])
+        return float(self._call(driver, function, 0.0, driver.start_state)[0].item())
 
     @staticmethod
     def _call(driver: Any, function: Any, t: float, y: Any) -> Any:
-        return function(t, y, driver.task.parameters, driver.input_values(t, y), np.zeros(0))
+        return function(t, y, driver.task.parameters, driver.input_values(t, y), ())
+
+    # -- what must hold ------------------------------------------------------------------------------------------
+
+    def _gaps(self, driver: Any, t: float, y: Any) -> dict[str, Gap]:
+        """The gaps at a state of the current mode."""
+        found = self._gap_table(driver, driver.kernel, np.array([t]), np.array([y]))
+        self._sizes = np.maximum(self._sizes, found[2, 0])
+        columns = zip(*found[:2, 0].tolist(), (ROUNDING * self._sizes).tolist(), strict=True)
+        return {name: Gap(*values) for name, values in zip(self.constraints, columns, strict=True)}
+
+    def _gap_table(self, driver: Any, kernel: Any, times: Any, states: Any) -> Any:
+        """Gaps, their rates, and the sizes of their terms, at the states of a kernel: (3, times, contacts)."""
+        function = self._functions.get((kernel, "gaps"))
+        if function is None:
+            inputs, expressions = kernel._inputs(), [c.expression for c in self.constraints.values()]
+            gaps, rates = kernel.lower(expressions), kernel.lower([rate(expression) for expression in expressions])
+            blocks = [ca.densify(block) for block in (gaps, rates, magnitudes(inputs, gaps))]
+            function = self._functions[kernel, "gaps"] = ca.Function("gaps", inputs[:3], blocks)
+        return np.array([np.asarray(block).T for block in function(times[None], states.T, driver.task.parameters)])
+
+    def _unsettled(self, t: float) -> tuple[Outcome, str] | None:
+        """The ending of a run that decides on its contacts more often at one instant than it should; else None."""
+        if t - self._instant > self._short(t):
+            self._instant, self._decisions = t, 0
+        self._decisions += 1
+        if self._decisions <= MOST_AT_ONCE:
+            return None
+        return (
+            Outcome.UNSOLVED,
+            f"More than {MOST_AT_ONCE} impacts and releases fall on t = {t:.9g}: the contacts "
+            f"{', '.join(f'`{name}`' for name in self.constraints)} do not settle there.",
+        )
+
+    def violated(self, driver: Any) -> tuple[Outcome, str] | None:
+        """The ending of a motion along which a gap was on the wrong side; None where each was closed or open at every step."""
+        least = VIOLATED if driver.task.project else VIOLATED_UNPROJECTED
+        for segment in driver.record.segments:
+            times = segment.step_t
+            gaps, rates, sizes = self._gap_table(driver, segment.book.kernel, times, segment.step_y)
+            self._sizes = np.maximum(self._sizes, sizes.max(axis=0))
+            # An impact is met no finer than the clock goes.
+            wrong = ~(gaps <= least * self._sizes + 16 * np.abs(rates) * np.spacing(np.abs(times))[:, None])
+            if wrong.any():
+                place = int(np.argmax(wrong.any(axis=1)))
+                number = int(np.argmax(wrong[place]))
+                return (
+                    Outcome.UNSOLVED,
+                    f"The one-sided constraint `{list(self.constraints)[number]}` is violated by "
+                    f"{gaps[place, number]:.3g} at t = {times[place]:.9g}: an impact was missed, and what follows is not a "
+                    "motion of the system.",
+                )
+        return None

@@ -74,15 +74,16 @@ class Driver:
         self.contacts.check_start(self)
         self._begin(t, start.state, None)
         try:
-            if self.contacts:
-                self.contacts.settle_start(self, t)
-            outcome, message = self._loop()
+            ending = self.contacts.settle_start(self, t) if self.contacts else None
+            outcome, message = ending or self._loop()
         except KeyboardInterrupt:
             outcome = Outcome.INTERRUPTED
             message = f"Interrupted at t = {self.run.t:.9g}; what was computed is kept."
         self.record.close(self.run, self.mode)
         if outcome.is_success and leaves_rows_out(self.kernel.equations):
             outcome, message = broken_row(self) or (outcome, message)
+        if outcome.is_success and self.contacts:
+            outcome, message = self.contacts.violated(self) or (outcome, message)
         return motion_of(self, outcome, message)
 
     def _start(self) -> Start:
@@ -124,6 +125,12 @@ class Driver:
             ending = self._decide(code)
             if ending is not None:
                 return ending
+            if self._steps_left() <= 0 and self.run.t != self.task.span[1]:
+                return (
+                    Outcome.TOO_MANY_STEPS,
+                    f"More than {self.task.max_steps} steps were needed; t = {self.run.t:.9g} was reached. "
+                    f"Raise max_steps or {'rtol' if self.task.stepping is None else 'step'}.",
+                )
 
     def _decide(self, code: int) -> tuple[Outcome, str] | None:
         """What to do after `advance` came back with a code; the ending, or None where the run goes on."""
@@ -131,12 +138,7 @@ class Driver:
             case loop.END:
                 return Outcome.FINISHED, f"The motion was followed to t = {self.task.span[1]:.9g}."
             case loop.BUDGET:
-                if self._steps_left() <= 0:
-                    return (
-                        Outcome.TOO_MANY_STEPS,
-                        f"More than {self.task.max_steps} steps were needed; t = {self.run.t:.9g} was reached. "
-                        f"Raise max_steps or {'rtol' if self.task.stepping is None else 'step'}.",
-                    )
+                pass
             case loop.FULL:
                 self.record.flush(self.run)
             case loop.NOT_COMPILED:
@@ -252,6 +254,7 @@ class Driver:
             run.clock[loop.H] = step or first_step(run, task, t)
         if self.mode_events:
             run.events_old[:] = run.book.events(t, run.y, len(self.mode_events))
+            self.contacts.watch(self)
 
     def _event_program(self) -> Program:
         """The native program of the user's events, of the contacts, and of the choice of independent velocities."""

@@ -10,6 +10,7 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import FormError, ModelError, StartError
+from dalembert.integrate.contact import Contacts
 
 H, X, Y = da.coordinates("h x y")
 G, E = da.parameters("g e", positive=True)
@@ -170,13 +171,8 @@ def test_two_contacts_one_after_the_other() -> None:
 
 def test_into_a_corner() -> None:
     """A plastic particle that hits the floor, slides, and stops at the wall: two resting contacts at once."""
-    corner = da.System(
-        [X, Y],
-        kinetic=(X.dot**2 + Y.dot**2) / 2,
-        potential=10 * Y - X,
-        constraints=[da.unilateral(Y >= 0, name="floor"), da.unilateral(X <= 1, name="wall")],
-    )
-    motion = da.simulate(corner, {X: 0.0, Y: 0.2, X.dot: 0.5}, (0, 4), rtol=1e-11)
+    floor_and_wall = corner(10 * Y - X, da.unilateral(Y >= 0, name="floor"), da.unilateral(X <= 1, name="wall"))
+    motion = da.simulate(floor_and_wall, {X: 0.0, Y: 0.2, X.dot: 0.5}, (0, 4), rtol=1e-11)
     assert [name for _, name in motion.impacts] == ["floor", "wall"]
     assert motion.y[:, -1] == pytest.approx([1.0, 0.0, 0.0, 0.0], abs=1e-12)
     assert motion.total_reaction[:, -1] == pytest.approx([-1.0, 10.0])
@@ -224,6 +220,86 @@ def test_an_impulse_that_drives_others_together() -> None:
     assert motion.outcome is da.Outcome.FINISHED
     assert motion.y[3:, -1] == pytest.approx([0.0, 0.0, 1.0], abs=1e-9)
     assert np.ptp(motion.energy) < 1e-9
+
+
+def corner(potential: Any, *planes: Any) -> da.System:
+    return da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=potential, constraints=planes)
+
+
+SHARP = corner(
+    3.6 * X - 4.2 * Y,
+    da.unilateral(-0.99 * X - 0.15 * Y - 1 <= 0, restitution=0, name="a"),
+    da.unilateral(0.92 * X + 0.4 * Y - 1 <= 0, restitution=0.2, name="b"),
+)
+SHARP_START = {X: 0, Y: 0, X.dot: 0.5, Y.dot: -1.4}
+
+
+def test_a_contact_beside_the_one_that_hits_is_not_lost() -> None:
+    """Pressed into a corner: it comes to rest there, although rounding puts one gap beyond zero where the other is hit."""
+    motion = da.simulate(SHARP, SHARP_START, (0, 8))
+    assert motion.outcome is da.Outcome.FINISHED
+    tip = np.linalg.solve([[-0.99, -0.15], [0.92, 0.4]], [1, 1])
+    assert motion.y[:, -1] == pytest.approx([*tip, 0, 0], abs=1e-9)
+    assert motion.segments[-1].mode == ("a", "b")
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.2, 0.6])
+def test_a_groove_in_which_bouncing_never_ends(restitution: float) -> None:
+    """Infinitely many series of infinitely many impacts before one instant, in bounded work."""
+    groove = corner(
+        10 * Y,
+        da.unilateral(Y >= X, restitution=restitution, name="a"),
+        da.unilateral(Y >= -X / 2, restitution=restitution, name="b"),
+    )
+    motion = da.simulate(groove, {X: -0.4, Y: 1.5}, (0, 5))
+    assert motion.outcome is da.Outcome.FINISHED
+    assert motion.y[:, -1] == pytest.approx([0, 0, 0, 0], abs=1e-9)
+    assert len(motion.impacts) < 1000
+    assert motion.total_reaction[:, -1] == pytest.approx([0.0, 10.0])
+
+
+def test_max_steps_counts_the_steps_between_impacts() -> None:
+    motion = da.simulate(SHARP, SHARP_START, (0, 8), max_steps=9)
+    assert motion.outcome is da.Outcome.TOO_MANY_STEPS and motion.t[-1] < 4
+
+
+def test_a_violated_contact_is_never_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the care for gaps at zero the corner is left on the wrong side, which the run says."""
+    monkeypatch.setattr(Contacts, "watch", lambda self, driver: None)
+    monkeypatch.setattr(Contacts, "_rest", lambda self, driver, closed, t, y: ((), y, np.inf))
+    motion = da.simulate(SHARP, SHARP_START, (0, 8))
+    assert motion.outcome is da.Outcome.UNSOLVED
+    assert "`a` is violated" in motion.message or "`b` is violated" in motion.message
+
+
+def test_walls_that_meet_end_the_motion() -> None:
+    """A particle between a floor and a ceiling that comes down to it has no motion after they meet at t = 1."""
+    press = da.System(
+        [H],
+        kinetic=H.dot**2 / 2,
+        constraints=[da.unilateral(H >= 0, 0.5, name="floor"), da.unilateral(1 - da.t >= H, 0.5, name="ceiling")],
+    )
+    motion = da.simulate(press, {H: 0.3, H.dot: 1.0}, (0, 2))
+    assert not motion.success and motion.t[-1] == pytest.approx(1.0)
+
+
+def test_decisions_at_one_instant_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rest that is never found: the impacts fall on one instant, and the run says so instead of going on for ever."""
+    monkeypatch.setattr(Contacts, "_rest", lambda self, driver, closed, t, y: ((), y, np.inf))
+    motion = da.simulate(ball(0.0), {H: 1.0}, (0, 2), parameters={G: 10.0})
+    assert motion.outcome is da.Outcome.UNSOLVED and motion.t[-1] == pytest.approx(np.sqrt(0.2))
+    assert "impacts and releases" in motion.message and "floor" in motion.message
+
+
+def test_an_impact_at_the_start_that_is_not_determined_ends_the_motion() -> None:
+    """Floor and ceiling are one, and move apart at once: no velocity obeys both."""
+    press = da.System(
+        [H],
+        kinetic=H.dot**2 / 2,
+        constraints=[da.unilateral(da.t <= H, 0, name="floor"), da.unilateral(-da.t >= H, 0, name="ceiling")],
+    )
+    motion = da.simulate(press, {H: 0.0, H.dot: 0.0}, (0, 1))
+    assert motion.outcome is da.Outcome.SINGULAR and motion.t[-1] == 0
 
 
 def test_a_moving_floor() -> None:
