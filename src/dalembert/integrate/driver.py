@@ -19,6 +19,7 @@ from . import advance as loop
 from .chart import DEGENERATES, Chart
 from .contact import Contacts
 from .endings import broken_row, classify, crawling, leaves_rows_out, unsolved
+from .fixed_checks import untrue
 from .fixed_steps import DEGENERATE, UNSOLVED
 from .inputs import InputCallback
 from .letters import shown_states, state_with_velocities
@@ -82,6 +83,8 @@ class Driver:
         self.record.close(self.run, self.mode)
         if outcome.is_success and leaves_rows_out(self.kernel.equations):
             outcome, message = broken_row(self) or (outcome, message)
+        if outcome.is_success and self.task.stepping is not None:
+            outcome, message = untrue(self) or (outcome, message)
         if outcome.is_success and self.contacts:
             outcome, message = self.contacts.violated(self) or (outcome, message)
         return motion_of(self, outcome, message)

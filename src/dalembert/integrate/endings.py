@@ -12,7 +12,7 @@ from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from . import advance as loop
 from .outcome import Outcome
 
-__all__ = ["broken_row", "classify", "crawling", "leaves_rows_out", "unsolved"]
+__all__ = ["broken_row", "classify", "crawling", "leaves_rows_out", "lost_rank", "unsolved"]
 
 #: A run that crawls for this many steps without a reason that we know ends all the same.
 PATIENCE = 20_000
@@ -66,7 +66,7 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
     start = np.asarray(driver.start_state)
     if code in (loop.NOT_DETERMINED, loop.OFF_CONSTRAINTS):
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
-    lost = _lost_inertia(driver) or _lost_rank(driver)
+    lost = _lost_inertia(driver) or lost_rank(driver)
     reason = vanishing(driver.kernel, t, run.y, run.book.parameters, start)
     if lost is not None or reason is not None:
         return Outcome.SINGULAR, _singular_sentence(driver, t, start, reason or lost)
@@ -145,7 +145,7 @@ def _lost_inertia(driver: Any) -> str | None:
     return None
 
 
-def _lost_rank(driver: Any) -> str | None:
+def lost_rank(driver: Any) -> str | None:
     """Which constraints have come to depend on each other on the way: a motion cannot pass where they say less than before."""
     import casadi as ca
 

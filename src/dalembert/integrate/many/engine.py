@@ -21,6 +21,7 @@ from .. import advance as loop
 from ..chart import THRESHOLDS
 from ..driver import CRAWL, EXACT_TIMES, Driver
 from ..endings import classify, crawling, unsolved
+from ..fixed_checks import departure
 from ..fixed_steps import DEGENERATE, UNSOLVED
 from ..motion import Motion, Segment
 from ..outcome import Outcome
@@ -206,6 +207,15 @@ class LightRun:
         t = np.concatenate([[self.task.span[0]], times, last])
         return Segment(self.run.book, (), t, np.concatenate([self.start_state[None], states, reached]))
 
+    def _departs(self) -> bool:
+        """Whether a run with fixed steps has left its motion, by the steps in the buffer and the one reached."""
+        if self.task.stepping is None:
+            return False
+        run, count = self.run, int(self.run.counts[loop.RECORDED])
+        times = np.concatenate([[self.task.span[0]], run.step_times[:count], [run.t]])
+        states = np.concatenate([self.start_state[None], run.step_states[:count], run.y[None]])
+        return departure(self.task, Segment(run.book, (), times, states)) is not None
+
     def _look(self) -> None:
         """Keep the least pivot at some points of the buffer, where native code does not; the run goes on as if nobody had."""
         if self.is_watched:
@@ -224,6 +234,8 @@ class LightRun:
     def _decide(self, code: int) -> tuple[Outcome, str] | None:
         run = self.run
         match code:
+            case loop.END | loop.FULL if self._departs():
+                self.is_left = True  # the driver finds where
             case loop.END:
                 return Outcome.FINISHED, ""
             case loop.BUDGET:
