@@ -38,24 +38,32 @@ class PartVerdict:
     ----------
     part : str
         "Lagrangian", "Hamiltonian", "dissipation", "forces", "constraint `name`" or "work of constraint `name`".
-    holds : bool
+    status : str
+        "proved", "refuted" or "not established".
     by : str
-        "symbolically", or at how many random states.
+        "symbolically", or what else was tried.
     residual : float
         The largest value of the condition at the states, relative to its terms.
     """
 
     part: str
-    holds: bool
+    status: str
     by: str
     residual: float
 
     @property
+    def holds(self) -> bool:
+        """Whether it is proved to be invariant."""
+        return self.status == "proved"
+
+    @property
     def sentence(self) -> str:
         """The verdict in words."""
-        if not self.holds:
+        if self.status == "refuted":
             return f"not invariant: {self.residual:.1e} of its terms, {self.by}"
-        return f"invariant, {self.by}" + ("" if self.by == PROVED else f" (residual {self.residual:.1e})")
+        if self.status == "not established":
+            return f"not established: {self.by}"
+        return f"invariant, {self.by}"
 
 
 @dataclass(frozen=True)
@@ -76,12 +84,12 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether every part is invariant."""
+        """Whether every part is proved to be invariant."""
         return all(part.holds for part in self.parts)
 
     @property
     def failing(self) -> tuple[PartVerdict, ...]:
-        """The parts that are not invariant."""
+        """The parts that are not invariant, or not shown to be."""
         return tuple(part for part in self.parts if not part.holds)
 
     @property
@@ -95,14 +103,11 @@ class Certificate:
         """The certificate in words."""
         if self.failing:
             return "; ".join(f"{part.part} {part.sentence}" for part in self.failing)
-        if self.by == PROVED:
-            return "invariant, symbolically"
-        numeric = [part for part in self.parts if part.by != PROVED]
-        return f"invariant; {', '.join(part.part for part in numeric)} {numeric[0].by}"
+        return "invariant, symbolically"
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as plain data."""
-        parts = [{"part": p.part, "holds": p.holds, "by": p.by, "residual": p.residual} for p in self.parts]
+        parts = [{"part": p.part, "holds": p.holds, "status": p.status, "by": p.by, "residual": p.residual} for p in self.parts]
         return {"field": self.text, "holds": self.holds, "by": self.by, "parts": parts}
 
 
@@ -232,14 +237,16 @@ def certify(tests: Sequence[Conditions], proofs: Proofs | None, columns: Sequenc
 
 
 def _verdict(tests: Sequence[Conditions], proofs: Proofs | None, part: str, field: Any, residual: float) -> PartVerdict:
-    by, holds = f"at {_states(tests, part)} random states", bool(residual <= ROUNDING)
-    if holds:
-        proved = proofs.verdict(part, field) if proofs is not None else None
-        if proved is not None:
-            holds, by = proved, PROVED
-        elif part.startswith("constraint") and not all(test.is_regular for test in tests):
-            holds, by = False, "not decided: the derivatives of the constraints depend on each other on them"
-    return PartVerdict(part, holds, by, residual)
+    tried = f"at {_states(tests, part)} random states"
+    if residual > ROUNDING:
+        return PartVerdict(part, "refuted", tried, residual)
+    proved = proofs.verdict(part, field) if proofs is not None else None
+    if proved is not None:
+        return PartVerdict(part, "proved" if proved else "refuted", PROVED, residual)
+    by = f"invariant {tried} (residual {residual:.1e}), without a proof"
+    if part.startswith("constraint") and not all(test.is_regular for test in tests):
+        by = "the derivatives of the constraints depend on each other on them"
+    return PartVerdict(part, "not established", by, residual)
 
 
 def _states(tests: Sequence[Conditions], part: str) -> int:

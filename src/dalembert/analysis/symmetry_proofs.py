@@ -15,6 +15,7 @@ import numpy as np
 import sympy
 
 from ..algebra.circle import TooMuchWorkError, Work
+from ..algebra.graph import GraphAlgebra
 from ..algebra.quotients import Alphabet, eliminated
 from ..compiled.constrained_solve import rank
 from ..errors import ModelError
@@ -35,7 +36,7 @@ SMALL_SUM = 400
 
 
 def vanishes(expression: sympy.Expr) -> bool | None:
-    """Whether an expression is zero for all values of its letters; None where that takes too much work to decide.
+    """Whether an expression is proved to be zero for all values of its symbols; None where neither that nor the opposite is.
 
     >>> x, y = sympy.symbols("x y")
     >>> vanishes(sympy.sin(x + y) - sympy.sin(x) * sympy.cos(y) - sympy.cos(x) * sympy.sin(y)), vanishes(x - y)
@@ -43,13 +44,12 @@ def vanishes(expression: sympy.Expr) -> bool | None:
     """
     if expression == 0:
         return True
-    found = _read([exact(expression)])
-    if found is None:
+    algebra = GraphAlgebra()
+    try:
+        found = algebra.vanishing(algebra.scalar(expression))
+    except (ModelError, TypeError):
         return None
-    alphabet, (quotient,) = found
-    if not quotient.above:
-        return True
-    return False if all(letter.is_Symbol for letter in alphabet.places) else None
+    return True if found.is_proved else False if found.is_refuted else None
 
 
 def derivative_along(expression: sympy.Expr, rates: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:

@@ -30,7 +30,7 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError
-from .group_coordinates import GroupCoordinates
+from .group_coordinates import GroupCoordinates, exact_number
 from .vanishing import Certificate, vanish
 
 __all__ = ["PrincipalConnection"]
@@ -216,7 +216,7 @@ class PrincipalConnection:
 
     def equivariance(self) -> Certificate:
         """Whether A(g q)(g v) = Ad_g A(q) v, by its derivative along each generator: L_{xi_Q} A = ad_xi A."""
-        constants = _as_objects(self.group.constants)
+        constants = np.vectorize(exact_number, otypes=[object])(self.group.constants)
 
         def rest(here: _Place) -> list[Any]:
             flow = np.einsum("jb,aij->bai", here.generators, here.slopes)
@@ -227,7 +227,7 @@ class PrincipalConnection:
 
     def cartan(self) -> Certificate:
         """Whether dA(u, v) - [A(u), A(v)] = dA(hor u, hor v) = Ad_g B_loc for all coordinate directions u, v."""
-        constants = _as_objects(self.group.constants)
+        constants = np.vectorize(exact_number, otypes=[object])(self.group.constants)
 
         def rest(here: _Place) -> list[Any]:
             plain = np.swapaxes(here.slopes, 1, 2) - here.slopes
@@ -242,7 +242,7 @@ class PrincipalConnection:
         """Whether what is left vanishes identically."""
         blocks = (self.form, self._form_slopes, self.generators, self._generator_slopes, self.curvature_on_space)
         here = _Place(*(_as_objects(block.tolist()) for block in blocks))
-        return vanish([sympy.sympify(entry) for block in rest(here) for entry in block.ravel()])
+        return vanish([sympy.S.Zero + entry for block in rest(here) for entry in block.ravel()])
 
     @cached_property
     def _form_slopes(self) -> Any:
@@ -265,7 +265,7 @@ class PrincipalConnection:
 
 def _as_objects(block: Any) -> Any:
     """An array of expressions or exact numbers."""
-    return np.vectorize(sympy.sympify, otypes=[object])(np.array(block, dtype=object))
+    return np.array(block, dtype=object) + sympy.S.Zero
 
 
 class _Place(NamedTuple):

@@ -26,7 +26,7 @@ from sympy.simplify.fu import TR5, TR6
 from ..errors import ModelError
 from .lie_charts import GroupChart
 
-__all__ = ["GroupCoordinates"]
+__all__ = ["GroupCoordinates", "exact_number"]
 
 #: Frames that differ by more than this are different.
 ROUNDING = 1e-9
@@ -96,7 +96,7 @@ class GroupCoordinates:
         total = sympy.zeros(k, k)
         for a, component in enumerate(xi):
             if component != 0:
-                total += component * sympy.Matrix(k, k, lambda c, b, a=a: _exact(self.constants[a, b, c]))
+                total += component * sympy.Matrix(k, k, lambda c, b, a=a: exact_number(self.constants[a, b, c]))
         return total
 
     @cached_property
@@ -214,13 +214,13 @@ def _flow(across: Any, angle: Any) -> Any:
         return (angle * first).exp()
     if abs(rate) <= ROUNDING * size**2:
         return identity + angle * first + angle**2 / 2 * second
-    speed = sympy.sqrt(_exact(abs(rate)))
+    speed = sympy.sqrt(exact_number(abs(rate)))
     sine, cosine = (sympy.sin, sympy.cos) if rate < 0 else (sympy.sinh, sympy.cosh)
-    return identity + sine(speed * angle) / speed * first + (cosine(speed * angle) - 1) / _exact(rate) * second
+    return identity + sine(speed * angle) / speed * first + (cosine(speed * angle) - 1) / exact_number(rate) * second
 
 
 def _written(matrix: Any) -> Any:
-    return sympy.Matrix(*matrix.shape, [_exact(value) for value in matrix.ravel()])
+    return sympy.Matrix(*matrix.shape, [exact_number(value) for value in matrix.ravel()])
 
 
 def _product(factors: Sequence[Any], size: int) -> Any:
@@ -239,7 +239,7 @@ def _tidied(entry: Any) -> Any:
     return min(ways, key=lambda candidate: candidate.count_ops())
 
 
-def _exact(value: float) -> Any:
+def exact_number(value: float) -> Any:
     """A number as a fraction with a small denominator where it is one to rounding."""
     fraction = Fraction(float(value)).limit_denominator(1000)
     near = abs(float(fraction) - value) <= 1e-13 * max(1.0, abs(value))

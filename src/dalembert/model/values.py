@@ -48,7 +48,7 @@ def real_number(value: Any) -> float:
     >>> real_number(sympy.Rational(1, 4)), real_number("0.25"), real_number(np.complex128(1 + 2j))
     (0.25, nan, nan)
     """
-    if isinstance(value, (str, bytes, bytearray)) or getattr(value, "ndim", 0):
+    if isinstance(value, (str, bytes, bytearray)) or bool(getattr(value, "ndim", False)):
         return float("nan")
     kind = getattr(getattr(value, "dtype", None), "kind", "f")
     if kind == "O":  # a number in an array
