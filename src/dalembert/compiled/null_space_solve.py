@@ -25,6 +25,9 @@ from .verdicts import SINGULAR, find_contradiction, least_norm_multipliers, verd
 
 __all__ = ["solve_on_kernel"]
 
+#: What is smaller than this part of the terms that it is the sum of is rounding.
+ROUNDING = 1e-15
+
 
 @rare
 def solve_on_kernel(
@@ -88,18 +91,26 @@ def solve_on_kernel(
 
 @rare
 def metric_on_basis(n: int, free: int, G: Reals, unit: Reals, basis: Reals, reduced: Reals, vector: Reals) -> None:
-    """Q2^T S G S Q2 (free*free), for Q2 whose columns stand one after the other in `basis`."""
+    """Q2^T S G S Q2 (free*free), for Q2 whose columns stand one after the other in `basis`.
+
+    What is left of terms that cancel to rounding is zero: an indefinite G may vanish on ker A.
+    """
     for a in range(free):
+        peak = 0.0
         for i in range(n):
-            total = 0.0
+            total, size = 0.0, 0.0
             for l in range(n):
-                total += G[i * n + l] * unit[l] * basis[a * n + l]
+                term = G[i * n + l] * unit[l] * basis[a * n + l]
+                total += term
+                size += abs(term)
             vector[i] = unit[i] * total
+            peak = max(peak, unit[i] * size)
         for c in range(free):
-            total = 0.0
+            total, size = 0.0, 0.0
             for i in range(n):
                 total += basis[c * n + i] * vector[i]
-            reduced[a * free + c] = total
+                size += abs(basis[c * n + i])
+            reduced[a * free + c] = total if abs(total) > ROUNDING * peak * size else 0.0
 
 
 @native

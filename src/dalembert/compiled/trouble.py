@@ -48,6 +48,13 @@ def explain(kernel: Any, status: int, time: float, y: Any, p: Any, info: Any) ->
     if reason:
         return SingularError(f"The motion is not determined {where}: {reason}", remedy="start elsewhere")
     rows = f"{kernel.m} constraint rows" if kernel.m else "no constraints"
+    if kernel.graph.metric.nnz() == 0 and kernel.n:
+        return SingularError(
+            f"The accelerations are not determined {where}: the Lagrangian is at most affine in the velocities, so that its "
+            "equations are of first order",
+            seen=f"{kernel.n} unknowns, {rows}, a mass matrix of zeros",
+            remedy="state the first-order equations as a Flow; derive(system).text() prints them",
+        )
     return SingularError(
         f"The motion is not determined {where}: the mass matrix is singular on the directions that the constraints allow",
         seen=f"{kernel.n} unknowns, {rows}, rank {int(info[0])}",

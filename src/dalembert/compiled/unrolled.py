@@ -214,6 +214,8 @@ def _health(scalars: Any, factors: Sequence[SparseFactor], definite: bool) -> An
     least, one = scalars.one, scalars.one
     for factor in factors:
         for pivot, entry in zip(factor.pivots, factor.diagonal, strict=True):
+            if pivot.is_zero():  # A G^-1 A^T vanishes identically, as on null directions of an indefinite G
+                return scalars.zero
             if not scalars.same(pivot, entry):
                 least = scalars.least(least, scalars.magnitude(pivot / entry))
         for entry in () if definite else factor.entries:
