@@ -18,6 +18,7 @@ import casadi as ca
 import numpy as np
 
 from ...algebra.graph import GraphAlgebra
+from ...compiled.constrained_solve import rank
 from ...model.symbols import t
 from .ends import Ends
 from .problem import ControlProblem
@@ -143,13 +144,9 @@ def _felt(costates: Any, tables: Any, step: float, free: Any) -> Any:
         return costates
     sizes = np.linalg.norm(rows, axis=0)
     sizes = np.where(sizes > 0, sizes, 1.0)
-    _, values, axes = np.linalg.svd(rows / sizes, full_matrices=len(rows) < n)
-    values = np.concatenate([values, np.zeros(len(axes) - len(values))])
-    unfelt = (axes[values <= UNFELT * np.max(values, initial=0.0)] / sizes).T
-    if not unfelt.size:
-        return costates
-    share = np.linalg.lstsq(unfelt, costates[0], rcond=None)[0]
-    return costates - np.array([own @ (unfelt @ share) for own in carried])
+    unfelt = rank(rows / sizes, UNFELT).null_space
+    excess = unfelt @ (unfelt.T @ (sizes * costates[0])) / sizes
+    return costates - np.array([own @ excess for own in carried])
 
 
 def _guesses(
