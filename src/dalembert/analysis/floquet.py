@@ -124,10 +124,10 @@ def floquet(
     """
     if not (isinstance(period, int | float | np.number) and np.isfinite(period) and period > 0):
         raise ModelError("A period is a positive number", seen=str(period)[:40], remedy="give the period of the equations")
-    rates = field_of(model, parameters)
+    asked = numbers_by_name(at)
+    rates = field_of(model, parameters, asked)
     if not rates.is_timed:
         raise FormError("The equations do not depend on time", remedy="use da.stability for equilibria and steady motions")
-    asked = numbers_by_name(at)
     point = consistent_point(rates, asked, polish)
     point, tangent, monodromy = _closed(rates, point, float(period), polish)
     doubt = np.full_like(monodromy, ACCURACY * float(np.max(np.abs(monodromy), initial=0.0)))

@@ -24,6 +24,7 @@ from ..compiled.kernel import Kernel, kernel_of, parameter_values
 from ..errors import FormError, RunError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive, fastest_form
+from ..integrate.start import consistent_start
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
@@ -154,13 +155,29 @@ def linearise(
     return LinearPoint(model, at, parameters, polish, symmetry).linearisation()
 
 
-def field_of(model: Equations | System | Scenario, parameters: Mapping[Any, Any] | None) -> LinearField:
-    """The field of a model, with the values that a scenario gives below those of the call."""
+def field_of(
+    model: Equations | System | Scenario, parameters: Mapping[Any, Any] | None, asked: Mapping[str, float]
+) -> LinearField:
+    """The field of a model, with the values that a scenario gives below those of the call.
+
+    A form on independent velocities chooses them at the point that is asked for, where it can.
+    """
     values = dict(model.parameters) if isinstance(model, Scenario) else {}
     system = model.system if isinstance(model, Scenario) else model
     equations = system if isinstance(system, Equations) else derive(system, fastest_form(system))
-    kernel = kernel_of(equations, equations.system.parameters)
-    return LinearField(kernel, parameter_values(kernel.parameters, numbers_by_name(values, parameters)))
+    stated = equations.system
+    p = parameter_values(stated.parameters, numbers_by_name(values, parameters))
+    letters = [s.name for s in (*stated.coordinates, *stated.velocities)]
+    if equations.rechoose is not None and not equations.chart_is_steady and set(asked) <= set(letters):
+        whole = kernel_of(derive(stated, "lagrange"), stated.parameters)
+        try:
+            near = consistent_start(whole.plain_book(p), 0.0, asked, p).state
+            place = {**dict(zip(letters, near, strict=True)), **dict(zip((s.name for s in stated.parameters), p, strict=True))}
+            equations = equations.rechoose(place | {"t": 0.0})
+        except (FormError, RunError):
+            pass  # the point is looked at again below, in the form as it is
+    kernel = kernel_of(equations, stated.parameters)
+    return LinearField(kernel, p)
 
 
 class LinearPoint:
@@ -174,7 +191,8 @@ class LinearPoint:
         polish: bool = True,
         symmetry: Any = None,
     ) -> None:
-        self.field = field_of(model, parameters)
+        asked = numbers_by_name(at)
+        self.field = field_of(model, parameters, asked)
         if self.field.is_timed:
             raise FormError(
                 "The equations depend on time, and their linear part at one instant decides nothing",
@@ -182,7 +200,6 @@ class LinearPoint:
                 remedy="use da.floquet(model, period, ...) where they are periodic",
             )
         self.directions = symmetry_directions(self.field, symmetry)
-        asked = numbers_by_name(at)
         self.point = consistent_point(self.field, asked, polish)
         self.step = np.zeros(len(self.point))
         if polish:

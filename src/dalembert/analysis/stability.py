@@ -154,7 +154,7 @@ def _spectral(point: LinearPoint, line: Linearisation) -> Stability:
     family = integrals.family(line)
     if family >= open_ones:
         theorem = (
-            f"Lyapunov and Malkin: {open_ones} zero eigenvalues with a manifold of "
+            f"Lyapunov and Malkin: {_counted(open_ones, 'zero eigenvalue')} with a manifold of "
             f"{'steady motions' if line.steady else 'equilibria'} of that dimension, all others have negative real parts; a "
             "motion that starts nearby tends to one of these nearby, not always to this one."
         )
@@ -166,12 +166,16 @@ def _spectral(point: LinearPoint, line: Linearisation) -> Stability:
     return Stability("not established", theorem, line, neutral, None)
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def _grounds(line: Linearisation, neutral: int, open_ones: int, family: int) -> str:
     parts = []
     if neutral:
-        parts.append(f"{neutral} zero eigenvalues, and a manifold of equilibria is proved for {family} of them")
+        parts.append(f"{_counted(neutral, 'zero eigenvalue')}, and a manifold of equilibria is proved for {family}")
     if open_ones - neutral:
-        parts.append(f"{open_ones - neutral} eigenvalues on the imaginary axis within their errors")
+        parts.append(f"{_counted(open_ones - neutral, 'eigenvalue')} on the imaginary axis within the errors")
     worst = float(np.max(line.errors[np.abs(line.eigenvalues.real) <= line.errors], initial=0.0))
     return f"{'; '.join(parts)} (errors up to {worst:.1g}): the linear part decides nothing. "
 

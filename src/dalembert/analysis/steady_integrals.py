@@ -53,6 +53,9 @@ class SteadyIntegrals:
             return False
         if system.forces or system.dissipation != 0 or system.image is not None:
             return False
+        stated = {s for e in (system.energy_function, *(c.expression for c in system.bilateral)) for s in e.free_symbols}
+        if stated & set(system.inputs):
+            return False
         return all(c.is_ideal and self._does_no_work(c) for c in system.bilateral)
 
     def _does_no_work(self, constraint: Any) -> bool:

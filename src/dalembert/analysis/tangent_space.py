@@ -117,7 +117,11 @@ class Quotient:
 
 
 def eigenvalues_with_errors(matrix: Any, error: Any) -> tuple[Any, Any]:
-    """Eigenvalues, and bounds |y| E |x| / |y . x| of their errors; where they are defective, roots of the error instead."""
+    """Eigenvalues, and bounds of their errors for a matrix that is known up to E.
+
+    The bound is |y| E |x| / |y . x|, of first order in E, times 2 n: in a Jordan chain of length m the first order is
+    short by m. A cluster of m close eigenvalues is bounded as a whole too (`_cluster_bound`), and the smaller bound taken.
+    """
     n = len(matrix)
     if not n:
         return np.zeros(0, complex), np.zeros(0)
@@ -130,9 +134,29 @@ def eigenvalues_with_errors(matrix: Any, error: Any) -> tuple[Any, Any]:
     values, left, right = scipy.linalg.eig(balanced, left=True, right=True)
     with np.errstate(divide="ignore"):
         bounds = np.einsum("ik,ij,jk->k", np.abs(left), doubt, np.abs(right)) / np.abs(np.sum(left.conj() * right, axis=0))
+    bounds = 2 * n * bounds
     part = float(np.linalg.norm(doubt)) / size if size else 0.0
     for k in range(n):
         apart = np.sort(np.abs(values - values[k]))
-        near = [m for m in range(1, n + 1) if apart[m - 1] <= 10 * size * part ** (1 / m)]
-        bounds[k] = min(bounds[k], 10 * size * part ** (1 / max(near)))
+        m = max(m for m in range(1, n + 1) if apart[m - 1] <= 10 * size * part ** (1 / m))
+        if m > 1:
+            edge = (apart[m - 1] + apart[m]) / 2 if m < n else np.inf
+            bounds[k] = min(bounds[k], _cluster_bound(balanced / size, values[k] / size, edge / size, part) * size)
     return values, bounds
+
+
+def _cluster_bound(matrix: Any, centre: complex, radius: float, error: float) -> float:
+    """How far a perturbation of norm `error` moves the m eigenvalues near a centre (Henrici's bound on their part).
+
+    In Schur form T with the cluster first, T11 X - X T22 = -T12, the part of the cluster is perturbed by no more than
+    p = sqrt(1 + |X|^2) times the error, and its eigenvalues by max(s, s^(1/m)), s = p error sum |N|^k for the strictly
+    upper part N of T11.
+    """
+    T, _, m = scipy.linalg.schur(matrix, output="complex", sort=lambda value: abs(value - centre) <= radius)
+    inner, spread = T[:m, :m], 1.0
+    if m < len(T):
+        X = scipy.linalg.solve_sylvester(inner, -T[m:, m:], -T[:m, m:])
+        spread = float(np.hypot(1.0, np.linalg.norm(X)))
+    length = float(np.linalg.norm(np.triu(inner, 1)))
+    moved = spread * error * sum(length**k for k in range(m))
+    return float(max(moved, moved ** (1 / m)))

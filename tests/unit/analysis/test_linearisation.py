@@ -11,6 +11,7 @@ from sympy import cos, sin
 
 import dalembert as da
 import whipple_bicycle
+from dalembert.analysis.tangent_space import eigenvalues_with_errors
 from dalembert.errors import FormError, ModelError, RunError
 
 LENGTHS = np.geomspace(0.013, 170.0, 59)
@@ -89,6 +90,54 @@ def test_eigenvalues_are_those_of_the_flow_on_the_constraints(seed: int) -> None
             ends.append([motion[name][-1] for name in names])
         table.append((np.array(ends[0]) - np.array(ends[1])) / (2 * h))
     assert nearest(np.linalg.eigvals(np.array(table).T), np.exp(time * found.eigenvalues)) < 1e-7
+
+
+def unequal_motion(form: str) -> da.Equations:
+    """A sleigh with a damped pendulum on it."""
+    x, y, phi, th = da.coordinates("x y phi th")
+    mass = (x.dot - 0.2 * phi.dot * sin(phi)) ** 2 + (y.dot + 0.2 * phi.dot * cos(phi)) ** 2
+    sleigh = da.System(
+        [x, y, phi, th],
+        kinetic=mass / 2 + phi.dot**2 / 40 + (th.dot + phi.dot) ** 2 / 30,
+        potential=-cos(th),
+        dissipation=th.dot**2 / 100,
+        constraints=[da.velocity(y.dot * cos(phi) - x.dot * sin(phi), name="blade")],
+    )
+    return da.derive(sleigh, form)
+
+
+FORMS = ["hamilton", "maggi", "voronets", "hamel", "hamel-orthonormal", "gibbs-appell", "kane", "poincare-chetaev"]
+FORMS += ["canonical-voronets", "canonical-quasi", "bates-sniatycki", "implicit-lagrangian", "implicit-hamiltonian"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_eigenvalues_do_not_depend_on_the_form(form: str) -> None:
+    """On a holonomic constraint at rest, and along a steady motion under a constraint on velocities."""
+    wanted = da.linearise(unequal_motion("lagrange"), {"x_dot": 2.0})
+    found = da.linearise(unequal_motion(form), {"x_dot": 2.0})
+    assert len(found.eigenvalues) == 5 and nearest(found.eigenvalues, wanted.eigenvalues) < 1e-9
+    if form != "poincare-chetaev":
+        rate = np.sqrt(9.81 / 2)
+        pendulum = da.linearise(da.derive(rod_pendulum(), form), {"y": -2.0}, {"l": 2.0})
+        assert len(pendulum.eigenvalues) == 2 and nearest(pendulum.eigenvalues, [rate * 1j, -rate * 1j]) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_errors_of_eigenvalues_are_bounds(seed: int) -> None:
+    """Matrices with Jordan chains, known exactly, in scaled variables, with entries off by their errors."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 6))
+    values = random.integers(-2, 3, n).astype(float)
+    values[1] = values[0]
+    jordan = np.diag(values) + np.diag((np.diff(values) == 0).astype(float), 1)
+    turn = np.eye(n) + np.tril(random.integers(-1, 2, (n, n)), -1)  # its inverse is of integers too
+    scale = 2.0 ** random.integers(-20, 20, n)
+    matrix = np.rint(turn @ jordan @ np.linalg.inv(turn)) * scale[:, None] / scale[None, :]
+    error = 1e-13 * np.abs(matrix)
+    found, bounds = eigenvalues_with_errors(matrix + error * random.uniform(-1, 1, (n, n)), error)
+    assert all(np.min(np.abs(found - value) - bounds) <= 0 for value in values)
+    assert all(np.min(np.abs(values - value)) <= bound for value, bound in zip(found, bounds, strict=True))
+    assert np.max(bounds) < 1e-1
 
 
 # -- points ----------------------------------------------------------------------------------------------------------

@@ -66,6 +66,14 @@ def test_centres_are_stable_by_their_energy_or_left_open() -> None:
     assert found.verdict == "not established" and "imaginary axis" in found.theorem
 
 
+def test_a_defective_eigenvalue_is_no_obstacle() -> None:
+    """Critical damping: a Jordan block at -1, and one at -1e-5."""
+    x = da.coordinates("x")
+    for rate in (1.0, 1e-5):
+        damped = da.System([x], kinetic=x.dot**2 / 2, potential=rate**2 * x**2 / 2, dissipation=rate * x.dot**2)
+        assert stability(damped).verdict == "asymptotically stable"
+
+
 def test_a_zero_eigenvalue_without_equilibria_decides_nothing() -> None:
     """A cubic spring with friction: one zero eigenvalue, one equilibrium."""
     x = da.coordinates("x")

@@ -20,6 +20,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
+from ...analysis.tangent_space import eigenvalues_with_errors
 from ...compiled.constrained_solve import rank, solve
 from ...compiled.parameter_values import named_parameters
 from ...errors import DalembertError, ModelError, RunError
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InternalDynamics", "held_state", "linearised_internal_dynamics"]
 
-#: Real parts smaller than this part of the largest eigenvalue lie on the imaginary axis.
-AXIS = 1e-7
+#: The relative error of the linear part at a rest.
+ACCURACY = 1e-13
 #: The longest step towards a rest, in units of the state.
 REACH = 0.3
 
@@ -45,7 +46,8 @@ class InternalDynamics:
     Attributes
     ----------
     verdict : "none", "stable", "marginal", "unstable" or "undecided"
-        Undecided where the closed loop has no rest near the state.
+        Marginal where an eigenvalue cannot be told from the imaginary axis within its error; undecided where the closed loop
+        has no rest near the state.
     eigenvalues : array of complex (dimension,)
         By real part, largest first.
     rest : mapping of letter to value
@@ -78,11 +80,13 @@ def linearised_internal_dynamics(
         return InternalDynamics("undecided", nothing, {}, "no rest of the closed loop was found near the state")
     _, slope, held = field(x)
     tangent = rank(held, 1e-9).null_space
-    eigenvalues = np.linalg.eigvals(tangent.T @ slope @ tangent)
-    eigenvalues = eigenvalues[np.lexsort((-eigenvalues.imag, -np.round(eigenvalues.real, 12)))]
-    size = max(1e-12, float(np.max(np.abs(slope))))
+    doubt = ACCURACY * np.abs(tangent.T) @ np.abs(slope) @ np.abs(tangent)
+    eigenvalues, errors = eigenvalues_with_errors(tangent.T @ slope @ tangent, doubt)
+    order = np.lexsort((-eigenvalues.imag, -np.round(eigenvalues.real, 12)))
+    eigenvalues, errors = eigenvalues[order], errors[order]
     worst = float(eigenvalues[0].real)
-    verdict = "unstable" if worst > AXIS * size else "stable" if worst < -AXIS * size else "marginal"
+    grows, decays = np.any(eigenvalues.real > errors), np.all(eigenvalues.real < -errors)
+    verdict = "unstable" if grows else "stable" if decays else "marginal"
     rest = {symbol.name: float(value) for symbol, value in zip(letters, x, strict=True)}
     return InternalDynamics(verdict, eigenvalues, rest, f"largest real part {worst:.4g}")
 
