@@ -99,6 +99,13 @@ class LinearField:
             C_size.reshape(C.shape, order="F"),
         )
 
+    def has_rank(self, number: int) -> bool:
+        """Whether the constraints are proved to have no larger rank anywhere: where they have it, they have it nearby."""
+        kernel = self.kernel
+        y = kernel.algebra.vector(kernel.equations.state)
+        residual = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
+        return kernel.algebra.rank(ca.jacobian(residual, y)).at_most <= number
+
     def _inverse(self, K: Any, G: Any, f: Any, A: Any, b: Any) -> Any:
         """K^-1 on independent rows, zero elsewhere; least solutions where the form has a gauge."""
         record, n, m = self.kernel.equations, self.kernel.n, self.kernel.m
@@ -150,10 +157,14 @@ def _functions(kernel: Kernel) -> dict[str, Any]:
     blocks = [g.rates, size(g.rates), F_y, size(F_y), ca.jacobian(g.rates, u), ca.jacobian(g.rates, w)]
     blocks += [R_y, size(R_y), ca.jacobian(R, u), constraints, size(constraints), C, size(C)]
     everything = ca.vertcat(R, g.rates, constraints)
+    coordinates = set(kernel.equations.system.coordinates)
     needed = set(ca.jacobian(everything, y).sparsity().get_col())
+    for k, symbol in enumerate(kernel.equations.state):  # coordinates that only seem to occur
+        if k in needed and symbol in coordinates and algebra.independence(everything, y[k]).is_proved:
+            needed.remove(k)
     return {
         "gauss": DenseFunction(inputs, [K, none, size(none), g.metric, g.force, g.rows, g.right]),
         "blocks": DenseFunction(inputs, blocks),
         "cyclic": tuple(k for k in range(y.numel()) if k not in needed),
-        "is_timed": bool(ca.depends_on(everything, inputs[0])),
+        "is_timed": not algebra.independence(everything, inputs[0]).is_proved,
     }

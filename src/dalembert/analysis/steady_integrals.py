@@ -1,6 +1,6 @@
 r"""What holds identically along every motion near a steady point: integrals, identities between rates, second variations.
 
-Everything here is read off the structure of the equations, never off their values at some states. The energy p . v - L is
+Everything here is proved by the structure of the equations (`algebra.structure`), never by samples. The energy p . v - L is
 conserved where nothing contains time, there are no forces and no dissipation, and constraints are holonomic, or linear and
 homogeneous in the velocities, and ideal. The momentum of a coordinate is where neither L nor a constraint contains it or pushes
 along it.
@@ -67,9 +67,8 @@ class SteadyIntegrals:
         """a of a constraint a(q) . v = 0 (1 x n_q), or None where it is not of this form."""
         v = self.algebra.vector(self.equations.system.velocities)
         f = self.algebra.vector([constraint.expression])
-        row = ca.jacobian(f, v)
-        constant = ca.sparsify(ca.simplify(ca.substitute(f, v, ca.SX.zeros(v.numel()))))
-        return None if ca.depends_on(row, v) or constant.nnz() else row
+        linear = self.algebra.degree(f, v, 1).is_proved and self.algebra.homogeneity(f, v, 1).is_proved
+        return ca.substitute(ca.jacobian(f, v), v, self.graph.velocities) if linear else None
 
     @cached_property
     def momenta(self) -> list[Any]:
@@ -81,8 +80,9 @@ class SteadyIntegrals:
         q, v = self.algebra.vector(system.coordinates), self.algebra.vector(system.velocities)
         constraints = self.algebra.vector([c.expression for c in system.bilateral]) if system.bilateral else ca.SX(0, 1)
         for k in range(len(system.coordinates)):
-            letters = ca.vertcat(q[k], v[k])
-            if not ca.depends_on(lagrangian, q[k]) and not (constraints.numel() and ca.depends_on(constraints, letters)):
+            free = self.algebra.independence(lagrangian, q[k])
+            untouched = self.algebra.independence(constraints, ca.vertcat(q[k], v[k]))
+            if free.is_proved and untouched.is_proved:
                 found.append(self.graph.momenta[k])
         return found
 
@@ -103,7 +103,7 @@ class SteadyIntegrals:
         """The gradients of the integrals that do not change along the symmetry, (k, n)."""
         integrals = [*([self.graph.energy] if self.keeps_energy else []), *self.momenta]
         across = ca.vertcat(*(self.y[k] for k in self.point.field.cyclic)) if self.point.field.cyclic else None
-        kept = [f for f in integrals if across is None or not ca.depends_on(ca.vertcat(f), across)]
+        kept = [f for f in integrals if across is None or self.algebra.independence(ca.SX(f), across).is_proved]
         return self._values(ca.jacobian(ca.vertcat(*kept), self.y)) if kept else np.zeros((0, self.y.numel()))
 
     def _velocity_rows(self) -> Any:
@@ -131,8 +131,9 @@ class SteadyIntegrals:
         if not rate_of:
             return np.zeros((0, n))
         resting = ca.vertcat(*(self.y[j] for j in rate_of))
-        zero = ca.sparsify(ca.simplify(ca.substitute(rates, resting, ca.SX.zeros(len(rate_of)))))
-        still = [k for k in range(n) if not zero[k].nnz() and k not in rate_of.values()]
+        rest = ca.substitute(rates, resting, ca.SX.zeros(len(rate_of)))
+        others = [k for k in range(n) if k not in rate_of.values()]
+        still = [k for k in others if self.algebra.vanishing(ca.sparsify(rest[k])).is_proved]
         rows = np.eye(n)[still]
         for variable, rate in rate_of.items():
             rows[:, rate] -= self.point.value.matrix[still, variable]

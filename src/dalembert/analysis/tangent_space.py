@@ -32,7 +32,7 @@ class Tangent:
         if not len(C):
             return
         found = rank(C)
-        if found.rank < len(C):
+        if found.rank < len(C) and not field.has_rank(found.rank):
             _check_rank(field, point, found)
             self.grounds.append(f"the rank of the constraints, {found.rank} of {len(C)}, is the same at nearby states")
         if not found.rank:
@@ -131,11 +131,13 @@ def eigenvalues_with_errors(matrix: Any, error: Any) -> tuple[Any, Any]:
     balanced, (scale, _) = scipy.linalg.matrix_balance(matrix, permute=False, separate=True)
     size = float(np.linalg.norm(balanced))
     doubt = error * scale[None, :] / scale[:, None] + n * EPSILON * size / 2
+    if not size:
+        return np.zeros(n, complex), np.full(n, float(np.linalg.norm(doubt)))
     values, left, right = scipy.linalg.eig(balanced, left=True, right=True)
     with np.errstate(divide="ignore"):
         bounds = np.einsum("ik,ij,jk->k", np.abs(left), doubt, np.abs(right)) / np.abs(np.sum(left.conj() * right, axis=0))
     bounds = 2 * n * bounds
-    part = float(np.linalg.norm(doubt)) / size if size else 0.0
+    part = float(np.linalg.norm(doubt)) / size
     for k in range(n):
         apart = np.sort(np.abs(values - values[k]))
         m = max(m for m in range(1, n + 1) if apart[m - 1] <= 10 * size * part ** (1 / m))

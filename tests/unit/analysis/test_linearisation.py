@@ -48,12 +48,38 @@ def test_a_pendulum_on_a_rod_has_two_eigenvalues_for_every_length() -> None:
         assert da.stability(damped, at, values).verdict == "asymptotically stable"
 
 
-def test_dependent_constraints_count_once_and_the_rank_is_said_to_be_unproved() -> None:
-    found = da.linearise(rod_pendulum(rods=3), {"y": -2.0}, {"l": 2.0})
-    assert nearest(found.eigenvalues, [1j * np.sqrt(4.905), -1j * np.sqrt(4.905)]) < 1e-13
-    assert len(found.eigenvalues) == 2 and "rank" in found.grounds[0] and "not proved" in str(found)
-    verdict = da.stability(rod_pendulum(rods=3), {"y": -2.0}, {"l": 2.0})
-    assert verdict.verdict == "not established" and verdict.theorem.startswith("Stable if the rank")
+def test_dependent_constraints_count_once() -> None:
+    found = da.stability(rod_pendulum(rods=3), {"y": -2.0}, {"l": 2.0})
+    assert nearest(found.linearisation.eigenvalues, [1j * np.sqrt(4.905), -1j * np.sqrt(4.905)]) < 1e-13
+    assert len(found.linearisation.eigenvalues) == 2 and found.verdict == "stable"
+
+
+def test_a_rank_that_drops_on_the_constraints_alone_is_said_to_be_unproved() -> None:
+    """A multiple of a constraint is another one, whose gradient is independent of the others off them."""
+    x, y, z = da.coordinates("x y z")
+    rod, plane = x**2 + y**2 - 1, z + x * y
+    constraints = [da.holonomic(rod, name="rod"), da.holonomic(plane, name="plane")]
+    system = da.System(
+        [x, y, z],
+        kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2,
+        potential=4 * y,
+        constraints=[*constraints, da.holonomic(rod * (z + 2), name="multiple")],
+    )
+    found = da.stability(system, {y: -1.0, x: 0.0, z: 0.0})
+    assert len(found.linearisation.eigenvalues) == 2 and "rank" in found.linearisation.grounds[0]
+    assert found.verdict == "not established" and found.theorem.startswith("Stable if the rank")
+    assert "not proved" in str(found.linearisation)
+    plain = da.stability(system.replacing(constraints=constraints), {y: -1.0, x: 0.0, z: 0.0})
+    assert plain.verdict == "stable" and nearest(found.linearisation.eigenvalues, plain.linearisation.eigenvalues) < 1e-12
+
+
+def test_a_coordinate_that_only_seems_to_occur_is_cyclic() -> None:
+    """Velocities in turned axes, not simplified."""
+    x, y, phi = da.coordinates("x y phi")
+    ahead, across = x.dot * cos(phi) + y.dot * sin(phi), y.dot * cos(phi) - x.dot * sin(phi)
+    body = da.System([x, y, phi], kinetic=(ahead**2 + across**2) / 2 + phi.dot**2 / 6)
+    found = da.linearise(body, {phi.dot: 2.0, x.dot: 1.0})
+    assert found.symmetry == ("x", "y", "phi") and found.steady == {"x": 1.0, "phi": 2.0}
 
 
 def test_a_point_where_constraints_lose_rank_is_refused() -> None:
