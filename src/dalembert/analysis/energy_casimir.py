@@ -19,7 +19,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import scipy.linalg
 import sympy
 
 from ..algebra.graph import GraphAlgebra
@@ -28,6 +27,7 @@ from ..errors import ModelError
 from ..geometry.poisson import PoissonStructure
 from ..model.values import numbers_by_name
 from .stability import SecondVariation, second_variation
+from .tangent_space import eigenvalues_with_errors
 
 __all__ = ["EnergyCasimir", "energy_casimir", "spectrum"]
 
@@ -144,12 +144,9 @@ def spectrum(matrix: Any) -> tuple[Any, Any]:
     >>> bool(np.all(np.abs(values) <= doubt))
     True
     """
-    if not len(matrix):
-        return np.zeros(0, dtype=complex), np.zeros(0)
-    values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
-    angle = np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), np.finfo(float).tiny)
-    rounding = 100 * len(matrix) * np.finfo(float).eps * np.linalg.norm(matrix)
-    return values, rounding / angle + ROUNDING * np.max(np.abs(values), initial=0.0)
+    rounding = 100 * np.finfo(float).eps * float(np.linalg.norm(matrix))
+    values, doubt = eigenvalues_with_errors(matrix, np.full_like(matrix, rounding))
+    return values, doubt + ROUNDING * np.max(np.abs(values), initial=0.0)
 
 
 def _least_curvature(hessian: Any, gradients: Any) -> float:

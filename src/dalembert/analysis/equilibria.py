@@ -288,7 +288,8 @@ def forces_at_rest(system: System, constrained: bool = False) -> list[sympy.Expr
         raise FormError(
             "Equilibria are looked for in systems without constraints", seen=names, remedy="choose independent coordinates"
         )
-    if system.inputs or any(expression.has(t) for expression in system.expressions()):
+    stated = (system.lagrangian, system.dissipation, *system.forces.values(), *(c.expression for c in system.constraints))
+    if system.inputs or any(expression.has(t) for expression in stated):
         raise FormError("A system that is driven in time has no equilibria", remedy="fix its inputs, and time")
     rest = dict.fromkeys(system.velocities, sympy.Integer(0))
     found = []
