@@ -25,13 +25,17 @@ import numpy as np
 
 from ..algebra.graph import GraphAlgebra
 from ..compiled.constrained_solve import rank, solve
+from ..compiled.kernel import kernel_of, parameter_values
 from ..errors import RunError, SingularError
 from ..formulations.bates_sniatycki import ConstraintManifold, hypotheses
 from ..formulations.canonical_voronets import canonical_letters
 from ..formulations.independent import Reduction, Split, choose_split
+from ..formulations.registry import derive
+from ..integrate.start import consistent_start
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
+from ..model.values import numbers_by_name
 from .anatomy import read_model
 
 __all__ = ["RestrictedTwoForm", "TwoFormField", "bivector_slopes", "cyclic", "jacobi_failure", "restricted_two_form"]
@@ -82,6 +86,8 @@ class RestrictedTwoForm:
         Pi, the brackets of the chart.
     jacobi : array (n + k, n + k, n + k)
         {{z_i, z_j}, z_k} + cyclic.
+    velocities : mapping of name to float (n,)
+        Of all coordinates, the dependent ones and completed ones too.
     residual : float
         The worst difference of X from Lagrange's equations with multipliers, and of d omega from the brackets of the frame.
     """
@@ -96,6 +102,7 @@ class RestrictedTwoForm:
     derivative: Any
     bivector: Any
     jacobi: Any
+    velocities: Mapping[str, float]
     residual: float
 
     def on(self, first: Any, second: Any) -> float:
@@ -199,6 +206,7 @@ class TwoFormField:
             derivative=derivative,
             bivector=bivector,
             jacobi=jacobi_failure(bivector, bivector_slopes(frame, frame_slopes, inverse, form_slopes)),
+            velocities={v.name: float(field[k]) for k, v in enumerate(self.system.velocities)},
             residual=gap,
         )
 
@@ -236,13 +244,16 @@ def restricted_two_form(
     ----------
     system : System or Scenario
     state : mapping of symbol or name to value
-        Coordinates, independent velocities and t; those of the scenario, or zero, by default. Dependent velocities follow.
+        Coordinates, velocities or momenta, and t; those of the scenario by default. What is given is held; what is missing
+        is completed from the constraints with the least change from zero, and found in `velocities`.
     parameters : mapping of symbol or name to value
 
     Raises
     ------
     FormError
         Where the Legendre map on the constraints is not regular.
+    StartError
+        Where the state that was given breaks the constraints.
     SingularError
         Where it degenerates at this state.
 
@@ -255,10 +266,16 @@ def restricted_two_form(
     >>> found = restricted_two_form(particle, {y: 1.0, x.dot: 2.0, y.dot: 0.5})
     >>> found.names, found.matrix.shape, round(float(np.max(np.abs(found.derivative))), 12)
     (('x', 'y', 'z', 'y_x', 'y_y'), (4, 4), 0.5)
+    >>> {name: round(v, 12) for name, v in restricted_two_form(particle, {y: 1.0, z.dot: 2.0}).velocities.items()}
+    {'x_dot': 2.0, 'y_dot': 0.0, 'z_dot': 2.0}
     """
-    stated, values, beginning = read_model(system, parameters, state)
+    asked = numbers_by_name(state)
+    time = asked.pop(t.name, 0.0)
+    stated, values, beginning = read_model(system, parameters, asked)
     hypotheses(stated)
-    table = {t.name: 0.0} | {s.name: 0.0 for s in (*stated.coordinates, *stated.velocities)} | values | beginning
-    table |= {getattr(key, "name", str(key)): value for key, value in (state or {}).items()}
-    numbers = {name: float(value) for name, value in table.items()}
+    kernel = kernel_of(derive(stated, "lagrange"), stated.parameters)
+    p = parameter_values(kernel.parameters, values)
+    found = consistent_start(kernel.plain_book(p), time, beginning, p, project_start=False)
+    numbers = {t.name: time} | {name: float(value) for name, value in values.items()}
+    numbers |= {letter.name: float(x) for letter, x in zip(kernel.equations.state, found.state, strict=True)}
     return TwoFormField(stated, choose_split(stated, numbers)).at(numbers)

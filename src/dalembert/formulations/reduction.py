@@ -257,7 +257,8 @@ def _kernel(rows: sympy.Matrix, sample: Any) -> sympy.Matrix:
     """Columns that span the kernel of rows (m x k): by minors, so that they stay regular wherever the rows are independent.
 
     For one free direction it is the vector of signed minors. For more, each free component in turn is joined to the dependent
-    ones, which are chosen at a generic shape.
+    ones, which are chosen at a generic shape. A column along one field of the group is that field; others do not have a minus
+    sign in all components.
     """
     count, k = rows.shape
     dependent: list[int] = []
@@ -272,8 +273,17 @@ def _kernel(rows: sympy.Matrix, sample: Any) -> sympy.Matrix:
             others = [p for p in places if p != place]
             minor = rows.extract(list(range(count)), others).det(method="berkowitz") if others else sympy.Integer(1)
             column[place] = tidy((-1) ** number * minor)
-        columns.append(column)
+        columns.append(_oriented(column))
     return sympy.Matrix(columns).T if columns else sympy.zeros(k, 0)
+
+
+def _oriented(column: list[sympy.Expr]) -> list[sympy.Expr]:
+    """A column of the kernel, by its sign: along one basis vector it is that vector."""
+    present = [entry for entry in column if entry != 0]
+    if len(present) == 1:
+        return [sympy.Integer(1) if entry != 0 else ZERO for entry in column]
+    negative = all(entry.could_extract_minus_sign() for entry in present)
+    return [-entry for entry in column] if negative else column
 
 
 def _check_section(bundle: Bundle, rows: tuple[int, ...], section: sympy.Matrix) -> None:

@@ -12,7 +12,7 @@ import dalembert as da
 from dalembert.analysis import reduced_two_form as reduced_module
 from dalembert.analysis.reduced_two_form import ReducedTwoFormField, reduced_two_form
 from dalembert.analysis.restricted_two_form import TwoFormField, cyclic, jacobi_failure, restricted_two_form
-from dalembert.errors import FormError, ModelError, RunError, SingularError
+from dalembert.errors import FormError, ModelError, RunError, SingularError, StartError
 from dalembert.formulations.independent import _splits, choose_split
 from dalembert.formulations.reduction import bundle_of
 from dalembert.verify.planar_bundles import planar, spots
@@ -103,6 +103,25 @@ def test_brackets_are_those_of_the_motion(seed: int) -> None:
         assert np.allclose(found.field[:5], spot.u, atol=1e-12)
         # {q_i, q_j} = 0 and {q_i, y_s} = F_is: the directions of the constraints
         assert np.allclose(found.bivector[:5, 5:], found.frame[:5, :3], atol=1e-12)
+
+
+def test_given_velocities_and_momenta_are_held_or_refused() -> None:
+    """z' = y x' at y = 2: z' given alone makes x' follow, whichever of them are independent; all three must agree."""
+    x, y, z = da.coordinates("x y z")
+    slope = da.velocity(z.dot - y * x.dot, name="slope")
+    particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[slope])
+    found = restricted_two_form(particle, {y: 2.0, z.dot: 3.0, y.dot: 0.5})
+    assert found.velocities == pytest.approx({"x_dot": 1.5, "y_dot": 0.5, "z_dot": 3.0})
+    assert found.field[:3] == pytest.approx([1.5, 0.5, 3.0])
+    same = restricted_two_form(particle, {y: 2.0, "p_x": 1.5, "p_y": 0.5, "p_z": 3.0})
+    assert same.field == pytest.approx(found.field)
+    with pytest.raises(StartError, match="slope"):
+        restricted_two_form(particle, {y: 2.0, x.dot: 1.0, y.dot: 0.5, z.dot: 3.0})
+    m = da.parameters("m", positive=True)
+    heavy = da.System([x, y], kinetic=m * (x.dot**2 + y.dot**2) / 2, constraints=[da.velocity(y.dot - da.t * x.dot)])
+    with pytest.raises(ModelError, match="m"):
+        restricted_two_form(heavy, {x.dot: 1.0})
+    assert restricted_two_form(heavy, {x.dot: 1.0, da.t: 2.0}, {m: 3.0}).velocities["y_dot"] == pytest.approx(2.0)
 
 
 def test_a_degenerate_state_is_refused() -> None:

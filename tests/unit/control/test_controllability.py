@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import gcd
 from typing import Any
 
@@ -98,6 +98,42 @@ def test_a_rolling_ball_has_the_growth_two_three_five() -> None:
     """x' = a, y' = b and three areas and moments, the nilpotent (2, 3, 5)."""
     flow = da.Flow({x: a, y: b, z: x * b, w: x**2 * b, v: x * y * b}, inputs=[a, b])
     assert da.controllability(flow).growth == (2, 3, 5)
+
+
+def trailers(n: int) -> da.Flow:
+    """A car with n trailers: each turns with the speed of the one before."""
+    angles = da.coordinates(" ".join(f"th{k}" for k in range(n + 1)))
+    rates, speed = {x: a * cos(angles[0]), y: a * sin(angles[0]), angles[0]: b}, a
+    for before, own in pairwise(angles):
+        rates[own] = speed * sin(before - own)
+        speed = speed * cos(before - own)
+    return da.Flow(rates, inputs=[a, b], name=f"{n} trailers")
+
+
+@pytest.mark.parametrize(
+    ("at", "growth"),
+    [({}, (2, 3, 4, 5, 6)), ({"th0": np.pi / 2}, (2, 3, 4, 4, 5, 5, 6)), ({"th1": -np.pi / 2, "th2": -np.pi / 2}, None)],
+    ids=["straight", "folded", "folded behind"],
+)
+def test_three_trailers_are_accessible_and_controllable_or_neither_is_shown(at: Any, growth: Any) -> None:
+    """Ranks, degree and verdict come from the same brackets, up to the length that was asked for."""
+    found = da.controllability(trailers(3), at)
+    assert growth is None or found.growth == growth
+    assert found.is_accessible == (found.small_time == "controllable") == (found.degree_of_nonholonomy is not None)
+    assert len(found.growth) == found.length
+    short = da.controllability(trailers(3), at, longest=found.length - 1)
+    assert not short.is_accessible and short.small_time == "undecided" and short.length == found.length - 1
+
+
+def test_folded_trailers_need_brackets_as_long_as_fibonacci_says() -> None:
+    """At right angles between all bodies the degree of nonholonomy of n trailers is F_(n + 3) (Jean 1996)."""
+    for n, degree in ((1, 3), (2, 5)):
+        at = {f"th{k}": -k * np.pi / 2 for k in range(n + 1)}
+        assert da.controllability(trailers(n), at, longest=degree).degree_of_nonholonomy == degree
+    folded = {f"th{k}": -k * np.pi / 2 for k in range(4)}
+    seven, eight = da.controllability(trailers(3), folded), da.controllability(trailers(3), folded, longest=8)
+    assert seven.growth == (2, 3, 4, 4, 5, 5, 5) and seven.small_time == "undecided"
+    assert eight.growth == (2, 3, 4, 4, 5, 5, 5, 6) and eight.small_time == "controllable"
 
 
 def test_what_is_conserved_is_out_of_reach() -> None:

@@ -162,6 +162,17 @@ def test_what_is_not_invariant_is_refused() -> None:
         da.reduce(sleigh, {"a": {x: 1, y: theta}, "b": {y: 1 + x**2}, "c": {theta: 1}})
 
 
+def test_the_default_section_along_a_field_of_the_group_is_that_field() -> None:
+    """x' = 0 leaves the second field, and k(r) x' = 0 as well; p is its momentum, not minus it, nor a multiple of it."""
+    x, y, r = da.coordinates("x y r")
+    energy = (x.dot**2 + 2 * y.dot**2 + r.dot**2) / 2
+    for row in (x.dot, -x.dot, (2 + cos(r)) * x.dot):
+        system = da.System([x, y, r], kinetic=energy, constraints=[da.velocity(row, name="held")])
+        assert list(bundle_of(system, {"u": {x: 1}, "w": {y: 1}}).section) == [0, 1]
+    tilted = da.System([x, y, r], kinetic=energy, constraints=[da.velocity(x.dot - (1 + r**2) * y.dot, name="held")])
+    assert not any(entry.could_extract_minus_sign() for entry in bundle_of(tilted, {"u": {x: 1}, "w": {y: 1}}).section)
+
+
 def test_a_section_must_fit() -> None:
     system = da.gallery.load("snakeboard").system
     with pytest.raises(FormError, match="section"):

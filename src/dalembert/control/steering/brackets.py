@@ -21,8 +21,8 @@ from .input_fields import ControlAffine
 
 __all__ = ["Bracket", "Brackets", "bracketing", "is_spanned", "lyndon_words", "rank_of"]
 
-#: A bracket below this part of its terms is rounding.
-ROUNDING = 1e-10
+#: A bracket below this part of its terms is rounding, and one below this multiple of what rounding of the point does to it.
+ROUNDING, NOISY = 1e-10, 30.0
 #: A column whose part outside the span of the others is below this depends on them.
 DEPENDENT = 1e-8
 #: The most brackets that are made, and the most nodes that their graphs may have together.
@@ -165,7 +165,7 @@ class Brackets:
         system = self.system
         if isinstance(tree, int):
             found = system.values(self._fields[tree])[:, :, 0]
-            return np.where(np.abs(found) > ROUNDING * (1 + np.abs(found).max()), found, 0.0)
+            return np.where(np.abs(found) > ROUNDING * np.abs(found).max() + self._noise(self._fields[tree]), found, 0.0)
         first, second = (self._field(part) for part in tree)
         field = bracket(system.chart, first, second)
         self._nodes += int(ca.n_nodes(field))
@@ -173,10 +173,13 @@ class Brackets:
         values = system.values(ca.horzcat(field, terms, first, second))
         sizes = np.linalg.norm(values, axis=1)
         scale = sizes[:, 1] + sizes[:, 2] * sizes[:, 3] + sizes[:, 0]
-        found = np.where(np.abs(values[:, :, 0]) > ROUNDING * scale[:, None], values[:, :, 0], 0.0)
+        found = np.where(np.abs(values[:, :, 0]) > ROUNDING * scale[:, None] + self._noise(field), values[:, :, 0], 0.0)
         # A bracket that vanishes everywhere is kept as nothing, so that longer ones of it stay small.
         self._fields[tree] = field if np.any(found) else ca.SX(len(system.letters), 1)
         return found
+
+    def _noise(self, field: Any) -> Any:
+        return NOISY * self.system.noise(field)[:, :, 0]
 
     def _field(self, tree: Tree) -> Any:
         if tree not in self._fields:

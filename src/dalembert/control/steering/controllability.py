@@ -209,14 +209,15 @@ def controllability(
 
 def _report(system: ControlAffine, brackets: Brackets, longest: int) -> Controllability:
     d, length = system.dimension, 1
-    while length < longest and not brackets.is_exhausted and not _spans(brackets, length, d):
+    while not _spans(brackets, length, d) and length < longest and brackets.longest == length:
         length += 1
-    length = min(length, brackets.longest)
+    length = min(length, brackets.longest)  # the last level may be too large to be made
     found = brackets.up_to(length)
     steered = [one for one in found if sum(one.counts[1:])]
     rests = system.rest < AT_REST
     linear = linear_part(system) if rests else None
-    verdict, reason, bad = _small_time(system, brackets, longest, linear)
+    spans = _spans(brackets, length, d)
+    verdict, reason, bad = _small_time(system, brackets, longest, linear, spans)
     growths = [tuple(_ranks(brackets.up_to(k))[place] for k in range(1, length + 1)) for place in (0, 1)]
     return Controllability(
         system=system,
@@ -266,12 +267,12 @@ def _first_basis(found: list[Bracket]) -> tuple[str, ...]:
 
 
 def _small_time(
-    system: ControlAffine, brackets: Brackets, longest: int, linear: LinearPart | None
+    system: ControlAffine, brackets: Brackets, longest: int, linear: LinearPart | None, spans: bool
 ) -> tuple[str, str, tuple[BadBracket, ...]]:
     if linear is None:
         return "no equilibrium", f"the drift is {system.rest:.3g} at the point", ()
     if system.is_driftless:
-        if _spans(brackets, longest, system.dimension):
+        if spans:
             return "controllable", "there is no drift, and brackets span", ()
         return "undecided", f"brackets up to length {brackets.longest} do not span", ()
     if linear.is_controllable:

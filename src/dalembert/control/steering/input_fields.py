@@ -34,6 +34,8 @@ __all__ = ["ControlAffine", "control_affine"]
 
 #: Generic points: how many, and how far from the given one.
 POINTS, RADIUS = 6, 0.7
+#: How far places are moved to see what rounding does to values there, and how often.
+SHAKEN, SHAKES = 1e-13, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +96,19 @@ class ControlAffine:
                 break
         return place
 
-    def values(self, block: Any) -> Any:
-        """A block (r x c) at all places, (places, r, c)."""
+    def values(self, block: Any, places: Any = None) -> Any:
+        """A block (r x c) at all places, or at others, (places, r, c)."""
         function = ca.Function("block", [self.state], [ca.densify(block)])
-        return np.array([np.asarray(function(place), dtype=float).reshape(block.shape) for place in self.places])
+        chosen = self.places if places is None else places
+        return np.array([np.asarray(function(place), dtype=float).reshape(block.shape) for place in chosen])
+
+    def noise(self, block: Any) -> Any:
+        """By how much a block (r x c) changes where the places are off by rounding, such as pi/2 in a float, (places, r, c)."""
+        count = len(self.places)
+        signs = np.random.default_rng(13).choice([-1.0, 1.0], (SHAKES, *self.places.shape))
+        moved = self.places + SHAKEN * signs * np.maximum(1.0, np.abs(self.places))
+        values = self.values(block, np.concatenate([self.places, *moved])).reshape(1 + SHAKES, count, *block.shape)
+        return np.max(np.abs(values[1:] - values[0]), axis=0)
 
     @cached_property
     def chart(self) -> Chart:
