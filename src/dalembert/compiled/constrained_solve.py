@@ -18,7 +18,7 @@ from .factorisations import INFINITY, RANK_TOLERANCE
 from .gauss_problem import order_size, work_size
 from .verdicts import CONTRADICTORY, SINGULAR
 
-__all__ = ["Rank", "Solution", "rank", "solve"]
+__all__ = ["Rank", "Solution", "rank", "solve", "solve_rows"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,34 @@ def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True
         raise error
     least = min(float(info[1]), float(info[3]))
     return Solution(z, mu, rows.T @ mu, int(info[0]), 1.0 / least if least > 0 else INFINITY)
+
+
+def solve_rows(rows: Any, right: Any) -> Any:
+    """x (n,) with rows @ x = right, in the least squares where there is none, and of least norm where there are several.
+
+    Unknowns and rows that differ too much in their units for that are measured by the largest entries of their own.
+
+    Raises
+    ------
+    SingularError
+        Where x is not determined in any units.
+
+    Examples
+    --------
+    >>> solve_rows([[2.0, 0.0], [0.0, 1e-30]], [4.0, 3e-30]).round(12)
+    array([2., 3.])
+    """
+    table, wanted = np.asarray(rows, dtype=float), np.asarray(right, dtype=float).ravel()
+    try:
+        return solve(table.T @ table, table.T @ wanted, gauge=True).z
+    except SingularError:
+        lengths = np.abs(table).max(axis=1, initial=0.0)
+        scaled = table / np.where(lengths > 0, lengths, 1.0)[:, None]
+        units = np.abs(scaled).max(axis=0, initial=0.0)
+        units = np.where(units > 0, units, 1.0)
+        scaled = scaled / units
+        found = solve(scaled.T @ scaled, scaled.T @ (wanted / np.where(lengths > 0, lengths, 1.0)), gauge=True)
+        return found.z / units
 
 
 class Rank(NamedTuple):

@@ -13,7 +13,8 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ..compiled.constrained_solve import solve
+from ..compiled.constrained_solve import solve_rows
+from ..errors import RunError
 from ..formulations.equations import Equations
 
 __all__ = ["own_states", "reported_letters", "shown_states", "state_with_velocities", "states_with_velocities"]
@@ -83,6 +84,13 @@ def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities
             if _matched(function, time, y, p, u, target, level):
                 guesses[0] = y[level].copy()
                 break
+        else:
+            raise RunError(
+                f'No state of the form "{kernel.equations.form}" has the velocities that were given',
+                seen=f"t = {time:.9g}, "
+                + ", ".join(f"{s.name} = {v:.6g}" for s, v in zip(system.velocities, target, strict=True)),
+                remedy='give velocities that obey the constraints, or use the form "lagrange"',
+            )
     return states
 
 
@@ -98,9 +106,8 @@ def _matched(function: Any, time: float, y: Any, p: Any, u: Any, target: Any, le
         sizes = np.abs(target) + np.abs(rows) @ np.abs(y[level])
         if np.all(np.abs(value.ravel()) <= 1e-14 * sizes):
             return True
-        # Normal equations through the Gauss problem: the velocities are in the range of the rows.
-        step = solve(rows.T @ rows, -rows.T @ value.ravel(), gauge=True).z
+        step = solve_rows(rows, -value)  # the velocities are in the range of the rows
         y[level] += step
-        if np.max(np.abs(step)) <= 1e-15 * np.max(np.abs(y[level])):
+        if np.all(np.abs(step) <= 1e-15 * np.abs(y[level])):
             break
     return bool(np.max(np.abs(value)) <= 1e-9 * np.max(sizes))

@@ -11,8 +11,9 @@ from sympy import cos, sin, tan
 
 import dalembert as da
 from dalembert.algebra.graph import GraphAlgebra
-from dalembert.errors import FormError
+from dalembert.errors import FormError, RunError
 from dalembert.formulations.reduction import Reduced, bundle_of
+from dalembert.integrate.letters import state_with_velocities
 
 
 def letters(system: da.System) -> dict[str, Any]:
@@ -369,3 +370,27 @@ def test_a_law_that_reads_the_group_is_refused_without_the_group_and_kept_with_i
     assert float(whole["y"][-1]) == pytest.approx(2 * np.cos(3) - 1, abs=1e-8)
     stated = da.linearise(da.reduce(da.System([x, y], forces={y: -x.dot}, **energies), {"w": {x: 1}}))
     assert stated.matrix == pytest.approx(np.array([[0, 1, 0], [-1, 0, -1], [0, 0, 0]]), abs=1e-12)
+
+
+def test_a_start_is_found_where_lengths_and_angles_differ_in_their_units() -> None:
+    """Normal equations without regard to units were singular: x and y are counted in units of 1e-10 beside radians."""
+    x, y, theta = da.coordinates("x y theta")
+    size = 1e-10
+    ahead, aside = (size * (a * x.dot + b * y.dot) for a, b in ((cos(theta), sin(theta)), (-sin(theta), cos(theta))))
+    body = da.System([x, y, theta], kinetic=(ahead**2 + (aside + 0.3 * theta.dot) ** 2 + theta.dot**2) / 2)
+    c, s = cos(theta) / size, sin(theta) / size
+    plane = {"ahead": {x: c, y: s}, "aside": {x: -s, y: c}, "turn": {theta: 1}}
+    start = {x.dot: 1 / size, y.dot: 0.5 / size, theta: 0.3, theta.dot: 0.7}
+    motion = da.simulate(da.reduce(body, plane, reconstruct=True), start, (0, 1), at=[0, 1])
+    whole = da.simulate(body, start, (0, 1), at=[0, 1])
+    for letter in (x, y, theta):
+        assert motion[letter][-1] == pytest.approx(whole[letter][-1], rel=1e-8)
+
+
+def test_velocities_that_no_state_of_a_form_has_are_refused() -> None:
+    """A state with other velocities was taken."""
+    sleigh = da.gallery.load("chaplygin-sleigh")
+    reduced = da.reduce(sleigh.system, se2(sleigh.system), reconstruct=True).compile()
+    values = [sleigh.parameters[symbol.name] for symbol in reduced.parameters]
+    with pytest.raises(RunError, match="has the velocities that were given"):
+        state_with_velocities(reduced, 0.0, np.zeros(3), np.array([0.0, 1.0, 0.0]), values)

@@ -17,7 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ...compiled.constrained_solve import rank, solve
+from ...compiled.constrained_solve import rank, solve, solve_rows
 from ...compiled.dense_function import DenseFunction
 from ...compiled.kernel import kernel_of
 from ...errors import ContradictionError, RunError
@@ -292,7 +292,7 @@ def own_tangents(kernel: Any, time: float, full: Any, slopes: Any, p: Any, by_pa
     for c in range(len(slopes)):
         target = slopes[c, n:] - rest @ np.concatenate([slopes[c, :n], by_parameters[:, c]])
         try:
-            own[c, n:] = solve(rows.T @ rows, rows.T @ target, gauge=True).z
+            own[c, n:] = solve_rows(rows, target)
         except RunError as error:
             raise RunError("The start of the form has no derivative", seen=str(error)) from error
     return own
