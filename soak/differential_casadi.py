@@ -26,7 +26,7 @@ DIGITS = 50
 #: Rows that others make up to this are dropped: the numbers of a statement are doubles, so rows depend to their digits.
 RANK = mpmath.mpf(10) ** -11
 _WORDS = ("sin", "cos", "tan", "sqrt", "exp", "log", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "sign")
-_FUNCTIONS = {name: getattr(ca, name) for name in _WORDS} | {"Abs": ca.fabs, "fabs": ca.fabs, "pi": np.pi}
+_FUNCTIONS = {name: getattr(ca, name) for name in _WORDS} | {"Abs": ca.fabs, "fabs": ca.fabs, "pi": np.pi, "max": ca.fmax}
 
 
 class Rival:

@@ -77,7 +77,9 @@ class Findings:
         """The line of the file of results."""
         s = self.specimen
         words = [w for w in ("gyroscopic", "forced", "parametric", "driven", "contact") if getattr(s, w)]
-        made = {"number": s.number, "n": s.n, "kinds": s.kinds, "stated": s.stated, "with": words}
+        words += [w for w in ("switching", "in_units") if getattr(s, w, False)]
+        topic = getattr(s, "topic", "")
+        made = {"number": s.number, "n": s.n, "kinds": s.kinds, "stated": s.stated, "with": words, "topic": topic}
         return made | {
             "gaps": {law: float(f"{gap:.2e}") for law, gap in self.gaps.items()},
             "counts": self.counts,

@@ -1,10 +1,13 @@
-"""Ten thousand random systems without one unexplained difference: on each, every form of the equations says the same, the
+"""Fifteen thousand random systems without one unexplained difference: on each, every form of the equations says the same, the
 motion obeys the balance of energy, reactions do no virtual work, and neither units nor the listing of constraints nor the
 direction of time matter, nor the method of integration and the form of the equations that is followed.
 
-Systems have 1 to 8 coordinates and 0 to 5 constraints of all kinds, forces, dissipation, inputs and parameters. They are looked
-at in processes of their own, one for each core, and every one is a line of .soak/random-systems.jsonl, so that a run continues
-where the last one stopped; without that file it begins anew. `python -m soak.random_worker NUMBER` shows one of them.
+Systems have 1 to 8 coordinates and 0 to 5 constraints of all kinds, forces, dissipation, inputs and parameters. Five thousand
+of them are wide: far from the origin, in units from 1e-12 to 1e12, with terms that switch; each is asked one law of `wide_laws`
+beside an independent implementation, about motions, linear stability, reduction or derivatives. They are looked at in processes
+of their own, one for each core, and every one is a line of .soak/random-systems.jsonl, so that a run continues where the last
+one stopped; without that file it begins anew. `python -m soak.random_worker NUMBER` shows one of them; the wide ones begin at
+10000 and are looked at first.
 """
 
 from __future__ import annotations
@@ -23,10 +26,12 @@ from typing import Any
 from . import ROOT
 from .harness import Options, Report
 from .random_worker import LIMIT, numbers_in, rows_in
+from .wide_systems import FIRST_WIDE
 
 __all__ = ["run"]
 
-SYSTEMS = 10_000
+#: Plain systems, and wide ones, which are looked at first.
+SYSTEMS, WIDE = FIRST_WIDE, 5_000
 #: How many systems a process looks at; then another one takes over, with memory as on the first day.
 BATCH = 300
 #: A process is stopped where no system is done in this many seconds of wall time; one that is busy takes LIMIT of its own.
@@ -47,6 +52,13 @@ LAWS = (
     "methods by tolerance",
     "forms along a motion",
     "at the start",
+    "wide motions",
+    "wide forms",
+    "wide methods",
+    "linearise",
+    "routh",
+    "reduce",
+    "sensitivities",
 )
 #: Laws that compare two runs by the growth of errors.
 BY_GROWTH = ("other words", "reversal", "methods by tolerance", "forms along a motion")
@@ -63,7 +75,7 @@ def run(options: Options, report: Report) -> None:
     count = 1 if options.quick else os.cpu_count() or 1
     while time.monotonic() < deadline:
         known = numbers_in(path)
-        todo = [number for number in range(SYSTEMS) if number not in known][: 8 if options.quick else BATCH * count]
+        todo = [number for number in order(options.quick) if number not in known][: 8 if options.quick else BATCH * count]
         if not todo or (options.quick and len(known) >= 16):
             break
         with ThreadPoolExecutor(count) as pool:
@@ -71,8 +83,14 @@ def run(options: Options, report: Report) -> None:
     seen = rows_in(path)
     known = {row["number"] for row in seen}
     rows = seen + [row for row in rows_in(aside) if row["number"] not in known]
-    summarise([row for row in rows if row["number"] < SYSTEMS], report)
+    summarise([row for row in rows if row["number"] < SYSTEMS + WIDE], report)
     report.figure("systems of this run", len(seen) - before)
+
+
+def order(mixed: bool = False) -> list[int]:
+    """The numbers of all systems: wide ones, then plain ones; or one after the other in turn."""
+    wide, plain = list(range(SYSTEMS, SYSTEMS + WIDE)), list(range(SYSTEMS))
+    return [number for pair in zip(wide, plain, strict=False) for number in pair] if mixed else wide + plain
 
 
 def _process(numbers: list[int], path: Path, deadline: float) -> None:
@@ -138,11 +156,17 @@ def summarise(rows: list[dict[str, Any]], report: Report) -> None:
         known = [(row["gaps"].get(f"{law} by growth", 0.0), row["number"]) for row in rows]
         if known:
             report.figure(f"largest gap: {law}, by tolerance and growth", round(max(known)[0], 2), f"system {max(known)[1]}")
-    for kind, fate in product(("methods", "forms"), ("compared", "refused", "ended")):
+    kinds = ("methods", "forms", "wide methods", "wide forms")
+    for kind, fate in product(kinds, ("compared", "refused", "ended")):
         report.figure(f"{kind} {fate}", _counted(rows, f"{kind} {fate}: ") or "none")
     late = sum(row["counts"].get("methods on their way", 0) for row in rows)
     report.figure("methods whose error falls by the order, and is above 1e-6 with the shortest step", late, "systems")
     report.figure("endings", dict(Counter(row["ending"] for row in rows).most_common()))
+    report.figure("topics of wide systems", dict(sorted(Counter(row.get("topic") or "none" for row in rows).items())))
+    report.figure("verdicts on equilibria", _counted(rows, "verdict: ") or "none")
+    report.figure(
+        "hidden terms refused", sum(count for name, count in _counted(rows, "").items() if name.endswith(" refused rightly"))
+    )
     report.figure("statements", dict(sorted(Counter(row["stated"] for row in rows).items())))
     report.figure("coordinates", dict(sorted(Counter(str(row["n"]) for row in rows).items())))
     report.figure("constraints", dict(sorted(Counter(str(len(row["kinds"])) for row in rows).items())))

@@ -30,11 +30,13 @@ def look(number: int) -> dict[str, Any]:
     """What is found of one system; also what went wrong in other ways than the laws foresee."""
     from .random_laws import look_at
     from .random_specimens import specimen
+    from .wide_laws import look_at_wide
+    from .wide_systems import FIRST_WIDE, Wide, wide
 
-    drawn = specimen(number)
+    drawn = specimen(number) if number < FIRST_WIDE else wide(number)
     try:
         with time_limit(LIMIT):
-            return look_at(drawn).row()
+            return (look_at_wide(drawn) if isinstance(drawn, Wide) else look_at(drawn)).row()
     except TooLongError:
         trouble, ending = f"took more than {LIMIT:g} s", "timeout"
     except Exception as error:
