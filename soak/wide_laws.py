@@ -26,7 +26,7 @@ from dalembert.errors import DalembertError, FormError, ModelError
 from .random_laws import Findings
 from .wide_flow import IndependentFlow
 from .wide_systems import Wide, added, cyclic_system, maximum, plain_of, planar_system, switched
-from .wide_units import ONE, drawn_units
+from .wide_units import ONE, drawn_units, of_lengths
 
 __all__ = ["look_at_wide"]
 
@@ -62,8 +62,8 @@ class WideTrial:
     def __init__(self, drawn: Wide, found: Findings) -> None:
         self.drawn, self.found = drawn, found
         self.units = drawn_units(drawn.random(2), drawn.n) if drawn.in_units else ONE(drawn.n)
-        if drawn.topic == "reduce":  # x and y are lengths; what stands in sines is in radians
-            self.units.scales[2:] = ONE(drawn.n - 2).scales
+        if drawn.topic == "reduce":  # which needs an invariance that rounding leaves as it is
+            self.units = of_lengths(self.units)
         self.random = drawn.random(3)
 
     def run(self) -> None:

@@ -10,7 +10,7 @@ import sympy
 
 import dalembert as da
 
-__all__ = ["ONE", "Units", "drawn_units"]
+__all__ = ["ONE", "Units", "drawn_units", "of_lengths"]
 
 #: The units of length and energy are 10 to the power of at most this, that of time half of it.
 EXPONENT = 12.0
@@ -98,6 +98,14 @@ def drawn_units(random: np.random.Generator, n: int, common: bool = False) -> Un
 def ONE(n: int) -> Units:
     """The units of the plain system."""
     return Units(np.ones(n), np.zeros(n), 1.0, 1.0)
+
+
+def of_lengths(units: Units) -> Units:
+    """Units that are powers of two, in which the first two coordinates are lengths and the others are in radians."""
+    scales = 2.0 ** np.round(np.log2(units.scales))
+    scales[2:] = 1.0
+    clock, energy = (float(2.0 ** np.round(np.log2(value))) for value in (units.clock, units.energy))
+    return Units(scales, units.shifts, clock, energy)
 
 
 class _Put:
