@@ -91,8 +91,8 @@ def simulate(
     model : System, Flow, Equations or Scenario
         A scenario brings its own parameters, start and options, which the arguments override.
     start : mapping of symbol or name to value
-        Coordinates, velocities or momenta. What is missing is completed from the constraints, or is zero. Where a
-        start or a parameter is an array, many runs are made; see `simulate_many`.
+        Coordinates, velocities, momenta, or outputs that depend on velocities. What is missing is completed from the
+        constraints, or is zero. Where a start or a parameter is an array, many runs are made; see `simulate_many`.
     span : (t0, t1)
         t1 may lie before t0.
     parameters : mapping of symbol or name to value

@@ -25,11 +25,12 @@ from ..errors import ContradictionError, DalembertError, RunError, StartError, n
 from ..formulations.equations import Equations
 from ..formulations.lagrange import lagrangian_and_momenta
 from ..model.constraints import HolonomicConstraint
+from ..model.leaves import leaves
 from ..model.names import shortened
 from ..model.symbols import name_of
 from ..model.values import real_number
 
-__all__ = ["Start", "consistent_start", "excess", "relative", "start_form", "term_sizes"]
+__all__ = ["Start", "consistent_start", "excess", "relative", "start_form", "start_names", "term_sizes"]
 
 #: Blocks at a state, and at the values of further letters.
 _Function = Callable[..., list[Any]]
@@ -83,9 +84,22 @@ def start_form(equations: Equations, given: Iterable[Any]) -> str | None:
     velocities = {v.name for v in system.velocities}
     if velocities <= named or any(p.name in named for p in system.momenta):
         return None
-    if velocities & named:
+    if (velocities | _moving_outputs(system).keys()) & named:
         return "lagrange"
     return None if system.hamiltonian is not None or _has_no_momenta_at_rest(equations) else "lagrange"
+
+
+def start_names(equations: Equations) -> list[str]:
+    """What a start may name: the state, velocities, momenta, and outputs that depend on these."""
+    system = equations.system
+    symbols = (*equations.state, *system.velocities, *system.momenta)
+    return list(dict.fromkeys([*(symbol.name for symbol in symbols), *_moving_outputs(system)]))
+
+
+def _moving_outputs(system: Any) -> dict[str, sympy.Expr]:
+    """The outputs of a system that depend on velocities or momenta: a start may give them in place of these."""
+    moving = {*system.velocities, *system.momenta}
+    return {name: value for name, value in system.outputs.items() if not moving.isdisjoint(leaves(value))}
 
 
 def _has_no_momenta_at_rest(equations: Equations) -> bool:
@@ -150,8 +164,7 @@ class _Starter:
 
     def _read(self, given: Mapping[Any, Any]) -> dict[str, float]:
         faults: list[DalembertError] = []
-        known = [s.name for s in self.kernel.equations.state]
-        known = list(dict.fromkeys([*known, *(s.name for s in (*self.system.velocities, *self.system.momenta))]))
+        known = start_names(self.kernel.equations)
         recognised = set(known)
         values: dict[str, float] = {}
         for key, value in given.items():
@@ -206,37 +219,38 @@ class _Starter:
         wanted = [s for s in (*self.system.velocities, *self.system.momenta) if s.name in values]
         known = set(wanted)
         wanted += [state[k] for k in level if state[k].name in values and state[k] not in known]
+        named = {s.name: s for s in wanted}
+        named |= {name: value for name, value in _moving_outputs(self.system).items() if name in values}
         free = [k for k in level if state[k].name not in values]
-        in_state = set(state)
-        indirect = [s for s in wanted if s not in in_state]
-        numbers = np.array([values[s.name] for s in wanted])
+        indirect = named.keys() - {s.name for s in state}
+        numbers = np.array([values[name] for name in named])
         if indirect or (free and self.kernel.m and self._worst("velocity", y) > 0.0):
             trial = y.copy()
-            if self._newton(trial, self._velocity_conditions(wanted, level, True), level, numbers):
+            if self._newton(trial, self._velocity_conditions(named, level, True), level, numbers):
                 changed = [k for k in free if trial[k] != y[k]]
                 y[:] = trial
                 if not indirect:
                     self._say_completed(y, changed)
-            elif indirect and not self._newton(y, self._velocity_conditions(wanted, level, False), level, numbers):
+            elif indirect and not self._newton(y, self._velocity_conditions(named, level, False), level, numbers):
                 raise StartError(
-                    f"The start values of {', '.join(s.name for s in wanted)} cannot be met together",
-                    remedy="give velocities, or momenta, but not contradictory ones of both",
+                    f"The start values of {', '.join(named)} cannot be met together",
+                    remedy="give velocities, momenta or outputs, but not contradictory ones",
                 )
         self._move_to_constraints(y, "velocity")
 
-    def _velocity_conditions(self, wanted: list[sympy.Symbol], level: list[int], constrained: bool) -> _Function:
-        """That some letters take values w, with the constraints or without them, and the slope in the letters of a level."""
+    def _velocity_conditions(self, wanted: Mapping[str, sympy.Expr], level: list[int], constrained: bool) -> _Function:
+        """That some letters and outputs take values w, with the constraints or without, and the slope in a level's letters."""
         state, w = self.kernel.equations.state, ca.SX.sym("w", len(wanted))
 
         def blocks() -> list[Any]:
-            conditions = self.kernel.lower(wanted) - w if wanted else ca.SX(0, 1)
+            conditions = self.kernel.lower(list(wanted.values())) - w if wanted else ca.SX(0, 1)
             if constrained:
                 conditions = ca.vertcat(conditions, self.kernel.graph.velocity.residual)
             letters = self.kernel.algebra.vector([state[k] for k in level])
             size = _sizes(self.kernel._inputs(w), conditions, letters)
             return [conditions, ca.jacobian(conditions, letters), size]
 
-        return self._function(("velocities", constrained, *(s.name for s in wanted)), blocks, w)
+        return self._function(("velocities", constrained, *wanted), blocks, w)
 
     # -- tools ---------------------------------------------------------------------------------------------------
 

@@ -224,3 +224,31 @@ def test_a_given_speed_is_kept_where_other_rates_are_rounding(speed: float) -> N
     """The vertical velocities of a bicycle vanish up to rounding, beside which no residual is small."""
     motion = da.simulate(whipple_bicycle.system(), {"x_dot": speed}, (0, 0.01), parameters=whipple_bicycle.BENCHMARK)
     assert motion["x_dot"][0] == pytest.approx(speed, rel=1e-14) and "x_dot" not in " ".join(motion.start_report)
+
+
+@pytest.mark.parametrize("form", ["lagrange", "hamilton", "maggi", "kane"])
+def test_an_output_of_velocities_may_be_given_in_their_place(form: str) -> None:
+    x, y, theta = da.coordinates("x y theta")
+    blade = da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="blade")
+    forward = x.dot * sympy.cos(theta) + y.dot * sympy.sin(theta)
+    sleigh = da.System(
+        [x, y, theta],
+        kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2,
+        constraints=[blade],
+        outputs={"forward": forward, "turning": theta.dot, "height": y},
+    )
+    start = {theta: 0.7, "forward": 2.0, "turning": 0.5}
+    motion = da.simulate(sleigh, start, (0, 1), form=form)
+    np.testing.assert_allclose(motion["x_dot"][0], 2 * np.cos(0.7), rtol=1e-12)
+    np.testing.assert_allclose([motion["forward"][0], motion["turning"][0]], [2.0, 0.5], rtol=1e-12)
+    with pytest.raises(StartError, match="`height`, which is no part of the state"):
+        da.simulate(sleigh, {**start, "height": 1.0}, (0, 1), form=form)
+    with pytest.raises(StartError, match="cannot be met together"):
+        da.simulate(sleigh, {**start, theta.dot: 0.1}, (0, 1), form=form)
+
+
+def test_outputs_in_the_starts_of_many_runs() -> None:
+    x = da.coordinates("x")
+    system = da.System([x], kinetic=x.dot**2 / 2, outputs={"twice": 2 * x.dot})
+    many = da.simulate(system, {"twice": np.array([1.0, 4.0])}, (0, 1), at=[0, 1])
+    np.testing.assert_allclose(many["x"][:, -1], [0.5, 2.0])

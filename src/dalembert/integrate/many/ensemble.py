@@ -29,6 +29,7 @@ from ..file_image import file_image
 from ..motion import Motion
 from ..remarks import remarks_in
 from ..simulate import read_task, run_task
+from ..start import start_names
 from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan, Results, run_chunk
 from .table import Axis, Table, laid_out
 
@@ -390,8 +391,7 @@ def _examples(varied: Mapping[str, Any]) -> dict[str, float]:
 
 def _check_names(plan: Plan) -> None:
     """Refuse starts of letters that the state does not have, once and not for every run."""
-    system, state = plan.start_kernel.equations.system, plan.start_kernel.equations.state
-    known = list(dict.fromkeys(s.name for s in (*state, *system.velocities, *system.momenta)))
+    known = start_names(plan.start_kernel.equations)
     for name in plan.given:
         if name not in known:
             near = nearest(name, known)
