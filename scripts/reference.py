@@ -39,7 +39,8 @@ PARTS = (
         "model", "The model", "What a system is made of, how it is read and written. Guide: "
         "[A first model](../../first-model.md), [The model file](../../model-file.md), "
         "[Large systems](../../large-systems.md).",
-        ("model",), ("System", "Scenario", "coordinates", "parameters", "inputs", "speeds", "t", "Flow", "Action"),
+        ("model", "formulations.from_sympy"),
+        ("System", "Scenario", "coordinates", "parameters", "inputs", "speeds", "t", "Flow", "Action"),
     ),
     Part(
         "constraints", "Constraints and forces", "What a motion must obey, and what pushes it. Guide: "

@@ -50,7 +50,8 @@ MEASURED_TESTS = (
     "tests/unit/model/test_file_drawing.py", "tests/unit/compiled", "tests/unit/formulations",
     "tests/unit/model/test_limits_of_expressions.py", "tests/unit/model/test_limits_of_files.py",
     "tests/unit/model/test_system.py", "tests/unit/model/test_symbols.py", "tests/unit/model/test_constraints.py",
-    "tests/unit/model/test_repeat.py", "tests/unit/model/test_from_sympy.py", "tests/unit/algebra/test_lifted.py", "tests/laws",
+    "tests/unit/model/test_repeat.py", "tests/unit/formulations/test_from_sympy.py", "tests/unit/algebra/test_lifted.py",
+    "tests/laws",
 )  # fmt: skip
 QUICK_TESTS = tuple(f"tests/unit/model/test_expressions.py::{name}" for name in ("test_reads", "test_refuses"))
 #: Processor seconds of tests that a mutant has to survive, and those of each test beyond five times what it took.

@@ -61,7 +61,7 @@ _HOMES = {
     "follow_shape": "formulations.gait",
     "force": "model.forces",
     "forms": "formulations.registry",
-    "from_sympy": "model.from_sympy",
+    "from_sympy": "formulations.from_sympy",
     "gait_displacement": "analysis.phases",
     "gallery": "gallery",
     "gradient": "analysis.sensitivity.adjoint",

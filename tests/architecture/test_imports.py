@@ -52,7 +52,6 @@ RANK_CALLS = {"pinv", "matrix_rank", "lstsq", "svd", "null_space", "orth"}
 RANK_ALLOWED = {
     "compiled/factorisations.py": "the one place that decides rank, with its thresholds",
     "algebra/structure.py": "the generic rank of a matrix of expressions, a hypothesis and never a solve",
-    "model/from_sympy.py": "chooses independent rows among those of a SymPy method, before any system exists",
     "geometry/distributions.py": "the rank of a distribution is a question of geometry",
     "geometry/subspaces.py": "spans and kernels of vectors of numbers, for geometry that no kernel stands behind",
     "verify/": "recomputes printed results independently of the kernel",

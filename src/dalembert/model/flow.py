@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
@@ -124,6 +124,8 @@ class Flow:
     is_hamiltonian: bool = False
     drawing: Drawing | None = field(default=None, repr=False)
     bundle: Mapping[Any, Any] = field(default_factory=dict)
+    #: Which symbols of SymPy the names stand for, where `from_sympy` made the flow: a `SympyNames`.
+    sympy_names: ClassVar[Any] = None
 
     def __init__(
         self,

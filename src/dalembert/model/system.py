@@ -44,7 +44,7 @@ class System:
         Rayleigh's function R; the force is -dR/dq_dot.
     inputs : sequence of Input, or mapping of Input to an expression of time and state
     outputs : mapping of name to expression
-        Further quantities that every motion reports.
+        Further quantities that every motion reports. A start may give those that depend on velocities in place of these.
     parts : sequence of Part
         Bodies, springs and forces made with `particle`, `body`, `spring`, ...
     bundle : mapping of Speed to expression
@@ -85,6 +85,8 @@ class System:
     drawing: Drawing | None = field(default=None, repr=False, compare=False)
     #: What the equal parts of the system have in common, where it was stated by `repeat`.
     repetition: ClassVar[Any] = None
+    #: Which symbols of SymPy the names stand for, where `from_sympy` made the system: a `SympyNames`.
+    sympy_names: ClassVar[Any] = None
 
     def __init__(
         self,
