@@ -136,8 +136,13 @@ def floquet(
     multipliers, errors = multipliers[order], errors[order]
     independent = tuple(rates.names[k] for k in tangent.places)
     moved = moved_values(rates, point, asked)
-    verdict = _verdict(np.abs(multipliers) - 1, errors)
-    return Floquet(rates.names, point, float(period), independent, monodromy, multipliers, errors, *verdict, moved)
+    verdict, theorem = _verdict(np.abs(multipliers) - 1, errors)
+    if rates.has_switches and verdict != "not established":
+        theorem = (
+            f"{verdict.capitalize()} if the motion stays away from where |x|, Max or another operation switches: {theorem}"
+        )
+        verdict = "not established"
+    return Floquet(rates.names, point, float(period), independent, monodromy, multipliers, errors, verdict, theorem, moved)
 
 
 def _verdict(beyond: Any, errors: Any) -> tuple[str, str]:

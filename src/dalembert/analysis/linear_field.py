@@ -20,7 +20,7 @@ import numpy as np
 from ..compiled.constrained_solve import rank, solve
 from ..compiled.dense_function import DenseFunction
 from ..compiled.kernel import Kernel
-from ..compiled.magnitudes import magnitudes
+from ..compiled.magnitudes import magnitudes, switch_arguments
 from ..errors import RunError
 
 __all__ = ["FieldValue", "LinearField"]
@@ -69,6 +69,7 @@ class LinearField:
             kept |= _functions(kernel)
         self._gauss: DenseFunction = kept["gauss"]
         self._blocks: DenseFunction = kept["blocks"]
+        self._switches: DenseFunction | None = kept["switches"]
         #: State variables that nothing depends on, and whether something depends on time: both by structure.
         self.cyclic: tuple[int, ...] = kept["cyclic"]
         self.is_timed: bool = kept["is_timed"]
@@ -82,6 +83,12 @@ class LinearField:
         w = _solution(inverse, K, -r.ravel())
         found = self._blocks(time, point, self.values, u, w)
         rates, size, F_y, F_y_size, F_u, F_w, R_y, R_y_size, R_u, residual, residual_size, C, C_size = found
+        if not all(np.all(np.isfinite(block)) for block in (rates, F_y, R_y, C)):
+            raise RunError(
+                "The equations have no finite derivatives at this point",
+                seen=", ".join(f"{name} = {value:.6g}" for name, value in zip(self.names, point, strict=True)),
+                remedy="choose another point",
+            )
         F_y_size, R_y_size = F_y_size.reshape(F_y.shape, order="F"), R_y_size.reshape(R_y.shape, order="F")
         dw = _solution(inverse, K, -R_y)
         doubt = R_y_size + np.abs(K) @ np.abs(dw)
@@ -98,6 +105,19 @@ class LinearField:
             C,
             C_size.reshape(C.shape, order="F"),
         )
+
+    @property
+    def has_switches(self) -> bool:
+        """Whether an operation such as |x| or Max switches somewhere, in a way that depends on the state."""
+        return self._switches is not None
+
+    def switches_at(self, point: Any) -> bool:
+        """Whether an operation such as |x| or Max switches at a point, so that derivatives there may not exist."""
+        if self._switches is None:
+            return False
+        none = np.zeros(len(self.kernel.free_inputs)), np.zeros(self.kernel.n + self.kernel.m)
+        found, size = self._switches(0.0, point, self.values, *none)
+        return bool(np.any(np.abs(found) <= 1e-9 * size))
 
     def has_rank(self, number: int) -> bool:
         """Whether the constraints are proved to have no larger rank anywhere: where they have it, they have it nearby."""
@@ -125,7 +145,14 @@ class LinearField:
             Q, R = np.linalg.qr(part[rows].T)
             inverse[np.ix_(kept, kept[rows])] = Q @ np.linalg.inv(R).T
         elif len(kept):
-            inverse[np.ix_(kept, kept)] = np.linalg.inv(part)
+            try:
+                inverse[np.ix_(kept, kept)] = np.linalg.inv(part)
+            except np.linalg.LinAlgError:
+                raise RunError(
+                    "The motion is not determined at this point",
+                    seen="a singular Gauss problem",
+                    remedy="choose another point, or another form",
+                ) from None
         return inverse
 
 
@@ -162,7 +189,10 @@ def _functions(kernel: Kernel) -> dict[str, Any]:
     for k, symbol in enumerate(kernel.equations.state):  # coordinates that only seem to occur
         if k in needed and symbol in coordinates and algebra.independence(everything, y[k]).is_proved:
             needed.remove(k)
+    switches = switch_arguments(inputs, everything)
+    moving = [k for k in range(switches.numel()) if ca.depends_on(switches[k], y)]
     return {
+        "switches": DenseFunction(inputs, [switches[moving], size(switches[moving])]) if moving else None,
         "gauss": DenseFunction(inputs, [K, none, size(none), g.metric, g.force, g.rows, g.right]),
         "blocks": DenseFunction(inputs, blocks),
         "cyclic": tuple(k for k in range(y.numel()) if k not in needed),

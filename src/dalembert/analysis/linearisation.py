@@ -36,6 +36,8 @@ from .tangent_space import EPSILON, Quotient, Tangent, eigenvalues_with_errors, 
 
 __all__ = ["LinearMotion", "LinearPoint", "Linearisation", "linearise", "linearise_along"]
 
+#: What is not proved where an operation switches at the point.
+SMOOTH = "the equations are differentiable at the point, where |x|, Max or another operation switches"
 #: A point is steady where what is left of its rates is smaller than this part of their terms.
 AT_REST = 1e-8
 
@@ -72,7 +74,7 @@ class Linearisation(Report):
     symmetry : tuple of str
         The directions that are divided out; empty at an equilibrium unless a symmetry was given.
     grounds : tuple of str
-        What is not proved: symmetries and ranks that hold at the states that were tried.
+        What is not proved: symmetries and ranks that hold at the states that were tried, derivatives at a switch.
     """
 
     letters: tuple[str, ...]
@@ -96,7 +98,7 @@ class Linearisation(Report):
     def _sections(self) -> list[Section]:
         values = zip(self.letters, self.point, strict=True)
         at = ", ".join(f"{name} = {value:.6g}" for name, value in values)
-        spectrum = [("variables", ", ".join(self.independent)), ("eigenvalues", _written(self.eigenvalues))]
+        spectrum = [("variables", ", ".join(self.independent) or "none"), ("eigenvalues", _written(self.eigenvalues))]
         return [("Point", [("at", at), *self.reported]), ("Linear motion", spectrum)]
 
     @property
@@ -111,7 +113,7 @@ class Linearisation(Report):
 
 
 def _written(values: Any) -> str:
-    return ", ".join(f"{v.real:.6g}{v.imag:+.6g}i" if abs(v.imag) > 0 else f"{v.real:.6g}" for v in values)
+    return ", ".join(f"{v.real:.6g}{v.imag:+.6g}i" if abs(v.imag) > 0 else f"{v.real:.6g}" for v in values) or "none"
 
 
 def linearise(
@@ -164,7 +166,8 @@ def field_of(
     """
     values = dict(model.parameters) if isinstance(model, Scenario) else {}
     system = model.system if isinstance(model, Scenario) else model
-    equations = system if isinstance(system, Equations) else derive(system, fastest_form(system))
+    form = fastest_form(system) if isinstance(system, System) else None
+    equations = system if isinstance(system, Equations) else derive(system, form)
     stated = equations.system
     p = parameter_values(stated.parameters, numbers_by_name(values, parameters))
     letters = [s.name for s in (*stated.coordinates, *stated.velocities)]
@@ -289,7 +292,7 @@ class LinearPoint:
             self.moved,
             steady,
             names,
-            (*proofs, *tangent.grounds),
+            (*proofs, *tangent.grounds, *((SMOOTH,) if field.switches_at(self.point) else ())),
         )
 
     def _error_of_point(self) -> Any:

@@ -141,6 +141,8 @@ def judged(point: LinearPoint) -> Stability:
 def _spectral(point: LinearPoint, line: Linearisation) -> Stability:
     """The verdict on a linear motion whose grounds are proved."""
     real, errors = line.eigenvalues.real, line.errors
+    if not len(real):
+        return Stability("stable", "The constraints and the symmetry leave no deviation.", line, 0, None)
     neutral = int(np.sum(np.abs(line.eigenvalues) <= errors))
     if np.any(real > errors):
         theorem = FIRST_METHOD + "an eigenvalue with a positive real part."

@@ -56,7 +56,7 @@ class Tangent:
         inner, size = image[self.places], np.abs(self.basis)
         left = np.abs(image - self.basis @ inner)
         terms = np.abs(matrix) @ size + size @ np.abs(inner)
-        if np.any(left > 1e-6 * terms + 1e-9 * np.max(terms)):
+        if np.any(left > 1e-6 * terms + 1e-9 * np.max(terms, initial=0.0)):
             raise RunError(
                 "The linearised motion leaves the tangent space of the constraints",
                 seen=f"by {np.max(left):.3g}",

@@ -14,7 +14,7 @@ import casadi as ca
 
 from .program import OPERATORS, Instruction, straight_line
 
-__all__ = ["magnitudes"]
+__all__ = ["magnitudes", "switch_arguments"]
 
 
 def magnitudes(inputs: Sequence[Any], column: Any) -> Any:
@@ -34,6 +34,30 @@ def magnitudes(inputs: Sequence[Any], column: Any) -> Any:
         values.append(value)
         sizes.append(_size(step, value, values, sizes))
     return ca.vertcat(*(ca.SX(0.0) if source is None else sizes[source] for source in program.outputs))
+
+
+def switch_arguments(inputs: Sequence[Any], column: Any) -> Any:
+    """What vanishes where an operation of a column switches, as |x| does at zero and Max(a, b) where a = b, (k x 1).
+
+    >>> x = ca.SX.sym("x")
+    >>> empty = ca.SX(0, 1)
+    >>> switch_arguments([empty, x, empty, empty, empty], ca.fabs(x - 2) + ca.fmax(x, 3) ** 2)
+    SX([(x-2), (x-3)])
+    """
+    values: list[Any] = []
+    found: list[Any] = []
+    for step in straight_line("switches", inputs, [column]).instructions:
+        arguments = [values[a] for a in step.arguments]
+        values.append(_value(step, inputs, values))
+        if step.operation in ("fabs", "sign"):
+            found.append(arguments[0])
+        elif step.operation in ("fmax", "fmin", "lt", "le", "eq", "ne"):
+            found.append(arguments[0] - arguments[1])
+        elif step.operation in ("floor", "ceil"):
+            found.append(ca.sin(ca.pi * arguments[0]))
+        elif step.operation == "fmod":
+            found.append(ca.sin(ca.pi * arguments[0] / arguments[1]))
+    return ca.vertcat(*found) if found else ca.SX(0, 1)
 
 
 _FUNCTIONS = OPERATORS | {

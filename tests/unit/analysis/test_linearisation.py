@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import mathieu_a
-from sympy import cos, sin
+from sympy import Max, cos, sin
 
 import dalembert as da
 import whipple_bicycle
@@ -401,6 +401,13 @@ def test_multipliers_on_a_constraint_are_as_many_as_it_leaves() -> None:
     found = da.floquet(pulsating, np.pi, {y: -1.0}, {"l": 1.0})
     alone = da.floquet(mathieu(), np.pi, parameters={"a": 1.0, "b": -0.3})
     assert len(found.multipliers) == 2 and nearest(found.multipliers, alone.multipliers) < 1e-9
+
+
+def test_a_periodic_motion_that_may_switch_is_not_established() -> None:
+    x = da.coordinates("x")
+    stopped = mathieu(0.1).replacing(potential=(2.0 - 0.4 * cos(2 * da.t)) * x**2 / 2 + Max(x - 3, 0) ** 2)
+    found = da.floquet(stopped, np.pi)
+    assert found.verdict == "not established" and found.theorem.startswith("Asymptotically stable if")
 
 
 def test_wrong_periods_are_refused() -> None:

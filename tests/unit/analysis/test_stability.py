@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sympy import cos, sin
+from sympy import Abs, cos, sin
 
 import dalembert as da
 from dalembert.analysis.stability import linearise, second_variation, stability
@@ -64,6 +64,22 @@ def test_centres_are_stable_by_their_energy_or_left_open() -> None:
     assert found.verdict == "stable" and "Dirichlet" in found.theorem
     found = stability(da.System([x], **energies, forces={x: -(x.dot**3)}))
     assert found.verdict == "not established" and "imaginary axis" in found.theorem
+
+
+def test_a_kink_at_the_point_proves_nothing() -> None:
+    """-|x| + x^2 has a maximum where its derivative, taken as zero, would make it a minimum."""
+    x = da.coordinates("x")
+    found = stability(da.System([x], kinetic=x.dot**2 / 2, potential=x**2 - Abs(x)))
+    assert found.verdict == "not established" and "switches" in found.theorem
+    beside = stability(da.System([x], kinetic=x.dot**2 / 2, potential=x**2 - Abs(x)), {x: 0.4})
+    assert beside.verdict == "stable" and beside.linearisation.moved["x"] == (0.4, pytest.approx(0.5))
+
+
+def test_a_system_without_freedom_and_a_flow_are_judged() -> None:
+    x, y = da.coordinates("x y")
+    held = da.System([x], kinetic=x.dot**2 / 2, potential=x, constraints=[da.holonomic(x - 1, name="pin")])
+    assert stability(held, {x: 1}).verdict == "stable"
+    assert stability(da.Flow({x: -x + y**2, y: -2 * y})).verdict == "asymptotically stable"
 
 
 def test_a_defective_eigenvalue_is_no_obstacle() -> None:
