@@ -20,6 +20,7 @@ from ..compiled.c_programs import c_comment
 from ..compiled.native import evaluate, project
 from ..errors import FileError
 from ..formulations.equations import Equations
+from ..integrate.stops import model_switches
 from ..model.whole_file import write_whole
 from .c_functions import public_functions
 from .c_header import header_text
@@ -121,6 +122,13 @@ def _head(model: CModel, layout: Layout) -> str:
             "The independent velocities are chosen for good. A run ends with the status DEGENERATE where they cease to",
         ]
         lines += [f"determine the others well (quality below {task.threshold:g}); the form `lagrange` has no such place."]
+    switching = [f"{switch.node} in {switch.place}" for switch in model_switches(model.task.kernel)]
+    if switching:
+        lines += [
+            "",
+            f"The equations switch: {'; '.join(switching[:3])}{'; ...' if len(switching) > 3 else ''}.",
+            "A run of this code does not stop at switches, as one of dalembert does: keep the steps between them.",
+        ]
     wrapped = [part for line in lines for part in (textwrap.wrap(c_comment(line), 110, subsequent_indent="    ") or [""])]
     return "\n".join(["/*", *(f" * {line}".rstrip() for line in wrapped), " */"])
 

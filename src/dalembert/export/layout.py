@@ -161,6 +161,7 @@ def _constants(kernel: Any, prefix: str, sizes: _Sizes, events: int) -> dict[int
         loop.CAPACITY: CAPACITY,
         loop.N_EVENTS: events,
         loop.N_SEARCHED: 0,
+        loop.CONTROLLED: 0,
         loop.PROJECT: int(kernel.is_constrained),
         expansion.EXPANSION: 0,
     }

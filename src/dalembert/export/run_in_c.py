@@ -6,6 +6,8 @@ instead is written here, in the language of all native loops, and translated to 
 
 from __future__ import annotations
 
+from math import nextafter
+
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
 from ..compiled.native import MISSING, OBSERVE, STATE, STUCK, TIME, call_events, evaluate, run_program, settle, solve_unknowns
 from ..compiled.verdicts import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
@@ -62,6 +64,8 @@ STATUSES: dict[str, tuple[int, str]] = {
 
 #: Steps that are taken before the buffer of steps is emptied.
 CAPACITY = 16
+#: A first step is no shorter than so many spacings of the clock.
+LEAST_SPACINGS = 128.0
 INFINITY = float("inf")
 
 
@@ -90,7 +94,8 @@ def first_step(book: Integers, length: float) -> float:
     if not largest < INFINITY:
         return min(1e-3 * h0, abs(length))
     h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else pow(0.01 / largest, 0.125)
-    return min(min(100.0 * h0, h1), abs(length))
+    spacing = nextafter(abs(clock[T]), INFINITY) - abs(clock[T])
+    return min(min(max(100.0 * h0, LEAST_SPACINGS * spacing), h1), abs(length))
 
 
 @native

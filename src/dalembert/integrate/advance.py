@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from math import nextafter, sqrt
 
+import numpy as np
+
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
-from ..compiled.native import CHOICES, FIRST_FREE, INFO, MISSING, ROWS, STATE, STUCK, call_events, project, settle
+from ..compiled.native import CHOICES, FIRST_FREE, INFO, MISSING, ROWS, STATE, STUCK, call_events, evaluate, project, settle
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
-from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, step
-from .steppers.taylor import expand, largest_step, taylor_state
+from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, interpolate_rate, step
+from .steppers.taylor import expand, largest_step, taylor_rate, taylor_state
 from .steppers.taylor_places import COEFFICIENTS, EXPANSION
 
 __all__ = ["advance", "commit", "finish_step", "scaled_norm", "short_step"]
@@ -36,7 +38,8 @@ __all__ = ["advance", "commit", "finish_step", "scaled_norm", "short_step"]
 (
     CLOCK, COUNTS, Y, Y_OLD, Y_NEW, STAGES, SPARE_STAGES, DENSE, STAGE, AT, AT_STATES, STEP_TIMES, STEP_STATES,
     EVENTS_OLD, EVENTS_NEW, EVENTS_TRIED, ATOL, N_AT, CAPACITY, N_EVENTS, N_SEARCHED, PROJECT, EXACT_AT,
-) = range(FIRST_FREE, FIRST_FREE + 23)  # fmt: skip
+    CONTROLLED,
+) = range(FIRST_FREE, FIRST_FREE + 24)  # fmt: skip
 BOOK_SIZE = COEFFICIENTS + 1
 
 # Places in the array CLOCK (reals) and COUNTS (integers). WEAKEST is the least pivot at the ends of steps by stages, 0 where
@@ -50,6 +53,15 @@ INACCURATE = 10
 
 #: Into how many parts a step is cut when the sign of an event is looked for; the steps of the Taylor method are longer.
 PARTS, TAYLOR_PARTS = 4, 32
+
+#: The residual of the dense output, times the step, may be so many tolerances of a step: it is of a lower order than the step.
+MOST_RESIDUAL = 1e4
+#: Where in a step it is looked at: between the stages of dop853, and at points without a pattern for the Taylor method.
+POINTS = np.array([0.47, 0.75, 0.93])
+TAYLOR_POINTS = np.array([0.11, 0.23, 0.36, 0.48, 0.61, 0.74, 0.87, 1.0])
+N_POINTS, N_TAYLOR_POINTS = 3, 8
+#: What rounding makes of a residual, relative to the rates.
+RATE_NOISE = 1e-12
 
 #: The part of a step after which an event that began at zero has the sign by which it left, and the size that it counts with.
 SOON, JUST_OFF = 2.0**-20, 1e-300
@@ -235,6 +247,51 @@ def crossed(book: Integers) -> bool:
 
 
 @native
+def residual(book: Integers, time: float, h: float, state: Reals, rate: Reals, found: Reals) -> float:
+    """The residual of a polynomial that has this state and rate inside a step h, relative to what a step may have."""
+    ns = book[STATE]
+    clock, atol = reals_at(book[CLOCK]), reals_at(book[ATOL])
+    status = evaluate(book, time, state, found)
+    if status == MISSING or status == SINGULAR:
+        return 0.0
+    total = 0.0
+    for i in range(ns):
+        scale = MOST_RESIDUAL * (atol[i] + clock[RTOL] * abs(state[i])) + abs(h) * RATE_NOISE * abs(found[i])
+        total += (h * (found[i] - rate[i]) / scale) ** 2
+    return sqrt(total / ns)
+
+
+@native
+def jumps_over(book: Integers, h: float) -> bool:
+    """Whether an attempt that seems accurate has passed something unseen: its polynomial does not obey the equations inside.
+
+    Stages lie apart, and coefficients know the beginning alone. What is narrower than a step shows in between.
+    """
+    ns = book[STATE]
+    clock, counts, y = reals_at(book[CLOCK]), integers_at(book[COUNTS]), reals_at(book[Y])
+    state, spare = reals_at(book[STAGE]), reals_at(book[SPARE_STAGES])
+    rate, found, points = spare, spare + (ns + 1), N_TAYLOR_POINTS
+    if book[EXPANSION] == 0:
+        points = N_POINTS
+        stages, dense = reals_at(book[STAGES]), reals_at(book[DENSE])
+        if dense_coefficients(book, clock[T], h, y, reals_at(book[Y_NEW]), stages, state, dense) != 0:
+            return False
+        counts[EVALUATIONS] += 3
+    for k in range(points):
+        x = POINTS[k] if book[EXPANSION] == 0 else TAYLOR_POINTS[k]
+        if book[EXPANSION] == 0:
+            interpolate(ns, x, y, reals_at(book[DENSE]), state)
+            interpolate_rate(ns, x, h, reals_at(book[DENSE]), rate)
+        else:
+            taylor_state(book, x * h, y, state)
+            taylor_rate(book, x * h, rate)
+        counts[EVALUATIONS] += 1
+        if not residual(book, clock[T] + x * h, h, state, rate, found) <= 1.0:
+            return True
+    return False
+
+
+@native
 def try_expansion(book: Integers, h: float, t_new: float) -> int:
     """One attempt by the expansion at the present state: its sum, projected. Returns a status; clock[CAP] bounds the next."""
     clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
@@ -246,6 +303,9 @@ def try_expansion(book: Integers, h: float, t_new: float) -> int:
         if status != 0:
             clock[CAP] = 0.25 * abs(h)
             return status
+    if book[CONTROLLED] != 0 and jumps_over(book, h):
+        clock[CAP] = 0.25 * abs(h)
+        return INACCURATE
     clock[CAP] *= 4.0
     return 0
 
@@ -296,6 +356,9 @@ def try_step(book: Integers, h: float, t_new: float) -> int:
     clock[H] = h * (6.0 if error == 0.0 else min(6.0, max(0.3, 0.9 * error**-EXPONENT)))
     info = reals_at(book[INFO])
     clock[WEAKEST] = min(clock[WEAKEST], min(info[1], info[3]) if info[0] >= float(book[ROWS]) else 0.0)
+    if book[CONTROLLED] != 0 and jumps_over(book, h):
+        clock[H] = 0.2 * h
+        return INACCURATE
     if status == CONTRADICTORY:
         return CONTRADICTORY
     return 0

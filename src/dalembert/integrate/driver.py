@@ -18,7 +18,7 @@ from ..formulations.registry import derive
 from . import advance as loop
 from .chart import DEGENERATES, Chart
 from .contact import Contacts
-from .endings import broken_row, classify, crawling, leaves_rows_out, unsolved
+from .endings import Pace, broken_row, classify, leaves_rows_out, unsolved
 from .fixed_checks import untrue
 from .fixed_steps import DEGENERATE, UNSOLVED
 from .inputs import InputCallback
@@ -30,13 +30,15 @@ from .record import Record, motion_of
 from .run import first_step
 from .run_kinds import run_kind
 from .start import Start, consistent_start, start_form
+from .stops import Stop, stop_times
+from .switching import Switching
 
 __all__ = ["Driver"]
 
-#: A run whose steps are on average shorter than this part of its span is looked at: something may have become singular.
-CRAWL = 1e-9
 #: With at most this many times asked for, each is reached by a step of its own; with more, by dense output.
 EXACT_TIMES = 256
+#: The first step behind a stop is at least this part of the way to the next one; the control of the step may refuse it.
+RESTART = 1e-4
 #: Events not more than so many spacings of the clock apart are met at one instant.
 SAME_INSTANT = 8
 
@@ -61,6 +63,7 @@ class Driver:
         self.callbacks: dict[tuple[str, ...], InputCallback] = {}
         self.report: list[str] = []
         self.native_seconds = 0.0
+        self.stops: list[Stop] = []
 
     # -- the run -------------------------------------------------------------------------------------------------
 
@@ -73,6 +76,9 @@ class Driver:
         self.start_state = start.state.copy()
         self.report += start.report
         self.contacts.check_start(self)
+        if self.task.stepping is None:
+            self.stops = stop_times(self.kernel, self.task.parameters, self.task.span)
+        self.switching = Switching(self.kernel, self.task)
         self._begin(t, start.state, None)
         try:
             ending = self.contacts.settle_start(self, t) if self.contacts else None
@@ -107,18 +113,14 @@ class Driver:
         return Start(state_with_velocities(self.kernel, t, full[:n], full[n:], p), found.report)
 
     def _loop(self) -> tuple[Outcome, str]:
-        budget, slow_steps = 64, 0
+        budget, pace = 64, Pace()
         while True:
             began, reached, left = clock.perf_counter(), self.run.t, self._steps_left()
             code = self.run.call("advance", max(1, min(budget, left)))
             spent = clock.perf_counter() - began
-            if code in (loop.BUDGET, loop.FULL) and self.task.stepping is None:
-                tried = left - self._steps_left()
-                slow = abs(self.run.t - reached) < tried * CRAWL * abs(self.task.span[1] - self.task.span[0])
-                slow_steps = slow_steps + tried if slow else 0
-                ending = crawling(self, slow_steps) if slow else None
-                if ending is not None:
-                    return ending
+            ending = pace.ending(self, code, reached, left - self._steps_left())
+            if ending is not None:
+                return ending
             self.native_seconds += spent
             if spent < 0.05 and budget < 65536:
                 budget *= 2
@@ -138,6 +140,8 @@ class Driver:
     def _decide(self, code: int) -> tuple[Outcome, str] | None:
         """What to do after `advance` came back with a code; the ending, or None where the run goes on."""
         match code:
+            case loop.END if self._aim():
+                self._restart()
             case loop.END:
                 return Outcome.FINISHED, f"The motion was followed to t = {self.task.span[1]:.9g}."
             case loop.BUDGET:
@@ -161,6 +165,26 @@ class Driver:
                 return classify(self, code)
         return None
 
+    def _aim(self) -> bool:
+        """Let the run end at the next stop, or at the end of the span; False where it is there already."""
+        run, (first, last) = self.run, self.task.span
+        if self.task.stepping is not None or run.t == last:
+            return False
+        ahead = 1.0 if last > first else -1.0
+        while self.stops and ahead * (run.t - self.stops[0].after) >= 0.0:
+            self.stops.pop(0)
+        is_between = bool(self.stops) and ahead * (run.t - self.stops[0].before) >= 0.0
+        run.clock[loop.T_END] = last if not self.stops else self.stops[0].after if is_between else self.stops[0].before
+        run.cross(is_between)
+        return True
+
+    def _restart(self) -> None:
+        """Choose a step for the way to the next stop, where those before say nothing about it."""
+        run = self.run
+        if not run.is_crossing:
+            least = RESTART * abs(float(run.clock[loop.T_END]) - run.t)
+            run.clock[loop.H] = max(first_step(run, self.task, run.t), least)
+
     def _steps_left(self) -> int:
         done = self.record.totals["steps"] + self.record.totals["rejected"]
         return int(self.task.max_steps - done - self.run.counts[loop.ACCEPTED] - self.run.counts[loop.REJECTED])
@@ -175,8 +199,14 @@ class Driver:
         run, found = self.run, self.record.found
         began, h = float(run.clock[loop.T_OLD]), float(run.clock[loop.H_OLD])
         met = passages(run, self.mode_events)
+        switched = [(elapsed, number - self._first_switch) for elapsed, number in met if self._is_switch(number)]
+        if switched and not run.is_crossing:
+            self.switching.take_back(self, [elapsed for elapsed, _ in switched])
+            return None
         for place, (elapsed, number) in enumerate(met):
             event = self.mode_events[number]
+            if self._is_switch(number):
+                continue
             t, y = (run.t if elapsed == h else began + elapsed), state_after(run, elapsed)
             if number < len(found):
                 found[number].times.append(t)
@@ -191,7 +221,15 @@ class Driver:
                 return self.chart.switch(self, t, y)
             return self.contacts.handle(self, event, t, y)
         run.call("commit")
-        return None
+        return self.switching.passed(self, switched[0][1]) if switched else self.switching.sliding(self)
+
+    def _is_switch(self, number: int) -> bool:
+        return 0 <= number - self._first_switch < len(self.switching.columns)
+
+    def stop_at(self, stop: Stop) -> None:
+        """Stop around an instant that was found on the way, before those that were known."""
+        self.stops.insert(0, stop)
+        self._aim()
 
     def _note_others(self, later: list[tuple[float, int]], elapsed: float, t: float, y: Any) -> None:
         """Record the events of the user that are met at the very instant of one that stops the run."""
@@ -230,6 +268,8 @@ class Driver:
         """Start a segment at (t, y) in the current mode."""
         task, kernel, at = self.task, self.kernel, self.record.at
         searched = [*(found.event for found in self.record.found), *self.contacts.events(self.mode)]
+        self._first_switch = len(searched)
+        searched += self.switching.events
         self.mode_events = [*searched, *self.chart.events]
         states = np.full((len(at), kernel.n_state), np.nan)
         make: Any = run_kind(task)
@@ -258,12 +298,15 @@ class Driver:
         if self.mode_events:
             run.events_old[:] = run.book.events(t, run.y, len(self.mode_events))
             self.contacts.watch(self)
+        if self.stops:
+            self._aim()
 
     def _event_program(self) -> Program:
         """The native program of the user's events, of the contacts, and of the choice of independent velocities."""
         kernel = self.kernel
         columns = [kernel.lower([event.expression for event in self.task.events])] if self.task.events else []
-        columns += [*self.contacts.event_columns(kernel, self.mode), *self.chart.event_columns(kernel)]
+        columns += [*self.contacts.event_columns(kernel, self.mode), *self.switching.event_columns(kernel)]
+        columns += self.chart.event_columns(kernel)
         return straight_line("events", kernel._inputs(), columns)
 
     def shown(self, t: float, y: Any) -> Any:

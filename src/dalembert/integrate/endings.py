@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 from ..compiled.native import STUCK
-from ..compiled.trouble import explain, vanishing
+from ..compiled.trouble import explain, undefined, vanishing
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from . import advance as loop
 from .outcome import Outcome
 
-__all__ = ["broken_row", "classify", "crawling", "leaves_rows_out", "lost_rank", "unsolved"]
+__all__ = ["Pace", "broken_row", "classify", "leaves_rows_out", "lost_rank", "unsolved"]
 
+#: A run crawls where its steps are on average shorter than this part of its span, and than this part of what they were before.
+CRAWL, SLOWER = 1e-9, 1e-4
+#: So many events one after another within such steps are looked at.
+MOST_EVENTS = 64
 #: A run that crawls for this many steps without a reason that we know ends all the same.
 PATIENCE = 20_000
 
@@ -23,6 +27,8 @@ LOST = 1e-6
 DEPENDENT = 1e-2
 #: A constraint that was left out, because it follows from others, holds to this.
 HELD = 1e-6
+#: Parts of the way that is left at which expressions are looked at where a run could not go on.
+AHEAD = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
 #: A state this many times larger than everything before is on its way to infinity.
 GROWTH = 1e6
 
@@ -74,20 +80,41 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
         return _blown_up(driver)
     if run.counts[loop.LAST_STATUS] in (SINGULAR, STUCK):
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
+    switching = getattr(driver, "switching", None)
+    at_switch = None if switching is None else switching.sliding(driver) or switching.crowded(driver)
+    if at_switch is not None:
+        return at_switch  # type: ignore[no-any-return]
     return (
         Outcome.STEP_TOO_SMALL,
-        f"The step became too small at t = {t:.9g}: the tolerance {driver.task.rtol:g} cannot be met there. "
-        "Raise rtol, or look for a jump in the forces.",
+        f"The step became too small at t = {t:.9g}: the tolerance {driver.task.rtol:g} cannot be met there. Raise rtol"
+        + (", or look for a jump in the functions of the inputs." if driver.task.inputs else ", or take other coordinates."),
     )
 
 
-def crawling(driver: Any, steps: int) -> tuple[Outcome, str] | None:
-    """The ending of a run whose steps have become tiny, or None where it may go on."""
-    run = driver.run
-    reason = vanishing(driver.kernel, run.t, run.y, run.book.parameters, driver.start_state)
-    if reason is not None:
-        return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
-    return classify(driver, loop.TOO_SMALL) if steps > PATIENCE else None
+class Pace:
+    """How fast a run goes on: where its steps have become tiny, something may have become singular."""
+
+    def __init__(self) -> None:
+        self._steps, self._events, self._best = 0, 0, 0.0
+
+    def ending(self, driver: Any, code: int, reached: float, tried: int) -> tuple[Outcome, str] | None:
+        """The ending of a run that has gone on from a time by some attempts; None where it may go on."""
+        if code not in (loop.BUDGET, loop.FULL, loop.EVENT) or driver.task.stepping is not None:
+            return None
+        run, (first, last) = driver.run, driver.task.span
+        pace = abs(run.t - reached) / max(1, tried)
+        self._best = max(self._best, pace)
+        if pace >= min(CRAWL * abs(last - first), SLOWER * self._best):
+            self._steps = self._events = 0
+            return None
+        self._steps, self._events = self._steps + tried, self._events + (code == loop.EVENT)
+        if code == loop.EVENT and self._events % MOST_EVENTS:
+            return None
+        reason = vanishing(driver.kernel, run.t, run.y, run.book.parameters, driver.start_state)
+        if reason is not None:
+            return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
+        is_over = self._steps > PATIENCE or self._events >= 8 * MOST_EVENTS
+        return classify(driver, loop.TOO_SMALL) if is_over else None
 
 
 def unsolved(driver: Any) -> tuple[Outcome, str]:
@@ -121,13 +148,32 @@ def _explained(driver: Any, status: int) -> Exception:
 
 
 def _singular_sentence(driver: Any, t: float, start: Any, reason: str | None = None) -> str:
-    found = reason or vanishing(driver.kernel, t, driver.run.y, driver.run.book.parameters, start)
-    why = found or driver.bad_input or "the accelerations are no longer determined by the equations"
+    run = driver.run
+    found = reason or vanishing(driver.kernel, t, run.y, run.book.parameters, start)
+    why = found or driver.bad_input or _undefined_ahead(driver) or "the accelerations are no longer determined by the equations"
     return f"The motion became singular at t = {t:.9g}: {why}."
 
 
+def _undefined_ahead(driver: Any) -> str | None:
+    """Which expression has no finite value a little further along the rates, where the run could not go."""
+    run, kernel = driver.run, driver.kernel
+    if driver.task.inputs:
+        return None
+    rates = np.zeros(len(run.y) + 1)
+    if run.book.evaluate(run.t, run.y, rates) > CONTRADICTORY:
+        return undefined(kernel, run.t, run.y, run.book.parameters)
+    way = float(driver.task.span[1] - run.t)
+    for part in AHEAD:
+        found = undefined(kernel, run.t + part * way, run.y + part * way * rates[:-1], run.book.parameters)
+        if found is not None:
+            return found
+    if driver.task.method == "taylor":
+        return "the Taylor coefficients there are beyond the range of numbers, though the rates are not; use method dop853"
+    return None
+
+
 def _lost_inertia(driver: Any) -> str | None:
-    """Whether the least eigenvalue of the mass matrix (scaled by its start) went to zero on the way."""
+    """Whether the mass matrix (relative to its start) lost a direction on the way, or its inverse in Hamilton's form."""
     import casadi as ca
 
     kernel, run = driver.kernel, driver.run
@@ -138,10 +184,14 @@ def _lost_inertia(driver: Any) -> str | None:
     values = []
     for t, y in ((driver.task.span[0], driver.start_state), (run.t, run.y)):
         metric, rows = (np.asarray(b, dtype=float) for b in function(t, y, run.book.parameters, u, np.zeros(0)))
-        values.append(_least_on_kernel(metric, rows))
-    before, after = values
-    if np.isfinite(before) and before > 0 and after < LOST * before:
-        return "the mass matrix loses rank on the directions that the constraints allow"
+        values.append(_extremes_on_kernel(metric, rows))
+    (least_before, most_before), (least, most) = values
+    is_lost = least < LOST * least_before or most > most_before / LOST
+    if np.isfinite(least_before) and least_before > 0 and is_lost:
+        return (
+            "the mass matrix loses rank on the directions that the constraints allow, as angles make it do at a pole or in "
+            "gimbal lock. If the motion itself goes on there, state it in other coordinates"
+        )
     return None
 
 
@@ -171,8 +221,9 @@ def lost_rank(driver: Any) -> str | None:
     return None
 
 
-def _least_on_kernel(metric: Any, rows: Any) -> float:
-    """The least eigenvalue of G + A^T A: how much inertia or constraint the weakest direction has."""
+def _extremes_on_kernel(metric: Any, rows: Any) -> tuple[float, float]:
+    """The least and largest eigenvalue of G + A^T A: how much inertia or constraint the weakest direction has."""
     if not np.all(np.isfinite(metric)) or not np.all(np.isfinite(rows)):
-        return float("nan")
-    return float(np.min(np.linalg.eigvalsh(metric + rows.T @ rows)))
+        return float("nan"), float("nan")
+    found = np.linalg.eigvalsh(metric + rows.T @ rows)
+    return float(found[0]), float(found[-1])

@@ -16,8 +16,23 @@ import numpy as np
 
 from ..compiled.factorisations import RANK_TOLERANCE
 from ..compiled.verdicts import CONTRADICTORY
+from ..model.methods import EXTERNAL
+from .stops import narrow_centres, stop_times
+from .switching import passed_switches
 
-__all__ = ["Ranks", "coarse_times", "few_digits", "ranks", "remarks", "remarks_in", "weak_pivot"]
+__all__ = [
+    "MANY_STEPS",
+    "STIFF",
+    "Ranks",
+    "coarse_times",
+    "decay_in_step",
+    "few_digits",
+    "ranks",
+    "remarks",
+    "remarks_in",
+    "stiffness",
+    "weak_pivot",
+]
 
 #: At so many points of a motion the rank of its constraints is looked at.
 POINTS = 33
@@ -29,15 +44,21 @@ FEW_DIGITS = 1e3
 LEAST_STATE = 1e-290
 #: The tolerance of runs with fixed steps, as far as times are concerned.
 FIXED_RTOL = 1e-10
+#: A run of so many steps is asked whether it is stiff: whether its step times the rate of the fastest decay is above a bound,
+#: which is near where explicit steps become unstable; so many iterations find that rate.
+MANY_STEPS, STIFF, ITERATIONS = 2000, 2.5, 5
+#: How near a time is to the grid of fixed steps that it lies on, in steps.
+ON_GRID = 1e-6
 #: How the message of a run begins that went well.
 ENDING = re.compile(r"(The motion was followed to t = \S+\.|Stopped by the event `.*` at t = \S+\.)(?: |$)")
 
 
 def remarks(task: Any, segments: Sequence[Any], is_success: bool) -> list[str]:
     """The sentences that a motion with these segments deserves; where it failed, that is what it has to say."""
-    found = [coarse_times(task)]
+    found = [coarse_times(task), stiffness(task, segments)]
     if is_success:
         found += [_small_letters(task, segments), _rank_sentence(task, segments), _undefined_events(task, segments)]
+        found.append(unmet_switches(task, segments))
     return [sentence for sentence in found if sentence]
 
 
@@ -107,6 +128,77 @@ def _undefined_events(task: Any, segments: Sequence[Any]) -> str:
             name = task.events[int(np.argmax(np.isnan(found)))].name
             return f"The event `{name}` has no value at t = {time:.9g}, where it is not found."
     return ""
+
+
+def stiffness(task: Any, segments: Sequence[Any], steps: int | None = None) -> str:
+    """Whether explicit steps were short for the sake of stability: the fastest decay would allow longer ones, being over.
+
+    The segments may be the last of a motion with so many steps.
+    """
+    count = sum(len(segment.step_t) - 1 for segment in segments) if steps is None else steps
+    if task.stepping is not None or task.method in EXTERNAL or task.inputs or count < MANY_STEPS:
+        return ""
+    segment = max(segments, key=lambda s: len(s.step_t))
+    places = np.linspace(0, len(segment.step_t) - 2, POINTS + 2).astype(int)[1:-1]
+    # A few of them tell of most runs that they are not stiff.
+    for some in (places[:: POINTS // 3], places):
+        lengths = np.diff(segment.step_t)[some]
+        points = zip(segment.step_t[some], segment.step_y[some], lengths, strict=True)
+        if np.median([decay_in_step(segment.book, float(t), y, float(h)) for t, y, h in points]) < STIFF:
+            return ""
+    return (
+        f"The equations are stiff: most of the {count} steps were held short by stability, not by accuracy. Use an "
+        "implicit method: gauss2, gauss4 or gauss6 with a step, or cvode-bdf."
+    )
+
+
+def decay_in_step(book: Any, t: float, y: Any, h: float) -> float:
+    """A step times the rate of the fastest decay at a state, found by a power iteration; 0 where none stands out."""
+    y = np.ascontiguousarray(y)
+    rates, there = np.zeros(len(y) + 1), np.zeros(len(y) + 1)
+    if book.evaluate(t, y, rates) > CONTRADICTORY:
+        return 0.0
+    size = 1e-7 * (float(np.max(np.abs(y))) or 1.0)
+    direction, share, decay = rates[:-1] + 1e-3 * float(np.max(np.abs(rates[:-1]))), 0.0, 0.0
+    for _ in range(ITERATIONS):
+        length = float(np.linalg.norm(direction))
+        if not 0.0 < length < np.inf:
+            return 0.0
+        direction = direction / length
+        if book.evaluate(t, y + size * direction, there) > CONTRADICTORY:
+            return 0.0
+        image = (there[:-1] - rates[:-1]) / size
+        decay, full = -float(direction @ image), float(np.linalg.norm(image))
+        share, direction = decay / full if full else 0.0, image
+    return decay * abs(h) if share > 0.7 else 0.0
+
+
+def unmet_switches(task: Any, segments: Sequence[Any]) -> str:
+    """Switches of the equations inside steps of methods that do not stop at them."""
+    if not segments or not (task.stepping is not None or task.method in EXTERNAL):
+        return ""
+    found = _unmet_times(task, segments) + [time for time, _ in passed_switches(segments)]
+    if not found:
+        return ""
+    return (
+        f"The equations switch, or have narrow pulses, {len(found)} time{'s' * (len(found) != 1)} inside steps (first near "
+        f"t = {min(found):.6g}), where the method {task.method} does not stop: it is of low order there, and may have passed "
+        "more of them. Use method dop853, which stops at each."
+    )
+
+
+def _unmet_times(task: Any, segments: Sequence[Any]) -> list[float]:
+    """The times at which the equations switch, or have a pulse narrower than a step, between the steps of a fixed grid."""
+    if task.stepping is None:
+        return []
+    kernel, step = segments[0].book.kernel, task.stepping.step
+    stops = stop_times(kernel, task.parameters, task.span)
+    switched = [0.5 * (stop.before + stop.after) for stop in stops if stop.before != stop.after]
+    if task.stepping.adapt is None:
+        numbers = (np.array(switched) - task.span[0]) / step
+        switched = [time for time, k in zip(switched, numbers, strict=True) if abs(k - round(k)) > ON_GRID]
+    pulses = narrow_centres(kernel, task.parameters, task.span)
+    return switched + [time for time, width in pulses if width < abs(step)]
 
 
 class Ranks(NamedTuple):

@@ -15,6 +15,7 @@ from ..compiled.verdicts import CONTRADICTORY
 from . import advance as loop
 from .expansions import hold_expansion, taylor_order
 from .steppers import dop853, taylor
+from .stops import is_controlled
 
 __all__ = ["COUNTED", "Run", "first_step", "native_functions"]
 
@@ -24,6 +25,8 @@ LOCAL_SHARE = 0.02
 LEAST_RTOL = 2e-15
 #: The least steps that the Taylor method takes where it looks for events.
 LEAST_STEPS = 64
+#: A first step is no shorter than so many spacings of the clock.
+LEAST_SPACINGS = 128.0
 #: How many steps are stored before Python collects them.
 CAPACITY = 4096
 #: What is counted in a run, and where native code counts it.
@@ -51,6 +54,8 @@ class Run:
     """A run from (t, y) in one mode: its book, its clock and counts, its state, and what it has stored."""
 
     counted = COUNTED
+    #: Whether the next step leads across a switch of the equations, and no tolerance can be asked of it.
+    is_crossing = False
 
     def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
         self._functions = native_functions()
@@ -74,6 +79,7 @@ class Run:
         hold(loop.EVENTS_TRIED, np.zeros((loop.TAYLOR_PARTS + 1, max(1, events))))
         self.atol = hold(loop.ATOL, LOCAL_SHARE * task.atol)
         entries[loop.N_AT], entries[loop.CAPACITY], entries[loop.N_EVENTS] = len(at), CAPACITY, events
+        entries[loop.CONTROLLED] = int(is_controlled(kernel, task))
         self.clock[loop.T], self.clock[loop.T_END] = t, task.span[1]
         self.clock[loop.MAX_STEP], self.clock[loop.RTOL] = task.max_step, max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
         self.clock[loop.CAP] = task.first_step or math.inf
@@ -83,6 +89,17 @@ class Run:
             if events:  # a motion that is a polynomial takes one step, in which an event may pass twice
                 longest = abs(task.span[1] - task.span[0]) / LEAST_STEPS
                 self.clock[loop.MAX_STEP] = min(task.max_step, longest) if longest else task.max_step
+
+    def cross(self, is_crossing: bool) -> None:
+        """Take the next step, of a few spacings of the clock, whatever its error; or return to the tolerance."""
+        if is_crossing == self.is_crossing:
+            return
+        self.is_crossing = is_crossing
+        if is_crossing:
+            self._tolerance = float(self.clock[loop.RTOL]), self.atol.copy()
+            self.clock[loop.RTOL], self.atol[:] = 0.0, np.inf
+        else:
+            self.clock[loop.RTOL], self.atol[:] = self._tolerance
 
     @property
     def t(self) -> float:
@@ -122,4 +139,5 @@ def first_step(run: Run, task: Any, t: float) -> float:
     if not np.isfinite(largest):
         return float(min(1e-3 * h0, length))
     h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else (0.01 / largest) ** (1 / 8)
-    return float(min(100 * h0, h1, length))
+    # A state near zero with large rates makes h0 shorter than the clock can tell; the control of the step may still refuse.
+    return float(min(max(100 * h0, LEAST_SPACINGS * np.spacing(abs(t))), h1, length))

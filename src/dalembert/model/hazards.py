@@ -14,7 +14,7 @@ from .constraints import ImageConstraint
 from .flow import Flow
 from .system import System
 
-__all__ = ["Hazard", "hazards"]
+__all__ = ["Hazard", "hazards", "stated_expressions"]
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,23 @@ def hazards(system: System | Flow) -> list[Hazard]:
     # A reduced system has the letters of its shape only.
     whole: Any = getattr(system, "original", system)
     hidden = {*whole.coordinates, *whole.velocities} - {*system.coordinates, *system.velocities}
-    for place, expression in _rates(whole) if isinstance(whole, Flow) else _stated(whole):
+    for place, expression in stated_expressions(system):
         for role, argument in _critical(expression):
+            if argument.is_zero is False:  # as a cosine hyperbolic, or 1 + x^2, which have no real zero
+                continue
             if argument.free_symbols - set(system.parameters) and not argument.free_symbols & hidden:
                 found.setdefault(argument, Hazard(place, role, argument))
     return list(found.values())
+
+
+def stated_expressions(system: System | Flow) -> list[tuple[str, sympy.Expr]]:
+    """The expressions that determine the motions of a system, with the place where each stands."""
+    whole: Any = getattr(system, "original", system)
+    imposed = {symbol: value for symbol, value in whole.inputs.items() if value is not None}
+    found = _rates(whole) if isinstance(whole, Flow) else _stated(whole)
+    if imposed:
+        found = [(place, expression.xreplace(imposed)) for place, expression in found]
+    return found
 
 
 def _rates(flow: Flow) -> list[tuple[str, sympy.Expr]]:

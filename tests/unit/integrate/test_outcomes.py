@@ -183,3 +183,60 @@ def test_every_outcome_is_tested() -> None:
     text = Path(__file__).read_text()
     for outcome in da.Outcome:
         assert f"assert_kept(motion, da.Outcome.{outcome.name})" in text, outcome
+
+
+def test_a_long_span_is_no_reason_to_stop() -> None:
+    """Steps of 1e-6 of a fast oscillator are short beside a span of 1e6, and as they should be."""
+    system = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=1e10 * X**2 / 2)
+    motion = da.simulate(system, {X: 1.0, Y.dot: 1.0}, (0, 1e6), events=[da.event(Y - 0.2, terminal=True)], rtol=1e-6)
+    assert_kept(motion, da.Outcome.STOPPED)
+    assert motion.t[-1] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("form", ["lagrange", "hamilton"])
+def test_a_pole_of_the_coordinates_is_told(form: str) -> None:
+    """A spherical pendulum that nearly passes its pole: angles cannot follow, and no force jumps."""
+    kinetic = (X.dot**2 + sympy.sin(X) ** 2 * Y.dot**2) / 2
+    system = da.System([X, Y], kinetic=kinetic, potential=9.81 * sympy.cos(X))
+    motion = da.simulate(system, {X: 1.0, Y.dot: 1e-9}, (0, 10), form=form)
+    assert_kept(motion, da.Outcome.SINGULAR)
+    assert "coordinates" in motion.message and "jump" not in motion.message
+
+
+def test_an_undefined_force_is_told_as_such() -> None:
+    def forced(force: object) -> da.System:
+        return da.System([X], kinetic=X.dot**2 / 2, forces={X: force})
+
+    for force, start in ((sympy.log(X), -1.0), (sympy.Piecewise((1, X < 1)), 2.0)):
+        with pytest.raises(da.errors.SingularError, match="the force on `x` is not a number"):
+            da.simulate(forced(force), {X: start}, (0, 1))
+    motion = da.simulate(forced(sympy.Piecewise((1, X < 1))), {X: 0.0}, (0, 5))
+    assert_kept(motion, da.Outcome.SINGULAR)
+    assert "the force on `x` is not a number" in motion.message
+    assert motion.t[-1] == pytest.approx(np.sqrt(2), abs=1e-6)
+
+
+def test_a_denominator_without_zeros_is_not_blamed() -> None:
+    """cosh(800) is beyond the range of numbers, and far from zero."""
+    system = da.System([X], kinetic=X.dot**2 / 2, potential=-1 / sympy.cosh(X))
+    with pytest.raises(da.errors.SingularError, match="range of numbers"):
+        da.simulate(system, {X: 800.0, X.dot: -1.0}, (0, 1))
+    motion = da.simulate(system, {X: 600.0, X.dot: -100.0}, (0, 10), method="dop853", max_steps=20)
+    assert "denominator" not in motion.message
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_stiff_equations_are_told(method: str) -> None:
+    system = da.System([X], kinetic=X.dot**2 / 2, forces={X: -1e4 * X.dot - X})
+    motion = da.simulate(system, {X: 1.0}, (0, 5), method=method)
+    assert_kept(motion, da.Outcome.FINISHED)
+    assert "stiff" in motion.message and "gauss4" in motion.message
+    short = da.simulate(system, {X: 1.0}, (0, 50), method=method, max_steps=4000)
+    assert short.outcome is da.Outcome.TOO_MANY_STEPS and "stiff" in short.message
+    many = da.simulate(system, {X: [1.0, 2.0]}, (0, 5), method=method, at=[0, 5])
+    assert all("stiff" in message for message in many.messages)
+
+
+def test_fast_oscillations_are_not_stiff() -> None:
+    system = da.System([X], kinetic=X.dot**2 / 2, forces={X: -1e4 * X - X.dot})
+    assert "stiff" not in da.simulate(system, {X: 1.0}, (0, 10)).message

@@ -91,8 +91,28 @@ class ExternalRun(Run):
         self.counts[loop.EVALUATIONS] += self.steps.evaluations - counted
         return code
 
+    def cross(self, is_crossing: bool) -> None:
+        """Go on behind a switch of the equations without a past."""
+        if self.is_crossing and not is_crossing:
+            self.steps.begin(self.t, self.y.copy())
+        self.is_crossing = is_crossing
+
+    def _across(self) -> int:
+        """One tiny step along the rates: no package is asked for a step of a few spacings of the clock."""
+        clock, counts = self.clock, self.counts
+        t, rates = float(clock[loop.T_END]), np.zeros(len(self.y) + 1)
+        self.book.evaluate(self.t, self.y, rates)
+        y = self.y + (t - self.t) * rates[:-1]
+        ahead = 1.0 if t > self.t else -1.0
+        while counts[loop.NEXT_AT] < len(self.at) and ahead * (self.at[counts[loop.NEXT_AT]] - t) < 0.0:
+            self.at_states[counts[loop.NEXT_AT]] = self.y
+            counts[loop.NEXT_AT] += 1
+        return self._reached(t, y) or loop.END
+
     def _advance(self, budget: int) -> int:
         clock, counts = self.clock, self.counts
+        if self.is_crossing:
+            return self._across()
         for _ in range(budget):
             if clock[loop.T] == clock[loop.T_END]:
                 return loop.END

@@ -30,6 +30,7 @@ from ..outcome import Outcome
 from ..remarks import remarks_in
 from ..simulate import Task
 from ..start import start_form
+from ..stops import has_stops
 from .rows import kept_rowwise
 
 __all__ = ["NOT_RUN", "OUTCOMES", "Plan", "Reached", "Results", "register_engine", "run_chunk"]
@@ -82,9 +83,11 @@ class Plan:
 
     @cached_property
     def is_light(self) -> bool:
-        """Whether runs need no decisions on their way: no contacts, events, calls of Python, or choices that degenerate."""
+        """Whether runs need no decisions on their way: no contacts, events, stops, calls of Python, other choices."""
         equations, task = self.task.equations, self.task
         if equations.system.unilateral or task.events or task.inputs or task.method in EXTERNAL:
+            return False
+        if has_stops(self.kernel):
             return False
         if getattr(task.stepping, "adapt", None) is not None or leaves_rows_out(equations):
             return False

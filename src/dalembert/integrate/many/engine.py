@@ -19,13 +19,13 @@ from ...compiled.verdicts import CONTRADICTORY, SINGULAR
 from ...errors import ContradictionError, RunError
 from .. import advance as loop
 from ..chart import THRESHOLDS
-from ..driver import CRAWL, EXACT_TIMES, Driver
-from ..endings import classify, crawling, unsolved
+from ..driver import EXACT_TIMES, Driver
+from ..endings import Pace, classify, unsolved
 from ..fixed_checks import departure
 from ..fixed_steps import DEGENERATE, UNSOLVED
 from ..motion import Motion, Segment
 from ..outcome import Outcome
-from ..remarks import coarse_times, few_digits, ranks, remarks, weak_pivot
+from ..remarks import MANY_STEPS, coarse_times, few_digits, ranks, remarks, stiffness, weak_pivot
 from ..run import Run, first_step
 from ..run_kinds import run_kind
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
@@ -42,18 +42,13 @@ LARGEST_RESET = 2000
 
 def followed(driver: Any) -> tuple[Outcome, str] | None:
     """Run until the end or trouble; None where a decision is needed that a light run cannot take."""
-    task, slow_steps = driver.task, 0
-    length = abs(task.span[1] - task.span[0])
+    pace = Pace()
     while True:
         reached, left = driver.run.t, driver._steps_left()
         code = driver.run.call("advance", max(1, min(BUDGET, left)))
-        if code in (loop.BUDGET, loop.FULL) and task.stepping is None:
-            tried = left - driver._steps_left()
-            slow = abs(driver.run.t - reached) < tried * CRAWL * length
-            slow_steps = slow_steps + tried if slow else 0
-            stuck = crawling(driver, slow_steps) if slow else None
-            if stuck is not None:
-                return stuck
+        stuck = pace.ending(driver, code, reached, left - driver._steps_left())
+        if stuck is not None:
+            return stuck
         ending: tuple[Outcome, str] | None = driver._decide(code)
         if ending is not None or driver.is_left:
             return ending
@@ -189,17 +184,27 @@ class LightRun:
         None where only the driver can tell, because steps were dropped. `is_small` says that all letters of the start have
         few digits.
         """
+        always = f"{self.about_times} {self._stiffness()}".strip()
         if outcome is not Outcome.FINISHED:
-            return f"{message} {self.about_times}".rstrip()
+            return f"{message} {always}".rstrip()
         if self.is_cut:
             self._look()
         if self.is_watched or self.is_cut:
             is_small = is_small and not np.any(np.abs(self.states) >= self.small)
             if not is_small and self.run.clock[loop.WEAKEST] >= self.weak:
-                return self.about_times
+                return always
             if self.is_cut:
                 return None
         return " ".join(remarks(self.task, [self._buffered()], True))
+
+    def _stiffness(self) -> str:
+        """What the steps in the buffer, which stays as it is, say of the whole run."""
+        steps, recorded = int(self.run.counts[loop.ACCEPTED]), self.run.counts[loop.RECORDED].copy()
+        if self.task.stepping is not None or steps < MANY_STEPS or recorded < 2:
+            return ""
+        found = stiffness(self.task, [self._buffered()], steps)
+        self.run.counts[loop.RECORDED] = recorded
+        return found
 
     def _buffered(self) -> Segment:
         """The steps in the buffer, behind the start."""

@@ -16,8 +16,9 @@ from ...compiled.native_module import NativeModule, aligned_zeros
 from .. import advance as loop
 from ..expansions import kernel_expansion, taylor_order
 from ..outcome import Outcome
-from ..remarks import coarse_times, few_digits, weak_pivot
+from ..remarks import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_digits, weak_pivot
 from ..run import LEAST_RTOL, LOCAL_SHARE
+from ..stops import is_controlled
 from . import lane_steps as lanes
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
 from .engine import one_by_one
@@ -44,7 +45,7 @@ def lane_functions() -> dict[str, Any]:
 
 def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
     """Runs by Taylor coefficients, see `chunks.register_engine`; those that meet trouble are left to the driver."""
-    if plan.task.first_step is not None:
+    if plan.task.first_step is not None or is_controlled(plan.kernel, plan.task):
         return one_by_one(plan, parameters, starts, stop)
     count, nt, ns = len(parameters), len(plan.times), plan.kernel.n_state
     good = np.ones(count, bool)
@@ -68,7 +69,10 @@ def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool])
         [about_times if is_finished else "" for is_finished in finished.tolist()],
         {"steps": steps},
     )
-    again = np.flatnonzero((codes == lanes.DOUBTFUL) | finished & _are_small(starts, states, few_digits(plan.task)))
+    again = np.flatnonzero(
+        (codes == lanes.DOUBTFUL)
+        | finished & (_are_small(starts, states, few_digits(plan.task)) | _may_be_stiff(plan, parameters, reached))
+    )
     if again.size:
         _replace(reached, again, one_by_one(plan, parameters[again], starts[again], stop))
     return reached
@@ -79,6 +83,16 @@ def _are_small(starts: Any, states: Any, bound: float) -> Any:
     small = np.max(np.abs(starts), axis=1, initial=0.0) < bound
     small[small] = ~np.any(np.abs(states[small]) >= bound, axis=(1, 2))
     return small
+
+
+def _may_be_stiff(plan: Plan, parameters: Any, reached: Reached) -> Any:
+    """Which runs took many steps, and have a fast decay where they were seen last, (k,) of bool."""
+    found = reached.statistics["steps"] >= MANY_STEPS
+    last, length = int(plan.order[-1]), abs(plan.task.span[1] - plan.task.span[0])
+    for k in np.flatnonzero(found):
+        h, book = length / float(reached.statistics["steps"][k]), plan.kernel.plain_book(parameters[k])
+        found[k] = decay_in_step(book, float(plan.times[last]), reached.states[k, last], h) >= STIFF / 2
+    return found
 
 
 def _replace(reached: Reached, places: Any, again: Reached) -> None:

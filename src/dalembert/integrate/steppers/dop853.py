@@ -13,7 +13,7 @@ from ...compiled.native import MISSING, STATE, evaluate
 from ...compiled.verdicts import SINGULAR
 from .dop853_coefficients import E3, E5, A, C, D
 
-__all__ = ["EXPONENT", "ORDER", "dense_coefficients", "error_norm", "interpolate", "step"]
+__all__ = ["EXPONENT", "ORDER", "dense_coefficients", "error_norm", "interpolate", "interpolate_rate", "step"]
 
 ORDER = 8
 #: The error of a step grows like h to the inverse of this power.
@@ -98,3 +98,16 @@ def interpolate(ns: int, x: float, y: Reals, F: Reals, out: Reals) -> None:
             value += F[r * ns + i]
             value *= x if r % 2 == 0 else 1.0 - x
         out[i] = y[i] + value
+
+
+@native
+def interpolate_rate(ns: int, x: float, h: float, F: Reals, out: Reals) -> None:
+    """out <- the time derivative of the interpolated state at the fraction x of a step h."""
+    for i in range(ns):
+        value, rate = 0.0, 0.0
+        for r in range(6, -1, -1):
+            value += F[r * ns + i]
+            weight = x if r % 2 == 0 else 1.0 - x
+            rate = rate * weight + (value if r % 2 == 0 else -value)
+            value *= weight
+        out[i] = rate / h

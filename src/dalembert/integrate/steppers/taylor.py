@@ -13,7 +13,7 @@ from ...compiled.unrolled import HEALTHY
 from ...compiled.verdicts import SINGULAR
 from .taylor_places import COEFFICIENTS, EXPANSION, EXPANSION_ORDER, EXPANSION_SIZE, EXPANSION_WORK
 
-__all__ = ["expand", "largest_step", "taylor_state"]
+__all__ = ["expand", "largest_step", "taylor_rate", "taylor_state"]
 
 INFINITY = float("inf")
 
@@ -66,3 +66,16 @@ def taylor_state(book: Integers, elapsed: float, y: Reals, result: Reals) -> Non
             result[i] = result[i] * elapsed + row[i]
     for i in range(ns):
         result[i] = y[i] + result[i] * elapsed
+
+
+@native
+def taylor_rate(book: Integers, elapsed: float, result: Reals) -> None:
+    """result <- the time derivative of the expansion a time after its point."""
+    ns, order = book[STATE], book[EXPANSION_ORDER]
+    found = reals_at(book[COEFFICIENTS]) + 1
+    for i in range(ns):
+        result[i] = 0.0
+    for k in range(order, 0, -1):
+        row = found + k * ns
+        for i in range(ns):
+            result[i] = result[i] * elapsed + float(k) * row[i]

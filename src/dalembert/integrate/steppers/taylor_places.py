@@ -7,4 +7,4 @@ from ...compiled.native import FIRST_FREE
 __all__ = ["COEFFICIENTS", "EXPANSION", "EXPANSION_ORDER", "EXPANSION_SIZE", "EXPANSION_WORK"]
 
 #: The address of the expansion, its order, the size of its working memory; addresses of that and of the coefficients.
-EXPANSION, EXPANSION_ORDER, EXPANSION_SIZE, EXPANSION_WORK, COEFFICIENTS = range(FIRST_FREE + 23, FIRST_FREE + 28)
+EXPANSION, EXPANSION_ORDER, EXPANSION_SIZE, EXPANSION_WORK, COEFFICIENTS = range(FIRST_FREE + 24, FIRST_FREE + 29)
