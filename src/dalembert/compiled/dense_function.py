@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
 import casadi as ca
 import numpy as np
+import sympy
 
-__all__ = ["DenseFunction"]
+from ..algebra.graph import GraphAlgebra
+
+__all__ = ["DenseFunction", "function_of_one"]
 
 
 class DenseFunction:
@@ -42,3 +45,16 @@ class DenseFunction:
                     self._buffer.set_res(k, memoryview(block.reshape(-1)))  # type: ignore[call-arg]
             self._evaluate()
         return [block.T for block in blocks]
+
+
+def function_of_one(symbol: sympy.Symbol, expression: sympy.Expr) -> Callable[[Any], Any]:
+    """An expression of one symbol as a function of an array (k,) of its values, computed as in the equations.
+
+    >>> x = sympy.Symbol("x")
+    >>> function_of_one(x, sympy.floor(x / 2))(np.array([1.0, 5.0])).tolist()
+    [0.0, 2.0]
+    """
+    algebra = GraphAlgebra()
+    column, letter = algebra.vector([expression]), algebra.vector([symbol])
+    function = ca.Function("value", [letter], [ca.densify(column)])
+    return lambda values: np.asarray(function(np.asarray(values, dtype=float)[None, :])).ravel()

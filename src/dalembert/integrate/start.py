@@ -39,10 +39,13 @@ _Function = Callable[..., list[Any]]
 GUESSES = (0.0, 0.1, -0.1, 1.0)
 #: No more letters are completed from the constraints at once: that solve is dense.
 MOST_COMPLETED = 5000
-#: A start is moved, and said to be, where a constraint's residual is larger than this, also relative to its terms.
+#: What rounding makes of the residual of a constraint, relative to its terms; a start with more is moved, and said to be.
+ROUNDING = 5e-13
+#: Letters that move by less than this part of the state, though no constraint was broken, are not said to be moved; nor are
+#: those that move by less than this part of the largest move, where one was.
+MOVED, SHARE_TOLD = 1e-12, 1e-6
+#: A start that was moved or completed has no larger residuals than this, relative to their terms.
 LIMIT = 1e-9
-#: Where no letter of a state is as large as this, residuals are judged relative to their terms alone.
-SMALL_STATE = 0.1
 
 
 @dataclass(frozen=True)
@@ -111,35 +114,39 @@ def _has_no_momenta_at_rest(equations: Equations) -> bool:
     return bool(ca.sparsify(ca.simplify(at_rest)).nnz() == 0)
 
 
-def excess(residual: Any, size: Any, states: Any) -> Any:
-    """How far residuals (..., m) are above what a consistent start may have, whose terms have sizes (..., m); 0 where not.
+def excess(residual: Any, size: Any, limit: float = LIMIT) -> Any:
+    """How far residuals (..., m) are above a part of their terms, which have sizes (..., m); 0 where none is.
 
-    States (..., n) are those of the residuals. The largest excess of each state, (...,).
+    The largest excess of each state, (...,), relative to the terms: a factor of a constraint changes nothing.
     """
-    value = np.abs(residual)
-    is_small = np.max(np.abs(states), axis=-1, initial=0.0)[..., None] < SMALL_STATE
-    counts = ~((value <= LIMIT) & ~is_small) & ~(relative(residual, size) <= LIMIT)
-    return np.max(np.where(counts, value, 0.0), axis=-1, initial=0.0)
+    part = relative(residual, size)
+    return np.max(np.where(part <= limit, 0.0, part), axis=-1, initial=0.0)
 
 
 def term_sizes(kernel: Any, residual: Any) -> Any:
-    """The size of the terms of a residual of the kernel's state, (m,): at least a thousandth of what its largest letter can do.
+    """The size of the terms of a residual of the kernel's state, (m,): at least what its largest letter can do.
 
     So a velocity that should be zero, and is rounding beside a position of size 1e-2, is not judged by itself.
     """
     letters = kernel.algebra.vector(kernel.equations.state)
-    return _sizes(kernel._inputs(), residual, letters)
+    return _sizes(kernel._inputs(), residual, letters, 1.0)
 
 
-def _sizes(inputs: list[Any], residual: Any, letters: Any) -> Any:
+def _sizes(inputs: list[Any], residual: Any, letters: Any, share: float = 1e-3) -> Any:
     slopes = ca.sum2(ca.fabs(ca.jacobian(residual, letters)))
-    return ca.fmax(magnitudes(inputs, residual), 1e-3 * slopes * ca.mmax(ca.fabs(letters)))
+    return ca.fmax(magnitudes(inputs, residual), share * slopes * ca.mmax(ca.fabs(letters)))
 
 
 def relative(residual: Any, size: Any) -> Any:
     """Residuals as parts of a size; nothing is no part of nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(residual == 0, 0.0, np.abs(residual) / size)
+
+
+def _change(before: float, after: float) -> str:
+    """A change in words that show it, however small."""
+    old, new = f"{before:.6g}", f"{after:.6g}"
+    return f"{old} -> {new}" if old != new else f"{old}, by {after - before:.2g}"
 
 
 class _Starter:
@@ -194,7 +201,7 @@ class _Starter:
         if not self.kernel.n_positions:
             return
         free = [k for k, q in enumerate(self.system.coordinates) if q.name not in values]
-        if free and self._excess("position", y):
+        if free and self._excess("position", y, ROUNDING):
             conditions = self._function(("positions", *free), lambda: self._position_conditions(free))
             for guess in GUESSES:
                 trial = y.copy()
@@ -203,7 +210,7 @@ class _Starter:
                     y[:] = trial
                     self._say_completed(y, free)
                     break
-        self._move_to_constraints(y, "position")
+        self._move_to_constraints(y, "position", bool(self.report))
 
     def _position_conditions(self, free: list[int]) -> list[Any]:
         residual = self.kernel.graph.position.residual
@@ -223,11 +230,11 @@ class _Starter:
         named |= {name: value for name, value in _moving_outputs(self.system).items() if name in values}
         free = [k for k in level if state[k].name not in values]
         indirect = named.keys() - {s.name for s in state}
-        numbers = np.array([values[name] for name in named])
+        numbers, is_completed = np.array([values[name] for name in named]), False
         if indirect or (free and self.kernel.m and self._worst("velocity", y) > 0.0):
             trial = y.copy()
             if self._newton(trial, self._velocity_conditions(named, level, True), level, numbers):
-                changed = [k for k in free if trial[k] != y[k]]
+                changed, is_completed = [k for k in free if trial[k] != y[k]], True
                 y[:] = trial
                 if not indirect:
                     self._say_completed(y, changed)
@@ -236,7 +243,7 @@ class _Starter:
                     f"The start values of {', '.join(named)} cannot be met together",
                     remedy="give velocities, momenta or outputs, but not contradictory ones",
                 )
-        self._move_to_constraints(y, "velocity")
+        self._move_to_constraints(y, "velocity", is_completed)
 
     def _velocity_conditions(self, wanted: Mapping[str, sympy.Expr], level: list[int], constrained: bool) -> _Function:
         """That some letters and outputs take values w, with the constraints or without, and the slope in a level's letters."""
@@ -281,8 +288,8 @@ class _Starter:
         value, _ = self._residual(level, y)
         return float(np.max(np.abs(value))) if value.size else 0.0
 
-    def _excess(self, level: str, y: Any) -> float:
-        return float(excess(*self._residual(level, y), y))
+    def _excess(self, level: str, y: Any, limit: float = LIMIT) -> float:
+        return float(excess(*self._residual(level, y), limit))
 
     def _newton(self, y: Any, conditions: _Function, free: list[int], values: Any = ()) -> bool:
         """Solve conditions = 0 over some entries of y by Newton's method with least steps; whether it converged."""
@@ -315,18 +322,20 @@ class _Starter:
             found = ", ".join(f"{state[k].name} = {y[k]:.6g}" for k in places)
             self.report.append(f"Completed from the constraints: {found}.")
 
-    def _move_to_constraints(self, y: Any, level: str) -> None:
+    def _move_to_constraints(self, y: Any, level: str, is_completed: bool) -> None:
         if not getattr(self.kernel.graph, level).residual.numel():
             return
         value, size = self._residual(level, y)
-        worst, is_broken = float(np.max(np.abs(value))), bool(excess(value, size, y))
-        names = self._residual_names(level)
-        if not np.isfinite(worst):
+        if not np.all(np.isfinite(value)):
             raise explain(self.kernel, SINGULAR, self.time, y, self.p, self.book.info)
+        part = relative(value, size)
+        place = int(np.argmax(part))
+        name, worst = self._residual_names(level)[place], abs(float(value[place]))
+        is_broken = not part[place] <= (LIMIT if is_completed else ROUNDING)
         if is_broken and not self.project_start:
-            name = names[int(np.argmax(np.abs(value)))]
             raise StartError(
-                f"The constraint `{name}` has residual {worst:.3g} at the start, at {level} level (limit {LIMIT:g})",
+                f"The constraint `{name}` has residual {worst:.3g} at the start, at {level} level",
+                seen=f"{part[place]:.2g} of its terms, and rounding makes {ROUNDING:g}",
                 remedy="pass project_start=True, or start from motion.start",
             )
         before = y.copy()
@@ -334,18 +343,22 @@ class _Starter:
         if status == SINGULAR and not is_broken:
             raise explain(self.kernel, SINGULAR, self.time, before, self.p, self.book.info)
         if status != REGULAR or (is_broken and self._excess(level, y)):
-            self._check_contradiction(before, level, names)
-            name = names[int(np.argmax(np.abs(value)))]
+            self._check_contradiction(before, level, self._residual_names(level))
             raise StartError(
                 f"The start cannot be moved to the constraint `{name}`, which has residual {worst:.3g} at {level} level",
                 remedy="give values that are closer to the constraints",
             )
-        if is_broken:
+        self._say_moved(before, y, is_broken, f"whose residual was {worst:.3g} at {level} level")
+
+    def _say_moved(self, before: Any, y: Any, is_broken: bool, why: str) -> None:
+        """Report what was moved by more than rounding; where a constraint was broken, all that was moved for it."""
+        ways = np.abs(y - before)
+        least = SHARE_TOLD * float(np.max(ways)) if is_broken else MOVED * float(np.max(np.abs(y)))
+        moved = [k for k in range(len(y)) if ways[k] > least]
+        if moved:
             state = self.kernel.equations.state
-            least = min(1.0, float(np.max(np.abs(y))))
-            moved = [k for k in range(len(y)) if abs(y[k] - before[k]) > 1e-12 * (least + abs(y[k]))]
-            changes = ", ".join(f"{state[k].name} {before[k]:.6g} -> {y[k]:.6g}" for k in moved)
-            self.report.append(f"Moved to the constraints, whose residual was {worst:.3g} at {level} level: {changes}.")
+            changes = ", ".join(f"{state[k].name} {_change(before[k], y[k])}" for k in moved)
+            self.report.append(f"Moved to the constraints, {why}: {changes}.")
 
     def _check_contradiction(self, y: Any, level: str, names: list[str]) -> None:
         """Raise where constraints exclude each other, so that no move can help."""

@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 import sympy
 
+from ..compiled.dense_function import DenseFunction, function_of_one
 from ..errors import ModelError
 from ..model.hazards import stated_expressions
 from ..model.switches import SWITCHING, Switch, narrow_functions, switches
@@ -88,7 +90,7 @@ def stop_times(kernel: Any, parameters: Any, span: tuple[float, float]) -> list[
     in_time = _time_switches(kernel)
     found = [Stop(time, time) for time, _ in narrow_centres(kernel, parameters, span)]
     if in_time.coefficients is not None:
-        found += _linear_stops(in_time.coefficients(*parameters), low, high)
+        found += _linear_stops(in_time.coefficients(parameters)[0], low, high)
     values = _values(kernel, parameters) if in_time.others else {}
     for switch in in_time.others:
         expression = switch.expression.xreplace(values)
@@ -124,13 +126,16 @@ def _time_switches(kernel: Any) -> _TimeSwitches:
                 others.append(switch)
             else:
                 linear[slope, switch.expression.subs(t, 0)] = None
-        function = sympy.lambdify(kernel.parameters, list(linear), "numpy") if linear else None
+        function = None
+        if linear:
+            columns = [kernel.algebra.vector(list(column)) for column in zip(*linear, strict=True)]
+            function = DenseFunction([kernel._inputs()[2]], [ca.horzcat(*columns)])
         kept = kernel.__dict__["_time_switches"] = _TimeSwitches(function, others)
     return kept
 
 
 def _linear_stops(coefficients: Any, low: float, high: float) -> list[Stop]:
-    slopes, values = np.array(coefficients, dtype=float).reshape(-1, 2).T
+    slopes, values = coefficients.T
     values, slopes = values[slopes != 0], slopes[slopes != 0]
     times = -values / slopes
     edge = _edge(low, high)
@@ -147,7 +152,7 @@ def _edge(low: float, high: float) -> float:
 def _stops_of(expression: sympy.Expr, at_integers: bool, low: float, high: float) -> list[Stop]:
     node, edge = sympy.floor(expression) if at_integers else sympy.sign(expression), _edge(low, high)
     times = np.clip(switch_times(node, low - edge, high + edge), low, high)
-    return _around(sympy.lambdify(t, node, "numpy"), times, low, high)
+    return _around(function_of_one(t, node), times, low, high)
 
 
 def narrow_centres(kernel: Any, parameters: Any, span: tuple[float, float]) -> list[tuple[float, float]]:
@@ -192,7 +197,7 @@ def _centres_of(argument: sympy.Expr, low: float, high: float) -> list[tuple[flo
             times = times_of_value(expression, [0.0], low, high)
         except UnknownTimesError:
             continue
-        rates = np.abs(np.broadcast_to(sympy.lambdify(t, rate, "numpy")(times), times.shape))
+        rates = np.abs(function_of_one(t, rate)(times)) if len(times) else np.zeros(0)
         with np.errstate(divide="ignore"):
             widths = 1.0 / (rates if expression is argument else np.sqrt(rates))
         found += list(zip(times.tolist(), widths.tolist(), strict=True))

@@ -188,35 +188,63 @@ def _periodic(expression: Any, targets: Any, low: float, high: float) -> Times:
 def _polynomial_roots(polynomial: Any) -> Times:
     roots = np.roots([float(c) for c in polynomial.all_coeffs()])
     real = roots[np.abs(roots.imag) <= 1e-6 * (1e-300 + np.abs(roots))].real  # a double root may leave the real line
-    value = sympy.lambdify(t, [polynomial.as_expr(), polynomial.diff().as_expr()], "math")
-    return np.array([_polished(value, float(root)) for root in real])
+    coefficients = np.array([float(c) for c in polynomial.all_coeffs()])
+    return np.array([_polished(coefficients, float(root)) for root in real])
 
 
-def _polished(value: Any, root: float) -> float:
+def _polished(coefficients: Any, root: float) -> float:
+    derivative = np.polyder(coefficients)
     for _ in range(3):
-        error, derivative = value(root)
-        if derivative == 0 or abs(error / derivative) > 1e-6 * abs(root):
+        error, rate = float(np.polyval(coefficients, root)), float(np.polyval(derivative, root))
+        if rate == 0 or abs(error / rate) > 1e-6 * abs(root):
             break
-        root -= error / derivative
+        root -= error / rate
     return root
 
 
 # -- enclosures ------------------------------------------------------------------------------------------------------
 
 
-def _interval_function(expression: sympy.Expr) -> Callable[[Any], Any]:
-    iv = mpmath.iv
-    names = {name: getattr(iv, name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt")}
-    written = expression.rewrite([sympy.sinh, sympy.cosh, sympy.tanh], sympy.exp)
-    return sympy.lambdify(t, written, modules=[names | {"pi": iv.pi, "E": iv.e, "Abs": abs}])  # type: ignore[no-any-return]
+_ENCLOSED: dict[Any, Callable[[Any], Any]] = {
+    sympy.sin: mpmath.iv.sin,
+    sympy.cos: mpmath.iv.cos,
+    sympy.exp: mpmath.iv.exp,
+    sympy.log: mpmath.iv.log,
+    sympy.Abs: abs,
+    sympy.tan: lambda x: mpmath.iv.sin(x) / mpmath.iv.cos(x),
+    sympy.sinh: lambda x: (mpmath.iv.exp(x) - mpmath.iv.exp(-x)) / 2,
+    sympy.cosh: lambda x: (mpmath.iv.exp(x) + mpmath.iv.exp(-x)) / 2,
+    sympy.tanh: lambda x: 1 - 2 / (mpmath.iv.exp(2 * x) + 1),
+}
+
+
+def _enclosure(node: sympy.Basic, interval: Any) -> Any:
+    """Bounds of an expression over an interval of time; UnknownTimesError for functions without bounds here."""
+    if node == t:
+        return interval
+    if not node.args:
+        number = float(node)
+        return mpmath.iv.mpf([math.nextafter(number, -math.inf), math.nextafter(number, math.inf)])
+    arguments = [_enclosure(argument, interval) for argument in node.args]
+    if node.is_Add:
+        return sum(arguments)
+    if node.is_Mul:
+        return math.prod(arguments)
+    if isinstance(node, sympy.Pow):
+        if node.exp.is_Integer:
+            return arguments[0] ** int(node.exp)
+        return mpmath.iv.exp(arguments[1] * mpmath.iv.log(arguments[0]))
+    if type(node) not in _ENCLOSED:
+        raise UnknownTimesError
+    return _ENCLOSED[type(node)](arguments[0])
 
 
 def _bounds(expression: sympy.Expr, low: float, high: float) -> tuple[float, float]:
     """Bounds of an expression of time over an interval."""
     try:
-        found = _interval_function(expression)(mpmath.iv.mpf([low, high]))
+        found = _enclosure(expression, mpmath.iv.mpf([low, high]))
         least, most = float(mpmath.mpf(found.a)), float(mpmath.mpf(found.b))
-    except (ArithmeticError, TypeError, ValueError, NameError, AttributeError) as error:
+    except (ArithmeticError, TypeError, ValueError) as error:
         raise UnknownTimesError from error
     if not (math.isfinite(least) and math.isfinite(most)):
         raise UnknownTimesError
@@ -225,8 +253,7 @@ def _bounds(expression: sympy.Expr, low: float, high: float) -> tuple[float, flo
 
 def _enclosed(expression: sympy.Expr, low: float, high: float) -> Times:
     """The zeros of an expression of time, by halving intervals until its bounds tell that there is none, or exactly one."""
-    value, derivative = _interval_function(expression), _interval_function(expression.diff(t))
-    number = sympy.lambdify(t, expression, "math")
+    derivative = expression.diff(t)
     pending, found, looked_at = [(low, high)], [], 0
     while pending:
         begin, end = pending.pop()
@@ -235,27 +262,30 @@ def _enclosed(expression: sympy.Expr, low: float, high: float) -> Times:
             raise UnknownTimesError
         interval = mpmath.iv.mpf([begin, end])
         try:
-            if 0 not in value(interval):
+            if 0 not in _enclosure(expression, interval):
                 continue
-            is_monotone = 0 not in derivative(interval)
-        except (ArithmeticError, TypeError, ValueError, NameError, AttributeError):
+            is_monotone = 0 not in _enclosure(derivative, interval)
+        except (ArithmeticError, TypeError, ValueError):
             is_monotone = False
         middle = 0.5 * (begin + end)
         if end - begin <= FINEST * max(abs(low), abs(high), high - low):
             found.append(middle)
         elif is_monotone:
-            found += _bisected(number, begin, end)
+            found += _bisected(expression, begin, end, float(np.spacing(max(abs(low), abs(high)))) / 8)
         else:
             pending += [(begin, middle), (middle, end)]
     return np.array(found)
 
 
-def _bisected(value: Callable[[float], float], begin: float, end: float) -> list[float]:
+def _bisected(expression: sympy.Expr, begin: float, end: float, width: float) -> list[float]:
+    def value(time: float) -> float:
+        return float(expression.xreplace({t: sympy.Float(time, 17)}).evalf())
+
     first = value(begin)
     if first * value(end) > 0:
         return []
     while True:
         middle = 0.5 * (begin + end)
-        if middle in (begin, end):
+        if middle in (begin, end) or end - begin <= width:
             return [end]
         begin, end = (middle, end) if first * value(middle) > 0 else (begin, middle)

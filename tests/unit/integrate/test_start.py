@@ -66,10 +66,30 @@ def test_it_is_moved_to_the_nearest_point_in_the_kinetic_metric() -> None:
     assert motion.y[2:, 0] == pytest.approx(v - away * (row @ v) / (row @ away), abs=1e-14)
 
 
-def test_a_small_residual_is_removed_in_silence() -> None:
-    motion = start_of(POINT, {X: 0.6 + 1e-11, Y: 0.8, X.dot: 0.8, Y.dot: -0.6})
+def test_rounding_is_removed_in_silence() -> None:
+    motion = start_of(POINT, {X: 0.6 + 1e-16, Y: 0.8, X.dot: 0.8, Y.dot: -0.6}, project_start=False)
     assert not motion.start_report
     assert max(motion.worst_residual.values()) < 1e-15
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("off", [1e-11, 2e-10, 0.3])
+def test_whatever_is_moved_is_reported_or_refused(factor: float, off: float) -> None:
+    """The distance decides, not the factor that a constraint was written with."""
+    rod = da.holonomic(factor * (X**2 + Y**2 - 1), name="rod")
+    system = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, constraints=[rod])
+    start = {X: 1.0 + off, Y: 0.0, X.dot: 0.0, Y.dot: 0.5}
+    motion = start_of(system, start)
+    assert motion.start["x"] == pytest.approx(1.0, abs=1e-14)
+    assert any("Moved" in sentence and "x 1" in sentence for sentence in motion.start_report)
+    with pytest.raises(StartError, match="rod"):
+        start_of(system, start, project_start=False)
+
+
+def test_a_start_of_another_run_is_taken_as_it_is() -> None:
+    motion = da.simulate(POINT, {X: 0.7, Y: 0.8, X.dot: 0.1}, (0, 5))
+    again = start_of(POINT, dict(zip(motion.start, motion.y[:, -1], strict=True)), project_start=False)
+    assert not again.start_report
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ...compiled.loops import functions
 from ...compiled.magnitudes import magnitudes
 from ...compiled.native import MISSING
 from ...compiled.verdicts import CONTRADICTORY, REGULAR, SINGULAR
-from ..start import GUESSES, excess, relative, term_sizes
+from ..start import GUESSES, LIMIT, ROUNDING, excess, relative, term_sizes
 from .chunks import Plan
 from .rows import Rowwise, kept_rowwise
 
@@ -130,7 +130,7 @@ class _Starter:
         if not self.kernel.n_positions:
             return
         if self.free_positions:
-            away = np.flatnonzero(fine & (self._excess(self.position, y, p, fine) > 0))
+            away = np.flatnonzero(fine & (self._excess(self.position, y, p, fine, ROUNDING) > 0))
             trial = y[away]
             trial[:, self.free_positions] = GUESSES[0]
             good = self._newton(self.position_newton, trial, p[away], np.zeros((len(away), 0)), self.free_positions)
@@ -161,12 +161,12 @@ class _Starter:
             worst[some] = np.abs(self._values(function, y[some], p[some])[0]).max(axis=(1, 2), initial=0.0)
         return worst
 
-    def _excess(self, function: Any, y: Any, p: Any, fine: Any) -> Any:
+    def _excess(self, function: Any, y: Any, p: Any, fine: Any, limit: float = LIMIT) -> Any:
         """How far the residuals of each run are above what is allowed, (k,); NaN for those that are not fine any more."""
         found, some = np.full(len(y), np.nan), np.flatnonzero(fine)
         if some.size:
             residual, size = (block[:, :, 0] for block in self._values(function, y[some], p[some]))
-            found[some] = excess(residual, size, y[some])
+            found[some] = excess(residual, size, limit)
         return found
 
     def _newton(self, function: Any, y: Any, p: Any, asked: Any, free: list[int]) -> Any:
@@ -195,7 +195,7 @@ class _Starter:
         worst = self._worst(function, y, p, fine)
         fine &= np.isfinite(worst)
         if not self.plan.task.project_start:
-            fine &= self._excess(function, y, p, fine) == 0
+            fine &= self._excess(function, y, p, fine, ROUNDING) == 0
         some = np.flatnonzero(fine)
         if not some.size:
             return

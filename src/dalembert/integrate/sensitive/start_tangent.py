@@ -30,6 +30,8 @@ __all__ = ["own_tangents", "shown_tangents", "start_tangents"]
 SMALL = 1e-14
 #: How far the start that is differentiated may lie from the one that was used.
 AGREEMENT = 1e-7
+#: The size of a state that is zero.
+TINY = 1e-300
 
 
 def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any, wrt: Sequence[Any], used: Any) -> Any:
@@ -208,8 +210,10 @@ class _DifferentiatedStep:
         return residual.ravel() - self.goal, rows.reshape(self.m, self.n), metric, lift
 
     def worst(self, y: Any) -> float:
-        """How far the goal is missed."""
-        return float(np.max(np.abs(self._numbers(y)[0]), initial=0.0))
+        """How far the goal is missed: the way there, relative to the state, whatever factor a constraint has."""
+        missed, rows, _, _ = self._numbers(y)
+        lengths = np.linalg.norm(rows, axis=1) * max(float(np.max(np.abs(y), initial=0.0)), TINY)
+        return float(np.max(np.abs(missed) / np.where(lengths > 0, lengths, 1.0), initial=0.0))
 
     def is_solvable(self, y: Any) -> bool:
         """Whether the rows are independent at a state."""
