@@ -417,3 +417,23 @@ def test_wrong_periods_are_refused() -> None:
         da.floquet(mathieu(), -1.0, parameters={"a": 1.0, "b": 0.5})
     with pytest.raises(FormError, match="do not depend on time"):
         da.floquet(rod_pendulum(), 1.0, {"y": -1.0}, {"l": 1.0})
+
+
+def test_a_bicycle_in_a_steady_turn(bicycle: da.System) -> None:
+    """A relative equilibrium that turns: it is kept by the motion, and the flow has the same eigenvalues."""
+    x, y, *_ = bicycle.coordinates
+    values = whipple_bicycle.BENCHMARK
+    start = {"x_dot": 5.0, "phi": -0.1, "delta": -0.04, "psi_dot": -0.2}
+    found = da.linearise(bicycle, start, values, symmetry={"turn": {x: -y, y: x, "psi": 1}})
+    assert abs(found.steady["turn"]) > 0.05 and "phi" in found.moved
+
+    def ends(point: Any) -> Any:
+        motion = da.simulate(bicycle, dict(zip(found.letters, point, strict=True)), (0, 0.3), parameters=values, rtol=1e-12)
+        return np.array([motion[name][-1] for name in found.independent])
+
+    places = [found.letters.index(name) for name in found.independent]
+    assert {"x", "y", "psi", "x_dot", "y_dot"}.isdisjoint(found.independent)  # what is left does not turn
+    assert ends(found.point) == pytest.approx(found.point[places], abs=1e-10)
+    step = 1e-5
+    table = [(ends(found.point + step * d) - ends(found.point - step * d)) / (2 * step) for d in found.basis.T]
+    assert nearest(np.linalg.eigvals(np.array(table).T), np.exp(0.3 * found.eigenvalues)) < 1e-6
