@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-__all__ = ["PRIME", "Instructions", "NoPointError", "Residues", "rank_modulo"]
+__all__ = ["PRIME", "Instructions", "NoPointError", "Residues", "is_represented", "rank_modulo"]
 
 #: p = -1 modulo 240: the circle has a point of order 240, and 2, 3, 5 are squares.
 PRIME = 2305843009213690799
@@ -437,6 +437,18 @@ def _constant(value: float) -> int:
             except NoPointError:
                 pass
     return _residue(rational)
+
+
+def is_represented(number: Fraction) -> bool:
+    """Whether the float next to a number stands for this very number.
+
+    >>> is_represented(Fraction(1, 3)), is_represented(2 - Fraction(1, 10**20))
+    (True, False)
+    """
+    try:
+        return _constant(float(number)) == _residue(number)
+    except (OverflowError, ValueError):
+        return False
 
 
 def _residue(number: Fraction) -> int:

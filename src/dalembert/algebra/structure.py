@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import comb
 from random import Random
@@ -26,7 +27,7 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
-from .finite_field import PRIME, Instructions, NoPointError, Residues, rank_modulo
+from .finite_field import PRIME, Instructions, NoPointError, Residues, is_represented, rank_modulo
 from .running_error import Bounded, bounded_values
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "numeric_rank",
     "rank",
     "vanishing",
+    "without_unrepresented",
 ]
 
 #: Points of the field; more where roots have signs that a point may choose by chance.
@@ -106,6 +108,21 @@ class Rank:
     @property
     def status(self) -> Literal["proved", "not established"]:
         return "proved" if self.value == self.at_most else "not established"
+
+
+def without_unrepresented(expression: sympy.Expr) -> sympy.Expr:
+    """An expression with symbols for the rational numbers that a float does not stand for.
+
+    What is proved of it holds for these numbers as well; what is refuted may not be.
+
+    >>> x = sympy.Symbol("x", real=True)
+    >>> without_unrepresented(x / 3), len(without_unrepresented(x / (10**30 + 1)).free_symbols)
+    (x/3, 2)
+    """
+    numbers = [n for n in expression.atoms(sympy.Rational) if not is_represented(Fraction(int(n.p), int(n.q)))]
+    return (
+        expression.xreplace({n: sympy.Dummy("c", real=True, positive=bool(n > 0)) for n in numbers}) if numbers else expression
+    )
 
 
 def vanishing(symbols: Symbols, block: ca.SX) -> Verdict:

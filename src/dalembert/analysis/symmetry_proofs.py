@@ -17,6 +17,7 @@ import sympy
 from ..algebra.circle import TooMuchWorkError, Work
 from ..algebra.graph import GraphAlgebra
 from ..algebra.quotients import Alphabet, eliminated
+from ..algebra.structure import without_unrepresented
 from ..compiled.constrained_solve import rank
 from ..errors import ModelError
 from ..model.constraints import Constraint, HolonomicConstraint
@@ -44,12 +45,12 @@ def vanishes(expression: sympy.Expr) -> bool | None:
     """
     if expression == 0:
         return True
-    algebra = GraphAlgebra()
+    algebra, general = GraphAlgebra(), without_unrepresented(expression)
     try:
-        found = algebra.vanishing(algebra.scalar(expression))
+        found = algebra.vanishing(algebra.scalar(general))
     except (ModelError, TypeError):
         return None
-    return True if found.is_proved else False if found.is_refuted else None
+    return True if found.is_proved else False if found.is_refuted and general is expression else None
 
 
 def derivative_along(expression: sympy.Expr, rates: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:

@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import without_unrepresented
 from ..errors import ModelError
 
 __all__ = ["Certificate", "drawn_points", "generic_rank", "value", "vanish"]
@@ -63,12 +64,14 @@ def vanish(expressions: Sequence[sympy.Expr], seed: int = 5) -> Certificate:
     present = [(k, expression) for k, expression in enumerate(expressions) if expression != 0]
     if not present:
         return Certificate(True, PROVED)
-    algebra = GraphAlgebra()
+    algebra, general = GraphAlgebra(), [without_unrepresented(expression) for _, expression in present]
     try:
-        block = algebra.vector([expression for _, expression in present])
+        block = algebra.vector(general)
     except (ModelError, TypeError):
         return _without_graph(present, seed)
     found = algebra.vanishing(block)
+    if not found.is_proved and any(one is not own for one, (_, own) in zip(general, present, strict=True)):
+        return _without_graph(present, seed)
     where = present[found.entry][0] if found.entry is not None else 0
     by = PROVED if found.is_proved else found.grounds
     return Certificate(found.holds_to_rounding, by, 1.0 if found.is_refuted else 0.0, where)
