@@ -22,6 +22,7 @@ from . import ROOT
 #: The parts by name, in the order in which `make soak` runs them: the module, and the minutes that it takes unless told.
 PARTS: dict[str, tuple[str, float]] = {
     "random-systems": ("soak.random_systems", 90.0),
+    "structure": ("soak.structure", 20.0),
     "differential": ("soak.differential", 20.0),
     "bad-input": ("soak.bad_input", 30.0),
     "edges": ("soak.edges", 10.0),
