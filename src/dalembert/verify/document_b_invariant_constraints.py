@@ -154,8 +154,8 @@ def ideality() -> float:
     for kind in BOUND:
         pairings = [np.max(np.abs(p.constraint_forms @ fundamental(p.v))) for p in places(kind)]
         ideal = max(pairings) < 1e-12
-        found += [float(ideal != _described(kind).ideal), 0.0 if ideal else excess(APART - max(pairings))]
-    expected = [_described(kind).ideal for kind in BOUND]
+        found += [float(ideal != _described(kind).workless), 0.0 if ideal else excess(APART - max(pairings))]
+    expected = [_described(kind).workless for kind in BOUND]
     return worst([*found, float(expected != [True, False, False, True])])
 
 
