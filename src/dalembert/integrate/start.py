@@ -30,7 +30,7 @@ from ..model.names import shortened
 from ..model.symbols import name_of
 from ..model.values import real_number
 
-__all__ = ["Start", "consistent_start", "excess", "relative", "start_form", "start_names", "term_sizes"]
+__all__ = ["Start", "consistent_start", "excess", "moving_outputs", "relative", "start_form", "start_names", "term_sizes"]
 
 #: Blocks at a state, and at the values of further letters.
 _Function = Callable[..., list[Any]]
@@ -87,7 +87,7 @@ def start_form(equations: Equations, given: Iterable[Any]) -> str | None:
     velocities = {v.name for v in system.velocities}
     if velocities <= named or any(p.name in named for p in system.momenta):
         return None
-    if (velocities | _moving_outputs(system).keys()) & named:
+    if (velocities | moving_outputs(system).keys()) & named:
         return "lagrange"
     return None if system.hamiltonian is not None or _has_no_momenta_at_rest(equations) else "lagrange"
 
@@ -96,10 +96,10 @@ def start_names(equations: Equations) -> list[str]:
     """What a start may name: the state, velocities, momenta, and outputs that depend on these."""
     system = equations.system
     symbols = (*equations.state, *system.velocities, *system.momenta)
-    return list(dict.fromkeys([*(symbol.name for symbol in symbols), *_moving_outputs(system)]))
+    return list(dict.fromkeys([*(symbol.name for symbol in symbols), *moving_outputs(system)]))
 
 
-def _moving_outputs(system: Any) -> dict[str, sympy.Expr]:
+def moving_outputs(system: Any) -> dict[str, sympy.Expr]:
     """The outputs of a system that depend on velocities or momenta: a start may give them in place of these."""
     moving = {*system.velocities, *system.momenta}
     return {name: value for name, value in system.outputs.items() if not moving.isdisjoint(leaves(value))}
@@ -227,7 +227,7 @@ class _Starter:
         known = set(wanted)
         wanted += [state[k] for k in level if state[k].name in values and state[k] not in known]
         named = {s.name: s for s in wanted}
-        named |= {name: value for name, value in _moving_outputs(self.system).items() if name in values}
+        named |= {name: value for name, value in moving_outputs(self.system).items() if name in values}
         free = [k for k in level if state[k].name not in values]
         indirect = named.keys() - {s.name for s in state}
         numbers, is_completed = np.array([values[name] for name in named]), False

@@ -167,3 +167,30 @@ def test_what_cannot_be_differentiated_is_refused() -> None:
     ball = da.System([x], kinetic=x.dot**2 / 2, potential=9 * x, constraints=[da.unilateral(-x, name="floor")])
     with pytest.raises(da.errors.ModelError, match="impacts"):
         da.sensitivities(ball, [x], {x: 1.0}, (0, 1))
+
+
+def test_outputs_that_a_start_gives_are_held_and_differentiated_by() -> None:
+    x, y, theta = da.coordinates("x y theta")
+    along = x.dot * sympy.cos(theta) + y.dot * sympy.sin(theta)
+    sleigh = da.System(
+        [x, y, theta],
+        kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2,
+        potential=x**2,
+        constraints=[da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="blade")],
+        outputs={"flow": along * (1 + x**2), "turning": theta.dot},
+    )
+    start = {"x": 0.5, "y": 0.0, "theta": 0.3, "flow": 1.0, "turning": 0.4}
+    found = da.sensitivities(sleigh, ["x", "flow"], start, (0, 1))
+
+    def end(name: str, change: float) -> float:
+        moved = {**start, name: start[name] + change}
+        return float(da.simulate(sleigh, moved, (0, 1), rtol=1e-12, atol=1e-13)["y"][-1])
+
+    for name in ("x", "flow"):
+        difference = (end(name, 1e-5) - end(name, -1e-5)) / 2e-5
+        np.testing.assert_allclose(found["y", name][-1], difference, rtol=1e-7)
+    motion = da.simulate(sleigh, start, (0, 1))
+    again = da.sensitivities(motion, "flow", given=list(start))
+    np.testing.assert_allclose(again["y", "flow"][-1], found["y", "flow"][-1], rtol=1e-9)
+    with pytest.raises(da.errors.RunError, match="more than is independent"):
+        da.sensitivities(motion, "flow", given=["x", "y", "theta", "x_dot", "y_dot", "theta_dot"])

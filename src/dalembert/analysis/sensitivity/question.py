@@ -15,7 +15,7 @@ from ...integrate.sensitive.run import SensitiveRun
 from ...integrate.sensitive.smoothness import check_jumps, check_ranks
 from ...integrate.sensitive.start_tangent import own_tangents, shown_tangents, start_tangents
 from ...integrate.simulate import simulate
-from ...integrate.start import start_form
+from ...integrate.start import moving_outputs, start_form
 from ...integrate.stops import model_switches, stop_times
 from ...integrate.switching import passed_switches
 from ...model.scenario import Scenario
@@ -71,10 +71,11 @@ def ask(model: Any, wrt: Any, start: Any, span: Any, given: Any, options: Mappin
             remedy="pass given=[...] with their names; the others are completed from the constraints",
         )
     names = list(model.start) if given is None else [name_of(item) for item in given]
-    unknown = [name for name in names if name not in model.start]
+    values = {**model.start, **_outputs_at_start(model, names)}
+    unknown = [name for name in names if name not in values]
     if unknown:
         raise ModelError(f"The start has no value `{unknown[0]}`", seen=", ".join(model.start), remedy="use one of these names")
-    return Question(model, wrt, {name: model.start[name] for name in names}, integrand)
+    return Question(model, wrt, {name: values[name] for name in names}, integrand)
 
 
 class Question:
@@ -112,7 +113,8 @@ class Question:
             if name in table:
                 self.directions[c, self.parameters.index(table[name])] = 1.0
             elif name not in self.given:
-                self.given[name] = motion.start.get(name, 0.0)
+                values = {**motion.start, **_outputs_at_start(motion, [name])}
+                self.given[name] = values.get(name, 0.0)
         _refuse_moving_switches(motion, self.kernel, set(self.parameters))
 
     @property
@@ -172,11 +174,17 @@ class Question:
         return [order[owner == k] for k in range(len(self.motion.segments))]
 
 
+def _outputs_at_start(motion: Motion, names: Sequence[str]) -> dict[str, float]:
+    """Those of the names that are outputs which a start may give, with their values at the start."""
+    return {name: float(motion[name][0]) for name in moving_outputs(motion.system) if name in names}
+
+
 def _start_letters(motion: Motion) -> list[str]:
     """Every letter that a start may be given."""
     system = motion.system
     known = [symbol.name for symbol in motion.segments[0].book.kernel.equations.state]
     shown = [*(s.name for s in motion.state), *(s.name for s in (*system.velocities, *system.momenta))]
+    shown += moving_outputs(system)
     return list(dict.fromkeys([*(shown if motion.equations.start_form else [*known, *shown])]))
 
 

@@ -22,7 +22,7 @@ from ...compiled.dense_function import DenseFunction
 from ...compiled.kernel import kernel_of
 from ...errors import ContradictionError, RunError
 from ...formulations.registry import derive
-from ..start import GUESSES, LIMIT, start_form
+from ..start import GUESSES, LIMIT, moving_outputs, start_form
 
 __all__ = ["own_tangents", "shown_tangents", "start_tangents"]
 
@@ -89,7 +89,7 @@ class _TangentStart:
             if item in kernel.parameters:
                 self.by_parameters[kernel.parameters.index(item), c] = 1.0
         self.y = np.array([self.given.get(symbol.name, 0.0) for symbol in self.state])
-        self.slopes = np.array([self._asked(symbol) for symbol in self.state]).reshape(len(self.state), len(self.wrt))
+        self.slopes = np.array([self._asked(symbol.name) for symbol in self.state]).reshape(len(self.state), len(self.wrt))
         if kernel.n_positions:
             self._complete_positions()
             self._move("position")
@@ -97,15 +97,15 @@ class _TangentStart:
         if kernel.n_velocities:
             self._move("velocity")
 
-    def _asked(self, symbol: Any) -> list[float]:
+    def _asked(self, name: str) -> list[float]:
         """The derivative of a given value by each of the asked ones."""
-        return [float(symbol.name == item) for item in self.wrt]
+        return [float(name == item) for item in self.wrt]
 
     def _complete_positions(self) -> None:
         free = [k for k in range(self.n_q) if self.state[k].name not in self.given]
         if not free:
             return
-        step = self._search(free, ())
+        step = self._search(free, {})
         if step.worst(self.y) <= LIMIT:
             # What was not given is zero and obeys the constraints: it would be completed if they changed.
             if step.is_solvable(self.y):
@@ -126,10 +126,12 @@ class _TangentStart:
         level = [k for k in range(self.n_q, len(self.state)) if not self.state[k].name.startswith("chi_")]
         wanted = [s for s in (*system.velocities, *system.momenta) if s.name in self.given]
         wanted += [self.state[k] for k in level if self.state[k].name in self.given and self.state[k] not in set(wanted)]
-        indirect = [s for s in wanted if s not in set(self.state)]
+        named = {s.name: s for s in wanted}
+        named |= {name: value for name, value in moving_outputs(system).items() if name in self.given}
+        indirect = named.keys() - {s.name for s in self.state}
         if not (self.kernel.m or indirect) or not level:
             return
-        both, alone = self._search(level, tuple(wanted)), self._search(level, tuple(wanted), False)
+        both, alone = self._search(level, named), self._search(level, named, False)
         converged, y, slopes = both.follow(self.y, self.slopes)
         if converged and not np.any(both.contradicted):
             self.y, self.slopes = y, slopes
@@ -139,8 +141,8 @@ class _TangentStart:
         if np.any(alone.contradicted):
             raise RunError(
                 "The start tells more than is independent, and so has no derivative",
-                seen=", ".join(s.name for s in wanted),
-                remedy="give velocities, or momenta, but not both",
+                seen=", ".join(named),
+                remedy="give velocities, momenta or outputs, but not more than one of them",
             )
         self.y, self.slopes = (y, np.where(both.contradicted, held, slopes)) if converged else (first, held)
 
@@ -150,13 +152,13 @@ class _TangentStart:
         blocks = (projection.residual, projection.rows, metric, projection.lift)
         _, self.y, self.slopes = _DifferentiatedStep(self, level, lambda: blocks).follow(self.y, self.slopes)
 
-    def _search(self, free: list[int], wanted: tuple[Any, ...], constrained: bool = True) -> _DifferentiatedStep:
+    def _search(self, free: list[int], wanted: Mapping[str, Any], constrained: bool = True) -> _DifferentiatedStep:
         """The step that searches some entries of the state, for the constraints of their level and for wanted values."""
         kernel = self.kernel
 
         def blocks() -> tuple[Any, Any, Any, Any]:
             level = kernel.graph.position if free[0] < self.n_q else kernel.graph.velocity
-            parts = [kernel.lower(wanted)] if wanted else []
+            parts = [kernel.lower(list(wanted.values()))] if wanted else []
             residual = ca.vertcat(*parts, level.residual) if constrained else ca.vertcat(ca.SX(0, 1), *parts)
             letters = kernel.algebra.vector([self.state[k] for k in free])
             lift = ca.DM(kernel.n_state, len(free))
@@ -164,10 +166,10 @@ class _TangentStart:
                 lift[k, column] = 1.0
             return residual, ca.jacobian(residual, letters), ca.DM.eye(len(free)), lift
 
-        step = _DifferentiatedStep(self, (tuple(free), wanted, constrained), blocks)
-        step.goal[: len(wanted)] = [self.given[s.name] for s in wanted]
-        for row, symbol in enumerate(wanted):
-            step.held[row] = self._asked(symbol)
+        step = _DifferentiatedStep(self, (tuple(free), tuple(wanted), constrained), blocks)
+        step.goal[: len(wanted)] = [self.given[name] for name in wanted]
+        for row, name in enumerate(wanted):
+            step.held[row] = self._asked(name)
         return step
 
 
