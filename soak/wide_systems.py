@@ -219,4 +219,20 @@ def planar_system(drawn: Wide) -> Planar:
     row = sympy.Add(*((number() + number() * sympy.sin(q[3])) * w for w in body))
     constraints = [da.velocity(row, name="row")] if drawn.gyroscopic else []
     made = da.System(q, kinetic=sympy.Add(*kinetic), potential=sympy.Add(*potential), forces=forces, constraints=constraints)
-    return Planar(made, q[2])
+    return Planar(in_decimals(made), q[2])
+
+
+def in_decimals(system: da.System) -> da.System:
+    """A system whose numbers are decimals of six digits, as rational numbers: units that are powers of ten leave them exact."""
+
+    def put(expression: Any) -> Any:
+        table = {f: sympy.Rational(str(round(float(f), 6))) for f in expression.atoms(sympy.Float)}
+        return expression.xreplace(table)
+
+    return da.System(
+        system.coordinates,
+        kinetic=put(system.kinetic),
+        potential=put(system.potential),
+        forces={q: put(force) for q, force in system.forces.items()},
+        constraints=[replace(c, expression=put(c.expression)) for c in system.constraints],
+    )

@@ -35,29 +35,29 @@ class Units:
 
     def system(self, system: da.System, factors: Any = None) -> da.System:
         """A plain system in these units; `factors` multiply its constraints."""
-        put = _Put(self, system.coordinates)
+        put, energy = _Put(self, system.coordinates), number(self.energy)
         s = dict(zip(system.coordinates, self.scales, strict=True))
         factors = np.ones(len(system.constraints)) if factors is None else factors
         constraints = [
             replace(
                 c,
-                expression=float(factor) * put(c.expression),
-                work={q: self.energy * float(s[q]) * put(force) for q, force in c.work.items()},
+                expression=number(factor) * put(c.expression),
+                work={q: energy * number(s[q]) * put(force) for q, force in c.work.items()},
             )
             for c, factor in zip(system.constraints, factors, strict=True)
         ]
         energies: dict[str, Any]
         if system.hamiltonian is not None:
-            energies = {"hamiltonian": self.energy * put(system.hamiltonian)}
+            energies = {"hamiltonian": energy * put(system.hamiltonian)}
         elif system.kinetic is not None and not system.bundle:
-            energies = {"kinetic": self.energy * put(system.kinetic), "potential": self.energy * put(system.potential)}
+            energies = {"kinetic": energy * put(system.kinetic), "potential": energy * put(system.potential)}
         else:
-            energies = {"lagrangian": self.energy * put(system.lagrangian)}
+            energies = {"lagrangian": energy * put(system.lagrangian)}
         return da.System(
             system.coordinates,
             constraints=constraints,
-            forces={q: self.energy * float(s[q]) * put(force) for q, force in system.forces.items()},
-            dissipation=self.energy * self.clock * put(system.dissipation),
+            forces={q: energy * number(s[q]) * put(force) for q, force in system.forces.items()},
+            dissipation=energy * number(self.clock) * put(system.dissipation),
             inputs={u: put(law) for u, law in system.inputs.items()},
             **energies,
         )
@@ -101,24 +101,31 @@ def ONE(n: int) -> Units:
 
 
 def of_lengths(units: Units) -> Units:
-    """Units that are powers of two, in which the first two coordinates are lengths and the others are in radians."""
-    scales = 2.0 ** np.round(np.log2(units.scales))
-    scales[2:] = 1.0
-    clock, energy = (float(2.0 ** np.round(np.log2(value))) for value in (units.clock, units.energy))
-    return Units(scales, units.shifts, clock, energy)
+    """Units that are powers of ten, in which the first two coordinates are lengths and the others are in radians."""
+    exponents = np.round(np.log10(units.scales)).astype(int)
+    exponents[2:] = 0
+    scales = np.array([float(f"1e{k}") for k in exponents])
+    clock, energy = (float(f"1e{round(np.log10(value))}") for value in (units.clock, units.energy))
+    return Units(scales, np.round(units.shifts, 6), clock, energy)
+
+
+def number(value: float) -> sympy.Rational:
+    """A number with all its decimals."""
+    return sympy.Rational(repr(float(value)))
 
 
 class _Put:
     """Expressions of the plain system in the symbols of the other; sines and cosines are left as they are."""
 
     def __init__(self, units: Units, coordinates: Any) -> None:
-        self.known: dict[Any, Any] = {da.t: sympy.Float(units.clock) * da.t}
+        clock, energy = number(units.clock), number(units.energy)
+        self.known: dict[Any, Any] = {da.t: clock * da.t}
         for q, size, shift in zip(coordinates, units.scales, units.shifts, strict=True):
-            s = sympy.Float(float(size))
+            s = number(size)
             self.known |= {
-                q: s * q + sympy.Float(float(shift)),
-                q.dot: s / units.clock * q.dot,
-                q.momentum: units.clock / (units.energy * s) * q.momentum,
+                q: s * q + number(shift),
+                q.dot: s / clock * q.dot,
+                q.momentum: clock / (energy * s) * q.momentum,
             }
 
     def __call__(self, expression: Any) -> Any:
