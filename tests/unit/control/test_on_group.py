@@ -156,6 +156,24 @@ def test_torques_of_a_general_body_begin_and_end_at_rest_and_keep_the_costate_in
     assert 6 * 3**2 * turn < found.cost < 6 * 5**2 * turn
 
 
+def test_conjugate_points_from_rest_to_rest_do_not_depend_on_units() -> None:
+    """A slower turn is the same one in other units: its conjugate point stays, simple, at the same part of the span."""
+    from dalembert.control.optimal.rest_to_rest import _canonical
+
+    last = expm(2.5 * np.array([[0, 0.6, -0.48], [-0.6, 0, 0.64], [0.48, -0.64, 0.0]]))
+    parts = []
+    for length in (1.0, 30.0):
+        found = da.rest_to_rest([0.1, 1, 5], np.eye(3), last, (0, length), ways=1)
+        parts.append([(point.time / length, point.multiplicity) for point in found.conjugate_until(3 * length)])
+    assert [time for time, _ in parts[0]] == pytest.approx([time for time, _ in parts[1]], rel=1e-6)
+    assert parts[0] and all(multiplicity == 1 for part in parts for _, multiplicity in part)
+    # Neighbours with one start span an isotropic plane.
+    start = np.concatenate([np.eye(3).ravel(), np.zeros(3), list(found.costates.values())])
+    arc = found.search.arcs.run(0.0, 20.0, start, found.search.directions)
+    X, P = _canonical(3).read(arc.state, arc.slopes)
+    assert np.max(np.abs(X.T @ P - P.T @ X)) < 1e-8 * np.max(np.abs(X.T @ P))
+
+
 def test_ends_that_are_no_rotations_are_refused() -> None:
     with pytest.raises(StartError, match="end is not a rotation"):
         da.rest_to_rest([1, 2, 3], np.eye(3), np.diag([1, 1, -1]), (0, 1))

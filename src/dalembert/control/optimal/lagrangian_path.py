@@ -17,7 +17,7 @@ The total phase, arg det U, is followed continuously. With the phases taken betw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -28,11 +28,11 @@ from ...errors import RunError
 from .conjugate import ConjugatePoint
 from .sensitivities import Arcs
 
-__all__ = ["along_extremal", "rank_deficit"]
+__all__ = ["Canonical", "ConjugateSearch", "letters_and_costates"]
 
 TURN = 2 * np.pi
 #: How many times of an extremal are looked at, and how many arcs carry the plane, with a new basis for each.
-SAMPLES, ARCS = 384, 16
+SAMPLES, ARCS = 256, 16
 #: Phases that are this near to a full turn have completed it: rounding moves those of directions that do not move by less.
 NEAR = 1e-7
 #: Phases below this have not moved.
@@ -44,6 +44,42 @@ MOST_HALVINGS = 12
 SETTLED, MOST_UNITS = 30.0, 5
 #: Points nearer to each other, or to the end, than this part of the span are one.
 SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """How variations of a state are read in canonical variables; N letters, d directions.
+
+    Attributes
+    ----------
+    read : callable
+        X (d, k) and P (d, k) of a state (N,) and k of its variations (N, k): X^T P is symmetric on isotropic ones.
+    sizes : callable
+        The sizes (N,) of variations where those of X are `scale` (d,) and those of P their inverses.
+    size : int
+        d.
+    is_fixed : bool
+        Whether the rows of X belong to the same variables at all times, so that each may have its own unit.
+    """
+
+    read: Callable[[Any, Any], tuple[Any, Any]]
+    sizes: Callable[[Any], Any]
+    size: int
+    is_fixed: bool
+
+
+def letters_and_costates(n: int, count: int, frame: Callable[[Any], Any]) -> Canonical:
+    """Letters x (n,) and costates, with an orthonormal basis (n, d) of the directions in which a place x may move."""
+
+    def read(state: Any, slopes: Any) -> tuple[Any, Any]:
+        basis = frame(state[:n])
+        return basis.T @ slopes[:n], basis.T @ slopes[n : 2 * n]
+
+    def sizes(scale: Any) -> Any:
+        own = scale if count == n else np.full(n, scale[0])
+        return np.concatenate([own, 1 / own])
+
+    return Canonical(read, sizes, count, count == n)
 
 
 @dataclass(frozen=True)
@@ -59,102 +95,95 @@ class _Sample:
         return round((self.total - float(np.sum(self.phases))) / TURN)
 
 
-def along_extremal(
-    arcs: Arcs, nodes: Any, times: Any, directions: Any, frame: Callable[[Any], Any]
-) -> Callable[[float], tuple[ConjugatePoint, ...]]:
+@dataclass(frozen=True, eq=False)
+class ConjugateSearch:
     """The search for conjugate points of an extremal up to any time.
 
-    Parameters
+    Attributes
     ----------
-    nodes, times : arrays (N, 2n) and (N,)
-        States (x, lambda) of the extremal on its way, the first one at its start.
-    directions : array (2n, d)
-        In which the start may be changed: a Lagrangian plane, or an isotropic one where relations bind x.
-    frame : callable
-        An orthonormal basis (n, d) of the directions in which a place x may move.
+    nodes, times : arrays (k, N) and (k,)
+        States of the extremal on its way, the first one at its start.
+    directions : array (N, d)
+        In which the start may be changed: an isotropic plane.
     """
 
-    def search(until: float) -> tuple[ConjugatePoint, ...]:
-        length = until - times[0]
+    arcs: Arcs
+    nodes: Any
+    times: Any
+    directions: Any
+    canonical: Canonical
+
+    def points_and_deficit(self, until: float) -> tuple[tuple[ConjugatePoint, ...], int]:
+        """Conjugate points, and in how many directions nothing moves the place in the first order, within rounding."""
+        length = until - self.times[0]
         try:  # a little further, so that rounding does not hide a point at the end
-            path = _Path(arcs, nodes, times, directions, frame, until + SAME * length)
+            path = _Path(self, until + SAME * length)
         except RunError:
-            path = _Path(arcs, nodes, times, directions, frame, until)
+            path = _Path(self, until)
+        samples = path.samples()
         found: list[ConjugatePoint] = []
-        for time in path.completed():
-            time = min(time, until) if length > 0 else max(time, until)
+        for time in path.completed(samples):
+            time = min(time, until)
             if found and abs(time - found[-1].time) <= SAME * abs(length):
                 found[-1] = ConjugatePoint(found[-1].time, found[-1].multiplicity + 1)
             else:
                 found.append(ConjugatePoint(float(time), 1))
-        return tuple(found)
+        return tuple(found), min(int(np.sum(np.abs(sample.phases) < STILL)) for sample in samples)
 
-    return search
-
-
-def rank_deficit(arcs: Arcs, nodes: Any, times: Any, directions: Any, frame: Callable[[Any], Any], until: float) -> int:
-    """In how many directions the inputs do not move the place in the first order, within rounding; see `along_extremal`."""
-    samples = _Path(arcs, nodes, times, directions, frame, until).samples()
-    return min(int(np.sum(np.abs(sample.phases) < STILL)) for sample in samples)
+    def __call__(self, until: float) -> tuple[ConjugatePoint, ...]:
+        return self.points_and_deficit(until)[0]
 
 
 class _Path:
     """The plane of neighbours along one extremal, and its phases."""
 
-    def __init__(self, arcs: Arcs, nodes: Any, times: Any, directions: Any, frame: Any, until: float) -> None:
-        self.frame, self.n = frame, len(directions) // 2
-        self.count = directions.shape[1]
+    def __init__(self, search: ConjugateSearch, until: float) -> None:
+        self.canonical, times = search.canonical, search.times
         self.first, self.last = float(times[0]), float(until)
-        self.edges = np.linspace(self.first, self.last, ARCS + 1)
-        inner = [time for time in times[1:] if abs(time - self.first) < abs(until - self.first)]
-        self.edges = np.unique(np.concatenate([self.edges, inner]))
-        if until < self.first:
-            self.edges = self.edges[::-1]
-        self.scale = np.ones(self.n)
+        inner = [time for time in times[1:] if time < until]
+        self.edges = np.unique(np.concatenate([np.linspace(self.first, self.last, ARCS + 1), inner]))
+        self.scale = np.ones(self.canonical.size)
         for _ in range(MOST_UNITS):
-            self.motions = self._followed(arcs, dict(zip(map(float, times), nodes, strict=True)), directions)
+            self.motions = self._followed(search, dict(zip(map(float, times), search.nodes, strict=True)))
             scale, self.scale = self.scale, self._scale()
             if np.max(np.abs(np.log(self.scale / scale))) < np.log(SETTLED):
                 break
 
-    def _followed(self, arcs: Arcs, known: Mapping[float, Any], directions: Any) -> list[Any]:
+    def _followed(self, search: ConjugateSearch, known: Mapping[float, Any]) -> list[Any]:
         """Arcs that carry a basis of the plane, each with one that is orthonormal at its start in the units of now."""
         found, state = [], known[self.first]
-        sizes = np.concatenate([self.scale, 1 / self.scale])
-        plane = directions
+        sizes = self.canonical.sizes(self.scale)
+        plane = search.directions
         for low, high in pairwise(self.edges):
             plane = np.linalg.qr(plane / sizes[:, None])[0] * sizes[:, None]
-            arc = arcs.run(low, high, known.get(float(low), state), plane, sizes=sizes)
+            arc = search.arcs.run(low, high, known.get(float(low), state), plane, sizes=sizes)
             found.append(arc.motion)
             state, plane = arc.state, arc.slopes
         return found
 
-    def _at(self, time: float) -> tuple[Any, Any, Any]:
-        """x (n,), X (n, d) and P (n, d), in a basis of the arc."""
-        place = np.searchsorted(np.abs(self.edges - self.first), abs(time - self.first)) - 1
-        motion = self.motions[int(np.clip(place, 0, len(self.motions) - 1))]
-        state = motion.sol(np.array([time]))[:, 0]
-        n, d = self.n, self.count
-        slopes = state[2 * n : 2 * n * (1 + d)].reshape(d, 2 * n).T
-        return state[:n], slopes[:n], slopes[n:]
+    def _at(self, times: Any) -> Iterator[tuple[Any, Any]]:
+        """X (d, d) and P (d, d) at times that rise, in a basis of each arc."""
+        places = np.clip(np.searchsorted(self.edges, times) - 1, 0, len(self.motions) - 1)
+        d = self.canonical.size
+        for place in np.unique(places):
+            for state in self.motions[place].sol(times[places == place]).T:
+                size = (len(state) - 1) // (1 + d)
+                yield self.canonical.read(state[:size], state[size : size * (1 + d)].reshape(d, size).T)
 
     def _scale(self) -> Any:
         """Units of x in which X and P have the same size, those of P being their inverses: a canonical change of units."""
         ratios = []
-        for time in np.linspace(self.first, self.last, 33)[8:]:
-            place, X, P = self._at(time)
-            if self.frame(place).shape[1] < self.n:  # the tangent spaces stay what they are
-                ratios.append(np.full(self.n, np.linalg.norm(X) / np.linalg.norm(P)))
-            else:
-                ratios.append(np.linalg.norm(X, axis=1) / np.maximum(np.linalg.norm(P, axis=1), 1e-300))
+        for X, P in self._at(np.linspace(self.first, self.last, 33)[8:]):
+            rows = np.linalg.norm(X, axis=1) / np.maximum(np.linalg.norm(P, axis=1), 1e-300)
+            whole = np.full(len(X), np.linalg.norm(X) / np.linalg.norm(P))
+            ratios.append(rows if self.canonical.is_fixed else whole)
         middle = np.median(ratios, axis=0)
         return np.sqrt(np.where((middle > 1e-100) & (middle < 1e100), middle, 1.0))
 
-    def _sample(self, time: float, before: _Sample | None) -> _Sample:
-        place, X, P = self._at(time)
-        frame = self.frame(place)
-        basis, _ = np.linalg.qr(np.vstack([frame.T @ (X / self.scale[:, None]), frame.T @ (P * self.scale[:, None])]))
-        d = frame.shape[1]
+    def _sample(self, time: float, before: _Sample | None, known: tuple[Any, Any] | None = None) -> _Sample:
+        X, P = next(iter(self._at(np.array([time])))) if known is None else known
+        basis, _ = np.linalg.qr(np.vstack([X / self.scale[:, None], P * self.scale[:, None]]))
+        d = len(X)
         W = basis[d:] + 1j * basis[:d]
         phases = np.angle(np.linalg.eigvals(W @ W.T))
         phases = np.sort(np.where(phases < -NEAR, phases + TURN, phases))
@@ -164,11 +193,16 @@ class _Path:
         return _Sample(float(time), phases, total)
 
     def samples(self) -> list[_Sample]:
-        found = [self._sample(self.first, None)]
-        for time in np.linspace(self.first, self.last, SAMPLES + 1)[1:]:
+        """The phases on a grid that is refined where they move fast."""
+        times = np.linspace(self.first, self.last, SAMPLES + 1)
+        found: list[_Sample] = []
+        for time, known in zip(times, self._at(times), strict=True):
+            if not found:
+                found.append(self._sample(time, None, known))
+                continue
             waiting, halvings = [time], 0
             while waiting:
-                sample = self._sample(waiting[-1], found[-1])
+                sample = self._sample(waiting[-1], found[-1], known if len(waiting) == 1 else None)
                 if halvings < MOST_HALVINGS and _farthest(found[-1].phases, sample.phases) > FARTHEST:
                     waiting.append(0.5 * (found[-1].time + waiting[-1]))
                     halvings += 1
@@ -177,9 +211,9 @@ class _Path:
                     waiting.pop()
         return found
 
-    def completed(self) -> list[float]:
+    def completed(self, samples: list[_Sample]) -> list[float]:
         """The times at which phases complete a turn, in their order."""
-        samples, found, reached = self.samples(), list[float](), 0
+        found, reached = list[float](), 0
         for before, after in pairwise(samples):
             while reached < after.turns:
                 reached += 1
@@ -194,7 +228,7 @@ class _Path:
             low, high = (low, sample) if sample.turns >= wanted else (sample, high)
             if abs(high.time - low.time) < 1e-14 * max(abs(self.last), abs(self.first)):
                 break
-        width = 3e-4 * abs(after.time - before.time) * np.sign(self.last - self.first)
+        width = 3e-4 * (after.time - before.time)
         nearby = [self._sample(low.time - k * width, low) for k in (1, 2, 3)]
         behind = np.array([sample.phases[-1] - TURN for sample in nearby])
         if abs(low.time - before.time) < 3 * abs(width) or np.any(np.diff(behind) >= 0) or behind[0] >= 0:

@@ -23,7 +23,7 @@ from ...integrate.simulate import simulate
 from ...model.symbols import t
 from .ends import Relations, boundary_of, ends_of
 from .extremal import Branch, Extremal
-from .lagrangian_path import along_extremal, rank_deficit
+from .lagrangian_path import ConjugateSearch, letters_and_costates
 from .maximum import RUNNING_COST, check_legendre, extremal_flow, input_metric
 from .problem import ControlProblem, control_problem
 from .search import Found, Task, search
@@ -118,8 +118,10 @@ def optimal(
         problem, flow.parameters, numbers, times, motion.y.T[:: max(1, len(motion.t) // 20), : len(problem.letters)]
     )
     at = np.linspace(times[0], times[1], len(shot.nodes) + 1)[:-1]
-    follow = along_extremal(arcs, shot.nodes, at, boundary.directions, relations.frame)
     n = len(problem.letters)
+    canonical = letters_and_costates(n, boundary.directions.shape[1], relations.frame)
+    follow = ConjugateSearch(arcs, shot.nodes, at, boundary.directions, canonical)
+    conjugate_points, rank_deficit = follow.points_and_deficit(times[1])
     return Extremal(
         flow=flow,
         motion=motion,
@@ -127,13 +129,13 @@ def optimal(
         cost=shot.cost,
         costates=dict(zip((q.name for q in flow.coordinates[n:]), shot.nodes[0][n:].tolist(), strict=True)),
         residual=shot.residual,
-        conjugate_points=follow(times[1]),
+        conjugate_points=conjugate_points,
         steps=shot.steps,
         branch=branch.name if len(tried) > 1 else "",
         branches=tuple(way for way, _ in tried),
         notes=found.notes,
         has_free_end=not bool(np.all(ends.end_fixed)),
-        rank_deficit=rank_deficit(arcs, shot.nodes, at, boundary.directions, relations.frame, times[1]),
+        rank_deficit=rank_deficit,
         search=follow,
     )
 

@@ -26,8 +26,8 @@ from ...integrate.simulate import simulate
 from ...model.bracket_flows import skew_letters
 from ...model.flow import Action, Flow
 from ...model.rigid_bodies import rigid_body
-from .conjugate import along_arc
 from .extremal import Branch, Extremal
+from .lagrangian_path import Canonical, ConjugateSearch
 from .maximum import RUNNING_COST
 from .rotations import missed_rotation, skew_entries, turns
 from .sensitivities import Arcs
@@ -196,6 +196,30 @@ def _reach(arcs: Arcs, boundary: Boundary, span: tuple[float, float], inertia: A
     return continued(attempt, guess) or shot
 
 
+def _canonical(n: int) -> Canonical:
+    """xi = Q^T dQ with d Pi - [Pi, xi] / 2, and dM with d tau: <Pi, Q^-1 dQ> has the derivative d Pi ^ xi - <Pi, [xi, xi]>."""
+    d = n * (n - 1) // 2
+    rows, columns = np.triu_indices(n, 1)
+
+    def skew(entries: Any) -> Any:
+        found = np.zeros((n, n))
+        found[rows, columns] = entries
+        return found - found.T
+
+    def read(state: Any, slopes: Any) -> tuple[Any, Any]:
+        Q, Pi = state[: n * n].reshape(n, n), skew(state[n * n + d : n * n + 2 * d])
+        turned = [Q.T @ column.reshape(n, n) for column in slopes[: n * n].T]
+        bent = [Pi @ xi - xi @ Pi for xi in turned]
+        xi, half = (np.array([one[rows, columns] for one in part]).T for part in (turned, bent))
+        M, dPi, dtau = np.split(slopes[n * n :], 3)
+        return np.vstack([xi, M]), np.vstack([dPi - half / 2, dtau])
+
+    def sizes(scale: Any) -> Any:
+        return np.concatenate([np.full(n * n, np.max(scale[:d])), scale[d:], 1 / scale])
+
+    return Canonical(read, sizes, 2 * d, True)
+
+
 def _extremal(
     flow: Flow, arcs: Arcs, boundary: Boundary, span: tuple[float, float], table: Mapping[str, float], tried: Any
 ) -> Extremal:
@@ -205,18 +229,7 @@ def _extremal(
     names = [letter.name for letter in flow.coordinates]
     motion = simulate(flow, dict(zip(names, shot.nodes[0].tolist(), strict=True)), span, parameters=table, rtol=1e-11)
 
-    def tangent(place: Any) -> Any:
-        """Q times the basis of so(n), of length one, and the momenta."""
-        here = place[: n * n].reshape(n, n)
-        frame = np.zeros((count, n * (n - 1)))
-        for k, (i, j) in enumerate(combinations(range(n), 2)):
-            unit = np.zeros((n, n))
-            unit[i, j], unit[j, i] = np.sqrt(0.5), -np.sqrt(0.5)
-            frame[: n * n, k] = (here @ unit).ravel()
-            frame[n * n + k, n * (n - 1) // 2 + k] = 1.0
-        return frame
-
-    search = along_arc(arcs, shot.nodes[0], boundary.directions, tangent, span[0], range(count))
+    search = ConjugateSearch(arcs, shot.nodes[:1], np.array(span[:1]), boundary.directions, _canonical(n))
     return Extremal(
         flow=flow,
         motion=motion,
