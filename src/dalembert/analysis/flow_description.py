@@ -1,4 +1,4 @@
-"""What kind of first-order flow this is: its relations and integrals, each tried at random states, and how matrices move."""
+"""What kind of first-order flow this is: its relations and integrals, proved or tried, and how matrices move."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..formulations.flow import FORM
 from ..formulations.registry import derive
 from ..model.flow import Flow
 from ..model.scenario import Scenario
+from ..model.symbols import t
 from ..model.values import numbers_by_name, refuse_unknown_parameters
 from .anatomy import GENERIC, common
 from .sampling import Samples, consistent_states, evaluate
@@ -36,10 +37,12 @@ class FlowDescription(Report):
     letters : tuple of str (n,)
     relations, integrals : mapping of name to float
         How fast each of them changes, at most, relative to the terms that add up to its rate; rounding where it is kept.
+    proved : frozenset of str
+        Relations and integrals that are proved to be kept; of the others, samples can only show that they are not.
     rank : int
         Independent relations.
     divergence : float or None
-        The divergence of the field where it is the same at all states; 0 keeps volume.
+        The divergence of the field where it is proved to be the same at all states; 0 keeps volume.
     matrices : mapping of name to sentence
     inputs : tuple of str
     agreement : (float, pair of str)
@@ -52,6 +55,7 @@ class FlowDescription(Report):
     letters: tuple[str, ...]
     relations: Mapping[str, float]
     integrals: Mapping[str, float]
+    proved: frozenset[str]
     rank: int
     divergence: float | None
     matrices: Mapping[str, str]
@@ -65,13 +69,13 @@ class FlowDescription(Report):
             "name": self.name,
             "coordinates": list(self.letters),
             "constraints": [
-                {"name": name, "kind": "relation", "integrable": True, "invariant": bool(rate <= ZERO_RATE)}
+                {"name": name, "kind": "relation", "integrable": True, "invariant": self._kept(name, rate)}
                 for name, rate in self.relations.items()
             ],
             "rank": self.rank,
             "degrees_of_freedom": len(self.letters) - self.rank,
             "conserved": [
-                {"name": name, "conserved": bool(rate <= ZERO_RATE), "rate": rate} for name, rate in self.integrals.items()
+                {"name": name, "conserved": self._kept(name, rate), "rate": rate} for name, rate in self.integrals.items()
             ],
             "divergence": self.divergence,
             "matrices": dict(self.matrices),
@@ -94,17 +98,21 @@ class FlowDescription(Report):
             freedom.append(("divergence", kept))
         return [
             ("Freedom", freedom),
-            ("Relations", [(name, _verdict(rate)) for name, rate in self.relations.items()]),
-            ("Integrals", [(name, _verdict(rate)) for name, rate in self.integrals.items()]),
+            ("Relations", [(name, self._verdict(name, rate)) for name, rate in self.relations.items()]),
+            ("Integrals", [(name, self._verdict(name, rate)) for name, rate in self.integrals.items()]),
             ("Matrices", list(self.matrices.items())),
             ("Rates", [("agreement", f"{self.agreement[0]:.1e} at worst between {' and '.join(self.agreement[1])}")]),
         ]
 
+    def _kept(self, name: str, rate: float) -> bool | None:
+        """Whether a quantity is proved to be kept; None where no state refutes it either."""
+        return True if name in self.proved else False if rate > ZERO_RATE else None
 
-def _verdict(rate: float) -> str:
-    if rate <= ZERO_RATE:
-        return f"kept by the flow (relative rate {rate:.1e} at random states)"
-    return f"NOT kept by the flow: it changes at the relative rate {rate:.2g}"
+    def _verdict(self, name: str, rate: float) -> str:
+        kept = self._kept(name, rate)
+        if kept is None:
+            return f"not established: relative rate {rate:.1e} at {self.points} states, without a proof"
+        return "kept by the flow" if kept else f"NOT kept by the flow: it changes at the relative rate {rate:.2g}"
 
 
 def describe_flow(
@@ -132,13 +140,16 @@ def describe_flow(
     graph, algebra = kernel.graph, kernel.algebra
     letters = algebra.vector(flow.coordinates)
     slopes = evaluate(kernel, ca.jacobian(graph.position.residual, letters), samples)
-    spread = evaluate(kernel, ca.trace(ca.jacobian(graph.velocities, letters)), samples).ravel()
-    is_even = bool(np.ptp(spread) <= 1e-9 * (1 + np.max(np.abs(spread))))
+    divergence = ca.trace(ca.jacobian(graph.velocities, letters))
+    spread = evaluate(kernel, divergence, samples).ravel()
+    is_even = algebra.independence(divergence, algebra.vector([*flow.coordinates, t])).holds_to_rounding
+    named = {c.name: c.expression for c in flow.constraints} | dict(flow.integrals)
     return FlowDescription(
         name=flow.name,
         letters=tuple(q.name for q in flow.coordinates),
         relations={c.name: _rate(kernel, samples, c.expression) for c in flow.constraints},
         integrals={name: _rate(kernel, samples, value) for name, value in flow.integrals.items()},
+        proved=frozenset(name for name, value in named.items() if _is_kept(kernel, value)),
         rank=common(rank(rows, GENERIC).rank for rows in slopes) if flow.constraints else 0,
         divergence=float(spread[0]) if is_even else None,
         matrices=_matrices(flow),
@@ -184,6 +195,15 @@ def _rate(kernel: Kernel, samples: Samples, expression: Any) -> float:
     terms = evaluate(kernel, slope.T * kernel.graph.velocities, samples)[..., 0]
     sizes = np.abs(terms).sum(axis=1)
     return float(np.max(np.abs(terms.sum(axis=1)) / np.where(sizes > 0, sizes, 1.0)))
+
+
+def _is_kept(kernel: Kernel, expression: Any) -> bool:
+    """Whether dI/dt is proved to vanish at all states."""
+    algebra = kernel.algebra
+    state = algebra.vector([*kernel.equations.state, t])
+    value = kernel.lower([expression])
+    rate = ca.jacobian(value, state) @ ca.vertcat(kernel.graph.velocities, 1)
+    return algebra.vanishing(rate).holds_to_rounding
 
 
 def _matrices(flow: Flow) -> dict[str, str]:
