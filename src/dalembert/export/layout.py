@@ -17,6 +17,7 @@ from ..compiled.gauss_problem import order_size, work_size
 from ..compiled.program import Program, straight_line
 from ..integrate import advance as loop
 from ..integrate.steppers import taylor_places
+from ..integrate.watch_places import WATCH_PROGRAM
 from .run_in_c import CAPACITY
 
 __all__ = ["Layout", "layout_of"]
@@ -164,6 +165,7 @@ def _constants(kernel: Any, prefix: str, sizes: _Sizes, events: int) -> dict[int
         loop.CONTROLLED: 0,
         loop.PROJECT: int(kernel.is_constrained),
         expansion.EXPANSION: 0,
+        WATCH_PROGRAM: 0,  # rows that vanish are looked at by the driver
     }
     return entries
 

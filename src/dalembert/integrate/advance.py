@@ -14,11 +14,13 @@ import numpy as np
 from ..compiled.language import Integers, Reals, integers_at, native, reals_at
 from ..compiled.native import CHOICES, FIRST_FREE, INFO, MISSING, ROWS, STATE, STUCK, call_events, evaluate, project, settle
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
+from .row_watch import row_reversed
 from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, interpolate_rate, step
 from .steppers.taylor import expand, largest_step, taylor_rate, taylor_state
-from .steppers.taylor_places import COEFFICIENTS, EXPANSION
+from .steppers.taylor_places import EXPANSION
+from .watch_places import WATCH_PROGRAM, WATCH_ROWS
 
-__all__ = ["advance", "commit", "finish_step", "scaled_norm", "short_step"]
+__all__ = ["advance", "commit", "conclude", "finish_step", "scaled_norm", "short_step"]
 
 # Why `advance` returned.
 (
@@ -32,7 +34,8 @@ __all__ = ["advance", "commit", "finish_step", "scaled_norm", "short_step"]
     NOT_COMPILED,
     OFF_CONSTRAINTS,
     COMMIT_NOT_COMPILED,
-) = range(10)
+    ROW_REVERSED,
+) = range(11)
 
 # Places in the book of a run: addresses of arrays, then sizes.
 (
@@ -40,7 +43,7 @@ __all__ = ["advance", "commit", "finish_step", "scaled_norm", "short_step"]
     EVENTS_OLD, EVENTS_NEW, EVENTS_TRIED, ATOL, N_AT, CAPACITY, N_EVENTS, N_SEARCHED, PROJECT, EXACT_AT,
     CONTROLLED,
 ) = range(FIRST_FREE, FIRST_FREE + 24)  # fmt: skip
-BOOK_SIZE = COEFFICIENTS + 1
+BOOK_SIZE = WATCH_ROWS + 1
 
 # Places in the array CLOCK (reals) and COUNTS (integers). WEAKEST is the least pivot at the ends of steps by stages, 0 where
 # rows were left out.
@@ -365,6 +368,19 @@ def try_step(book: Integers, h: float, t_new: float) -> int:
 
 
 @native
+def conclude(book: Integers) -> int:
+    """Look for events inside the last step, and finish it where there is none; BUDGET where the run goes on."""
+    if book[N_EVENTS] > 0 and crossed(book):
+        return EVENT
+    status = commit(book)
+    if status == MISSING:
+        return COMMIT_NOT_COMPILED
+    if status != 0:
+        return OFF_CONSTRAINTS if status == STUCK else NOT_DETERMINED
+    return BUDGET
+
+
+@native
 def advance(book: Integers, budget: int) -> int:
     """Steps until the end, an event, a full buffer, a failure, or `budget` attempts. The first stage is the rate at y."""
     ns = book[STATE]
@@ -406,13 +422,11 @@ def advance(book: Integers, budget: int) -> int:
         clock[T_OLD], clock[H_OLD], clock[T] = clock[T], h, t_new
         if status == CONTRADICTORY:
             return EXCLUDED
-        if book[N_EVENTS] > 0 and crossed(book):
-            return EVENT
-        status = commit(book)
-        if status == MISSING:
-            return COMMIT_NOT_COMPILED
-        if status != 0:
-            return OFF_CONSTRAINTS if status == STUCK else NOT_DETERMINED
+        if book[WATCH_PROGRAM] != 0 and row_reversed(book, t_new, y):
+            return ROW_REVERSED
+        code = conclude(book)
+        if code != BUDGET:
+            return code
     if clock[T_END] == clock[T]:
         return END
     return BUDGET

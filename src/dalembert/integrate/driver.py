@@ -15,6 +15,7 @@ from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from ..errors import ModelError, SingularError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
+from ..model.methods import EXTERNAL
 from . import advance as loop
 from .chart import DEGENERATES, Chart
 from .contact import Contacts
@@ -27,11 +28,13 @@ from .motion import Motion
 from .outcome import Outcome
 from .passages import cut, passages, state_after
 from .record import Record, motion_of
+from .row_watch import hold_watch, vanishing_row
 from .run import first_step
 from .run_kinds import run_kind
 from .start import Start, consistent_start, start_form
 from .stops import Stop, stop_times
 from .switching import Switching
+from .watch_places import WATCH_PROGRAM
 
 __all__ = ["Driver"]
 
@@ -155,6 +158,8 @@ class Driver:
                 self.run.call("commit")
             case loop.EVENT:
                 return self._handle_events()
+            case loop.ROW_REVERSED:
+                return self._handle_reversed_row()
             case _ if code == DEGENERATE:
                 return self.chart.switch(self, self.run.t, self.run.y.copy())
             case _ if code == UNSOLVED:
@@ -231,6 +236,35 @@ class Driver:
         self.stops.insert(0, stop)
         self._aim()
 
+    def _handle_reversed_row(self) -> tuple[Outcome, str] | None:
+        """End the run where the gradient of a constraint vanishes; go on where it turned."""
+        found, run, task = vanishing_row(self), self.run, self.task
+        looks_inside = task.stepping is None and task.method not in EXTERNAL
+        if found is None:
+            return self._decide(run.call("conclude")) if looks_inside else None
+        if looks_inside:
+            ending = self._repeat_until(found.t)
+            if ending is not None or self.run is not run:
+                return ending
+        else:
+            self.record.flush(run)
+            self.record.drop_after(run, found.t)
+        return Outcome.SINGULAR, f"The motion became singular at t = {found.t:.9g}: {found.clause}."
+
+    def _repeat_until(self, t: float) -> tuple[Outcome, str] | None:
+        """Take the last step, which is not finished, again and only until t; the ending where an event stops it before."""
+        run = self.run
+        run.y[:], run.clock[loop.T] = run.y_old, run.clock[loop.T_OLD]
+        run.book.entries[WATCH_PROGRAM] = 0
+        code = loop.BUDGET
+        while code != loop.END and self.run is run and self._steps_left() > 0:
+            run.clock[loop.T_END] = t  # a decision may have aimed at another end
+            code = run.call("advance", 64)
+            ending = None if code == loop.END else self._decide(code)
+            if ending is not None:
+                return ending if ending[0].is_success else None
+        return None
+
     def _note_others(self, later: list[tuple[float, int]], elapsed: float, t: float, y: Any) -> None:
         """Record the events of the user that are met at the very instant of one that stops the run."""
         for other, number in later:
@@ -293,6 +327,7 @@ class Driver:
             if self.bad_input:
                 raise SingularError(f"The motion is not determined: {self.bad_input}", remedy="make it return a finite number")
             raise explain(kernel, status, t, run.y, task.parameters, run.book.info)
+        hold_watch(run, kernel, t)
         if task.stepping is None and task.method != "taylor":  # which finds its steps in their coefficients
             run.clock[loop.H] = step or first_step(run, task, t)
         if self.mode_events:

@@ -11,6 +11,7 @@ from ..compiled.trouble import explain, undefined, vanishing
 from ..compiled.verdicts import CONTRADICTORY, SINGULAR
 from . import advance as loop
 from .outcome import Outcome
+from .row_watch import vanished_row
 
 __all__ = ["Pace", "broken_row", "classify", "leaves_rows_out", "lost_rank", "unsolved"]
 
@@ -72,7 +73,8 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
     start = np.asarray(driver.start_state)
     if code in (loop.NOT_DETERMINED, loop.OFF_CONSTRAINTS):
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
-    lost = _lost_inertia(driver) or lost_rank(driver)
+    row = vanished_row(driver)
+    lost = (row and row.clause) or _lost_inertia(driver) or lost_rank(driver)
     reason = vanishing(driver.kernel, t, run.y, run.book.parameters, start)
     if lost is not None or reason is not None:
         return Outcome.SINGULAR, _singular_sentence(driver, t, start, reason or lost)
@@ -150,6 +152,8 @@ def _explained(driver: Any, status: int) -> Exception:
 def _singular_sentence(driver: Any, t: float, start: Any, reason: str | None = None) -> str:
     run = driver.run
     found = reason or vanishing(driver.kernel, t, run.y, run.book.parameters, start)
+    if found is None and (row := vanished_row(driver)) is not None:
+        found = row.clause
     why = found or driver.bad_input or _undefined_ahead(driver) or "the accelerations are no longer determined by the equations"
     return f"The motion became singular at t = {t:.9g}: {why}."
 

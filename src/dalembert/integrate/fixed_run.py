@@ -12,7 +12,7 @@ import numpy as np
 from ..compiled.book import Book
 from ..compiled.native_module import NativeModule
 from . import advance as loop
-from . import fixed_steps, reversible_steps
+from . import fixed_steps, reversible_steps, row_watch
 from .actions import ActionTables
 from .position_steps import position_steps
 from .root_steps import hold_roots
@@ -78,9 +78,14 @@ class Stepping:
 @lru_cache(maxsize=1)
 def fixed_functions() -> dict[str, Any]:
     """The native functions of the fixed-step methods, compiled once."""
-    entries: list[Callable[..., Any]] = [fixed_steps.advance_fixed, fixed_steps.step_from, reversible_steps.advance_reversible]
+    entries: list[Callable[..., Any]] = [
+        fixed_steps.advance_fixed,
+        fixed_steps.step_from,
+        reversible_steps.advance_reversible,
+        row_watch.row_reversed,
+    ]
     found = NativeModule(entries).functions
-    return {"advance": found["advance_fixed"], "step_from": found["step_from"], "reversible": found["advance_reversible"]}
+    return found | {"advance": found["advance_fixed"], "reversible": found["advance_reversible"]}
 
 
 class FixedRun:

@@ -30,6 +30,7 @@ from .advance import (
     PROJECT,
     PROJECTED,
     RECORDED,
+    ROW_REVERSED,
     STEP_STATES,
     STEP_TIMES,
     T_END,
@@ -37,6 +38,7 @@ from .advance import (
     T,
     Y,
 )
+from .row_watch import row_reversed
 from .steppers.collocation import implicit_step
 from .steppers.orbits import fill_matrices
 from .steppers.places import (
@@ -59,12 +61,15 @@ from .steppers.places import (
 from .steppers.rattle import rattle_step
 from .steppers.rkmk import munthe_kaas_step
 from .steppers.roots import root_step
+from .watch_places import WATCH_PROGRAM
 
 __all__ = ["DEGENERATE", "UNSOLVED", "advance_fixed", "step_from"]
 
 # Why `advance_fixed` returned, beside the reasons of `advance`: the equations of a step are not solved; the independent
 # velocities want to be chosen anew.
 UNSOLVED, DEGENERATE = 20, 21
+#: Rows of constraints are compared after so many steps.
+WATCHED = 8
 
 
 @native
@@ -120,7 +125,7 @@ def store_step(book: Integers) -> None:
 
 
 @native
-def advance_fixed(book: Integers, budget: int) -> int:
+def take_steps(book: Integers, budget: int) -> int:
     """Steps until the end, a full buffer, a failure, or `budget` steps."""
     ns = book[STATE]
     clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
@@ -156,6 +161,22 @@ def advance_fixed(book: Integers, budget: int) -> int:
                 return DEGENERATE
     if counts[NUMBER] >= book[N_STEPS]:
         return END
+    return BUDGET
+
+
+@native
+def advance_fixed(book: Integers, budget: int) -> int:
+    """Steps until the end, a full buffer, a failure, a row of the constraints that reversed, or `budget` steps."""
+    if book[WATCH_PROGRAM] == 0:
+        return take_steps(book, budget)
+    clock, done = reals_at(book[CLOCK]), 0
+    while done < budget:
+        code = take_steps(book, min(WATCHED, budget - done))
+        if (code == BUDGET or code == END) and row_reversed(book, clock[T], reals_at(book[Y])):
+            return ROW_REVERSED
+        if code != BUDGET:
+            return code
+        done += WATCHED
     return BUDGET
 
 

@@ -85,6 +85,9 @@ class Record:
         """End the segment."""
         self.flush(run)
         times, states = run.last_step()
+        stored = np.concatenate(self._times)
+        if len(times) and stored[-1] == times[0]:  # stored, where steps after it were dropped
+            times, states = times[:0], states[:0]
         self._times.append(times)
         self._states.append(states)
         self.reached = int(run.counts[loop.NEXT_AT])
@@ -97,6 +100,15 @@ class Record:
         self.segments.append(Segment(self._book_of(run), mode, np.concatenate(self._times), np.concatenate(self._states)))
         for key, place in run.counted.items():
             self.totals[key] = self.totals.get(key, 0) + int(run.counts[place])
+
+    def drop_after(self, run: Run, t: float) -> None:
+        """Forget the steps of the open segment after t, which is behind its beginning, and let the run stand at the last."""
+        times, states = np.concatenate(self._times), np.concatenate(self._states)
+        kept = times <= t if self.forward else times >= t
+        self._times, self._states = [times[kept]], [states[kept]]
+        run.y[:], run.clock[loop.T] = states[kept][-1], times[kept][-1]
+        asked = self.at <= run.t if self.forward else self.at >= run.t
+        run.counts[loop.NEXT_AT] = int(np.sum(asked))
 
     def _book_of(self, run: Run) -> Any:
         """The book for a segment, without the room for steps: one for all segments of a kernel, which may be thousands."""

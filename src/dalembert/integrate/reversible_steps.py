@@ -27,6 +27,7 @@ from .advance import (
     N_AT,
     NEXT_AT,
     RECORDED,
+    ROW_REVERSED,
     STEP_STATES,
     STEP_TIMES,
     T_END,
@@ -34,7 +35,9 @@ from .advance import (
     Y,
 )
 from .fixed_steps import UNSOLVED, increment, reason, step_from
+from .row_watch import row_reversed
 from .steppers.places import CONTROL, CONTROL_PROGRAM, DELTA, EVERY, FACTORED, LOW, NEXT_STORED, NUMBER, REMEMBERED
+from .watch_places import WATCH_PROGRAM
 
 __all__ = ["CONTROL_SIZE", "DENSITY", "EPSILON", "WHOLE", "advance_reversible"]
 
@@ -158,4 +161,6 @@ def advance_reversible(book: Integers, budget: int) -> int:
         if is_last or counts[NUMBER] >= counts[NEXT_STORED]:
             counts[NEXT_STORED] = counts[NUMBER] + book[EVERY]
             record_state(book)
+        if book[WATCH_PROGRAM] != 0 and row_reversed(book, clock[T], reals_at(book[Y])):
+            return ROW_REVERSED
     return END if clock[T] == clock[T_END] else BUDGET

@@ -13,6 +13,7 @@ from ..compiled.book import Book
 from ..compiled.native_module import NativeModule
 from ..compiled.verdicts import CONTRADICTORY
 from . import advance as loop
+from . import row_watch
 from .expansions import hold_expansion, taylor_order
 from .steppers import dop853, taylor
 from .stops import is_controlled
@@ -39,8 +40,10 @@ def native_functions() -> dict[str, Any]:
     entries: list[Callable[..., Any]] = [
         loop.advance,
         loop.commit,
+        loop.conclude,
         loop.finish_step,
         loop.short_step,
+        row_watch.row_reversed,
         taylor.expand,
         taylor.taylor_state,
         dop853.step,

@@ -84,6 +84,8 @@ class ExternalRun(Run):
 
     def call(self, name: str, *arguments: Any) -> int:
         """Advance by at most so many steps; nothing else is asked of such a run."""
+        if name == "row_reversed":
+            return super().call(name, *arguments)
         if name != "advance":
             raise AssertionError(f"a run of {name} by another package")
         counted = self.steps.evaluations
@@ -126,6 +128,8 @@ class ExternalRun(Run):
                 return code
             if len(self.events_new) and self.book.entries[loop.N_EVENTS] and self._degenerates():
                 return DEGENERATE
+            if super().call("row_reversed", t, self.y):
+                return loop.ROW_REVERSED
         return loop.END if clock[loop.T] == clock[loop.T_END] else loop.BUDGET
 
     def _reached(self, t: float, y: Any) -> int:

@@ -26,6 +26,7 @@ from ..fixed_steps import DEGENERATE, UNSOLVED
 from ..motion import Motion, Segment
 from ..outcome import Outcome
 from ..remarks import MANY_STEPS, coarse_times, few_digits, ranks, remarks, stiffness, weak_pivot
+from ..row_watch import hold_watch
 from ..run import Run, first_step
 from ..run_kinds import run_kind
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
@@ -116,6 +117,7 @@ class LightRun:
         if self.events and not self._watch(quality):
             return False
         run.book.forget_choices()
+        hold_watch(run, self.kernel, t)
         self.rejected = run.book.settle(t, run.y, run.stages[0])
         if self.rejected in (SINGULAR, CONTRADICTORY):
             return True
@@ -262,7 +264,7 @@ class LightRun:
             case _ if code == UNSOLVED:
                 if not run.prepare_newton():  # only fixed steps end so
                     return unsolved(self)
-            case _ if code in (loop.EVENT, DEGENERATE):
+            case _ if code in (loop.EVENT, loop.ROW_REVERSED, DEGENERATE):
                 self.is_left = True
             case _:
                 return classify(self, code)

@@ -17,6 +17,7 @@ from .. import advance as loop
 from ..expansions import kernel_expansion, taylor_order
 from ..outcome import Outcome
 from ..remarks import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_digits, weak_pivot
+from ..row_watch import is_watched
 from ..run import LEAST_RTOL, LOCAL_SHARE
 from ..stops import is_controlled
 from . import lane_steps as lanes
@@ -45,7 +46,7 @@ def lane_functions() -> dict[str, Any]:
 
 def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
     """Runs by Taylor coefficients, see `chunks.register_engine`; those that meet trouble are left to the driver."""
-    if plan.task.first_step is not None or is_controlled(plan.kernel, plan.task):
+    if plan.task.first_step is not None or is_controlled(plan.kernel, plan.task) or is_watched(plan.kernel):
         return one_by_one(plan, parameters, starts, stop)
     count, nt, ns = len(parameters), len(plan.times), plan.kernel.n_state
     good = np.ones(count, bool)
