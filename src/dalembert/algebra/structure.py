@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from math import comb
 from random import Random
 from typing import Any, Literal
@@ -46,8 +47,8 @@ __all__ = [
 POINTS, POINTS_WITH_ROOTS = 6, 40
 #: How often a point is drawn again where the expressions are not defined.
 DRAWS = 400
-#: Floating-point samples that may refute, and their sizes.
-SAMPLES = 12
+#: Floating-point samples that may refute, how many are drawn to find them, and their sizes.
+SAMPLES, SAMPLE_DRAWS = 12, 96
 SIZES = (-2.0, 2.0)
 
 Symbols = Mapping[sympy.Symbol, ca.SX]
@@ -289,7 +290,7 @@ class _Question:
     def __init__(self, symbols: Symbols, block: ca.SX) -> None:
         self.symbols, self.block = list(symbols), block
         self.nodes = list(symbols.values())
-        self.points_found = 0
+        self.points_found = self.samples_found = 0
 
     @cached_property
     def instructions(self) -> Instructions:
@@ -306,10 +307,12 @@ class _Question:
         if refuting is not None:
             return refuting
         known = self.instructions
+        if entry is not None and known.is_exact and known.has_plain_constants:
+            return Verdict("refuted", "it fails in exact arithmetic modulo a prime", entry)
+        if not self.samples_found:
+            return Verdict("not established", f"no proof was found that it {words}, and no sample where it is defined")
         if entry is not None and known.is_exact:
-            if known.has_plain_constants:
-                return Verdict("refuted", "it fails in exact arithmetic modulo a prime", entry)
-            grounds = f"it {words} at {SAMPLES} samples to the rounding of its constants"
+            grounds = f"it {words} at {self.samples_found} samples to the rounding of its constants"
             return Verdict("not established", grounds, holds_to_rounding=True)
         return Verdict("not established", f"no proof was found that it {words}, and no point where not")
 
@@ -354,12 +357,12 @@ class _Question:
 
     def samples(self) -> Iterator[list[Bounded]]:
         """Values with error bounds at floating-point samples of many sizes."""
-        for point, _ in self._sample_points():
+        for point, _ in islice(self._sample_points(), SAMPLES):
             yield bounded_values(self.instructions, point)
 
     def _sample_points(self) -> Iterator[tuple[list[float], list[float]]]:
         random = Random(71)
-        for k in range(SAMPLES):
+        for k in range(SAMPLE_DRAWS):
             span = SIZES if k % 2 else (-0.5, 0.2)
             point, direction = ([_sample(symbol, random, span) for symbol in self.symbols] for _ in range(2))
             yield point, direction
@@ -371,11 +374,15 @@ class _Question:
             return [_Combination(*pair) for pair in bounded_values(self.instructions, place)]
 
         for point, direction in self._sample_points():
-            for entry, one in enumerate(claim(_line(values, point, direction, moved), 3)):
+            found = claim(_line(values, point, direction, moved), 3)
+            for entry, one in enumerate(found):
                 if math.isfinite(one.bound) and abs(one.value) > 4.0 * one.bound:
                     pairs = zip(self.symbols[:6], point, strict=False)
                     shown = ", ".join(f"{symbol} = {value:.4g}" for symbol, value in pairs)
                     return Verdict("refuted", f"it fails by {abs(one.value):.2g} at {shown}", entry)
+            self.samples_found += all(math.isfinite(one.bound) for one in found)
+            if self.samples_found == SAMPLES:
+                break
         return None
 
 

@@ -1,8 +1,7 @@
 """Symbolic questions answered within bounded work: are these equal, and is there a product.
 
-Equality is decided at random points first, which can disprove it; where the points find no difference, a proof by expansion
-is tried if the expressions are small. A verdict says which of the two it rests on. Nothing here calls a general simplifier
-or a general equation solver, whose running time has no bound.
+`algebra.structure` decides equality; where it neither proves nor refutes it, a proof by expansion is tried if the expressions
+are small. Nothing here calls a general simplifier or a general equation solver, whose running time has no bound.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ __all__ = [
     "Points",
     "Verdict",
     "differs_nowhere",
+    "established_zero",
     "exact",
     "factored",
     "fresh",
@@ -34,10 +34,6 @@ __all__ = [
 MOST_TERMS, MOST_OPERATIONS = 1500, 1500
 #: How a verdict was reached where it is a proof.
 PROVED = "symbolically"
-#: Two sides that differ by less than this, relative to their size, are equal at a point.
-ROUNDING = 1e-9
-#: Sizes below this part of the largest size at a point are measured against it.
-FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -47,15 +43,16 @@ class Verdict:
     Attributes
     ----------
     holds : bool
+        Whether it is proved, or holds to the rounding of constants that stand for irrational numbers.
     by : str
-        "symbolically", or at how many random points.
-    worst : float
-        The largest relative difference at the points.
+        "symbolically", or what else the answer rests on.
+    is_refuted : bool
+        Where it neither holds nor is refuted, nothing is established.
     """
 
     holds: bool
     by: str
-    worst: float
+    is_refuted: bool = False
 
 
 class Points:
@@ -101,7 +98,7 @@ def _draw(letter: sympy.Symbol, random: Any, anywhere: bool) -> float:
     return float(random.uniform(-1.5, 1.5)) if anywhere else size
 
 
-def differs_nowhere(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]], points: Points | None = None) -> Verdict:
+def differs_nowhere(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Verdict:
     """Whether the two sides of every pair are the same function.
 
     >>> x = sympy.Symbol("x", real=True)
@@ -109,24 +106,21 @@ def differs_nowhere(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]], points: Poin
     'symbolically'
     >>> differs_nowhere([(x, x + sympy.Rational(1, 10**6))]).holds
     False
+    >>> differs_nowhere([(x, sympy.Min(x, 1000))])
+    Verdict(holds=False, by='no proof was found that it is zero, and no point where not', is_refuted=False)
     """
-    sides = [(left, right) for left, right in pairs if left != right]
-    if not sides:
-        return Verdict(True, PROVED, 0.0)
-    values = (points or Points()).values([side for pair in sides for side in pair])
-    by = f"at {len(values)} random points"
-    if not len(values):
-        proved = all(_is_zero(left - right) for left, right in sides)
-        return Verdict(proved, PROVED if proved else "no point with finite values", 0.0 if proved else float("nan"))
-    table = values.reshape(len(values), len(sides), 2)
-    size = np.abs(table).sum(axis=2)
-    size = size + FLOOR * size.max(axis=1, keepdims=True) + 1e-290
-    worst = float(np.max(np.abs(table[:, :, 0] - table[:, :, 1]) / size))
-    if worst > ROUNDING:
-        return Verdict(False, by, worst)
-    if all(_is_zero(left - right) for left, right in sides):
-        by = PROVED
-    return Verdict(True, by, worst)
+    differences = [left - right for left, right in pairs if left != right]
+    return established_zero(GraphAlgebra(), differences)
+
+
+def established_zero(algebra: GraphAlgebra, expressions: Sequence[sympy.Expr], block: ca.SX | None = None) -> Verdict:
+    """Whether all expressions vanish; `block` is their column in the algebra where there is one already."""
+    found = algebra.vanishing(algebra.vector(expressions) if block is None else block)
+    if found.is_refuted:
+        return Verdict(False, found.grounds, True)
+    if found.is_proved or (expressions and all(_is_zero(expression) for expression in expressions)):
+        return Verdict(True, PROVED)
+    return Verdict(found.holds_to_rounding, found.grounds)
 
 
 def is_small(expression: sympy.Expr, operations: int = MOST_OPERATIONS, terms: int = MOST_TERMS) -> bool:
@@ -138,7 +132,10 @@ def _is_zero(expression: sympy.Expr) -> bool:
     """Whether an expression is shown to vanish by expansion, a common denominator, or Pythagoras."""
     if not is_small(expression):
         return False
-    expanded = sympy.expand(expression.replace(sympy.sign, lambda x: x / sympy.Abs(x)))
+    expression = expression.replace(sympy.sign, lambda x: x / sympy.Abs(x))
+    positive = {node.args[0] for node in expression.atoms(sympy.log)}  # where the expression is defined
+    expression = expression.xreplace({sympy.Abs(x): x for x in positive if not isinstance(x, sympy.Abs)})
+    expanded = sympy.expand(expression)
     if expanded == 0:
         return True
     if expanded.has(sympy.sin, sympy.cos, sympy.tan):

@@ -296,8 +296,9 @@ def _why_not(hamiltonian: sympy.Expr, coordinates: Sequence[sympy.Symbol], momen
     moving = [q.name for q in coordinates if hamiltonian.has(q)] + ["t"] * timed
     clock = Parameter("pi_t_") if timed else None
     verdict = levi_civita(hamiltonian, coordinates, momenta, clock)
-    if len(moving) > 1 and not verdict.holds:
-        return f"the equation does not separate in {', '.join(moving)}: Levi-Civita's conditions fail {verdict.by}"
+    if len(moving) > 1 and verdict.is_refuted:
+        return f"the equation does not separate in {', '.join(moving)}: Levi-Civita's conditions fail"
     if len(moving) > 1:
-        return f"Levi-Civita's conditions hold {verdict.by}, but no separation in {', '.join(moving)} was found in closed form"
+        known = "hold" if verdict.holds else "are not established"
+        return f"Levi-Civita's conditions {known}, and no separation in {', '.join(moving)} was found in closed form"
     return f"H_1 = E could not be solved for the momentum of {', '.join(moving)} in closed form"

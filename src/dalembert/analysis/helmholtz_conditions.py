@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..algebra.tidy import tidy
-from ..compiled.constrained_solve import rank
 from ..model.symbols import Coordinate, Parameter, t
-from .bounded import FLOOR, PROVED, ROUNDING, Points, differs_nowhere
+from .bounded import established_zero
 
 __all__ = [
     "FAMILIES",
@@ -108,10 +106,11 @@ class Condition:
     pair : (str, str)
         The coordinates i and j.
     holds : bool
+        Whether it is proved, or holds to the rounding of constants that stand for irrational numbers.
     by : str
-        "symbolically", or at how many random points.
-    worst : float
-        The largest relative difference of the two sides at the points.
+        "symbolically", or what else the answer rests on.
+    is_refuted : bool
+        Where it neither holds nor is refuted, nothing is established.
     residual : sympy.Expr or None
         Left minus right where it fails and is small.
     """
@@ -120,7 +119,7 @@ class Condition:
     pair: tuple[str, str]
     holds: bool
     by: str
-    worst: float
+    is_refuted: bool
     residual: sympy.Expr | None
 
 
@@ -137,21 +136,18 @@ def euler_lagrange(lagrangian: sympy.Expr, coordinates: Sequence[Coordinate]) ->
 
 
 def conditions(equations: SecondOrder) -> tuple[Condition, ...]:
-    """All conditions of the three families, decided at random points and proved where that is little work."""
-    values, sizes, points = _numbers(equations)
+    """All conditions of the three families: proved, refuted or not established."""
+    algebra = GraphAlgebra()
+    block = _differences(equations, algebra)
+    is_proved = algebra.vanishing(block).is_proved
     found = []
     for place, (family, i, j) in enumerate(condition_places(len(equations.coordinates))):
         pair = equations.coordinates[i].name, equations.coordinates[j].name
-        worst = float(np.max(np.abs(values[:, place]) / sizes[:, place], initial=0.0))
-        holds, by, residual = worst <= ROUNDING, f"at {points} random points", None
-        if equations.is_small:
-            left, right = condition_sides(equations, family, i, j)
-            if not points or holds:
-                verdict = differs_nowhere([(left, right)])
-                holds, by = verdict.holds, verdict.by
-            else:
-                residual = tidy(left - right)
-        found.append(Condition(family, pair, holds and bool(points or by == PROVED), by, worst, None if holds else residual))
+        sides = condition_sides(equations, family, i, j) if equations.is_small and not is_proved else None
+        written = [] if sides is None else [sides[0] - sides[1]]
+        verdict = established_zero(algebra, written, algebra.zeros(0) if is_proved else block[place])
+        residual = tidy(written[0]) if written and verdict.is_refuted else None
+        found.append(Condition(family, pair, verdict.holds, verdict.by, verdict.is_refuted, residual))
     return tuple(found)
 
 
@@ -178,47 +174,43 @@ def condition_sides(equations: SecondOrder, family: int, i: int, j: int) -> tupl
     return sympy.diff(first, q[j]) - sympy.diff(second, q[i]), equations.rate(inner) / 2
 
 
-def _numbers(equations: SecondOrder) -> tuple[Any, Any, int]:
-    """Left minus right of every condition (points, k), the size of its terms (points, k), and the number of points."""
-    algebra, n = GraphAlgebra(), len(equations.coordinates)
+def _differences(equations: SecondOrder, algebra: GraphAlgebra) -> Any:
+    """Left minus right of every condition, a column."""
+    n = len(equations.coordinates)
     q, v, a, jerk = (
         algebra.vector(letters)
         for letters in (equations.coordinates, equations.velocities, equations.accelerations, equations.jerks)
     )
     residual = algebra.vector(equations.residuals)
     by_q, by_v, by_a = (algebra.jacobian(residual, letters) for letters in (q, v, a))
-    rates = [_rate_terms(algebra, ca.vec(block), (q, v, a), (v, a, jerk)) for block in (by_v, by_a)]
-    left, sizes = [], []
+    rates = [_rate(algebra, ca.vec(block), (q, v, a), (v, a, jerk)) for block in (by_v, by_a)]
+    found = []
     for family, i, j in condition_places(n):
         first, second = i + n * j, j + n * i  # the places of (i, j) and (j, i) in a block written column by column
         if family == 1:
-            terms = [by_a[i, j], -by_a[j, i]]
+            found.append(by_a[i, j] - by_a[j, i])
         elif family == 2:
-            terms = [by_v[i, j], by_v[j, i], *(-part[k] for part in rates[1] for k in (first, second))]
+            found.append(by_v[i, j] + by_v[j, i] - rates[1][first] - rates[1][second])
         else:
-            turned = [(part[second] - part[first]) / 2 for part in rates[0]]
-            terms = [by_q[i, j], -by_q[j, i], *turned]
-        left.append(sum(terms))
-        sizes.append(sum(ca.fabs(term) for term in terms))
-    values = Points().evaluated(algebra, algebra.columns([ca.vertcat(*left), ca.vertcat(*sizes)]))
-    size = values[:, :, 1] + FLOOR * values[:, :, 1].max(axis=1, initial=0.0, keepdims=True) + 1e-290
-    return values[:, :, 0], size, len(values)
+            found.append(by_q[i, j] - by_q[j, i] - (rates[0][first] - rates[0][second]) / 2)
+    return ca.densify(ca.vertcat(*found))
 
 
-def _rate_terms(algebra: GraphAlgebra, block: Any, letters: Sequence[Any], rates: Sequence[Any]) -> list[Any]:
-    """The four parts of d/dt of a column: along q, v, a and t."""
+def _rate(algebra: GraphAlgebra, block: Any, letters: Sequence[Any], rates: Sequence[Any]) -> Any:
+    """d/dt of a column: along q, v, a and t."""
     parts = [algebra.along(block, x, rate) for x, rate in zip(letters, rates, strict=True)]
-    return [*parts, algebra.jacobian(block, algebra.vector([t]))]
+    return sum(parts, algebra.jacobian(block, algebra.vector([t])))
 
 
 def regularity(equations: SecondOrder) -> tuple[bool, str]:
     """Whether det(dR/da) does not vanish identically, and the determinant where it is short."""
     algebra, n = GraphAlgebra(), len(equations.coordinates)
     residual = algebra.vector(equations.residuals)
-    values = Points().evaluated(algebra, algebra.jacobian(residual, algebra.vector(equations.accelerations)))
-    regular = any(rank(value, 1e-10).rank == n for value in values)
+    found = algebra.rank(algebra.jacobian(residual, algebra.vector(equations.accelerations)))
+    regular = found.value == n
     if n <= 3 and equations.is_small:
         matrix = sympy.Matrix(n, n, lambda i, j: tidy(sympy.diff(equations.residuals[i], equations.accelerations[j])))
         if sum(entry.count_ops() for entry in matrix) <= DETERMINANT_OPERATIONS:
             return regular, f"det(dR/da) = {tidy(matrix.det(method='berkowitz'))}"
-    return regular, f"rank of dR/da is {'full' if regular else 'not full'} at {len(values)} random points"
+    known = "full" if regular else "not full" if found.at_most < n else "not established to be full"
+    return regular, f"rank of dR/da is {known}"

@@ -69,6 +69,8 @@ class InverseProblem(Report):
         if self.is_lagrangian:
             known = "" if self.lagrangian is not None else ", but no closed form of it was found"
             return f"the equations are Euler's equations of a Lagrangian{known}"
+        if not any(condition.is_refuted for condition in self.conditions):
+            return "whether the equations are Euler's equations as they stand is not established"
         if self.multiplier is not None:
             return "the equations are not Euler's equations as they stand; multiplied they are"
         return "the equations are not Euler's equations as they stand, and no multiplier was found"
@@ -82,11 +84,11 @@ class InverseProblem(Report):
         if not failing:
             ways = sorted({condition.by for condition in own}, key=lambda way: way == PROVED)
             return f"holds ({', '.join(ways)})"
-        worst = failing[0]
+        worst = next((condition for condition in failing if condition.is_refuted), failing[0])
         pair = ", ".join(worst.pair)
         if worst.residual is not None:
             return f"fails for {pair}: left minus right is {worst.residual}"
-        return f"fails for {pair}: by {worst.worst:.2g} of its terms, {worst.by}"
+        return f"{'fails' if worst.is_refuted else 'not established'} for {pair}: {worst.by}"
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data, expressions as text."""

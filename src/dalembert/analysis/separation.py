@@ -15,7 +15,7 @@ momentum as a root of an equation of degree two. Whether some such S exists at a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import sympy
@@ -23,14 +23,12 @@ import sympy
 from ..algebra.graph import GraphAlgebra
 from ..algebra.tidy import expansion_size, tidy
 from ..model.symbols import Parameter, t
-from .bounded import Points, Verdict, differs_nowhere, exact, factored, fresh
+from .bounded import Verdict, differs_nowhere, established_zero, exact, factored, fresh
 from .primitives import primitive
 
 __all__ = ["CompleteIntegral", "Slope", "levi_civita", "separate"]
 
 ZERO = sympy.S.Zero
-#: What is left of Levi-Civita's conditions, relative to their terms, where they hold.
-SEPARABLE = 1e-9
 #: The most terms of an equation that is split.
 MOST_TERMS = 400
 
@@ -218,13 +216,22 @@ class _Separation:
         for sign in (1, -1):
             momenta = {pi: slopes[k + 1].expression(sign) for k, pi in enumerate(self.momenta)}
             pairs.append((self.hamiltonian.xreplace(momenta), -slopes[0].expression(sign)))
-        return differs_nowhere(pairs)
+        squares = [node for pair in pairs for side in pair for node in side.atoms(sympy.Pow) if _is_length(node)]
+        on_branch = {node: node.base.base for node in squares}
+        found = differs_nowhere([(left.xreplace(on_branch), right.xreplace(on_branch)) for left, right in pairs])
+        where = ", ".join(sorted({f"{root} >= 0" for root in on_branch.values()}))
+        return replace(found, by=f"{found.by}, where {where}") if where else found
 
     def _is_complete(self, slopes: Sequence[Slope]) -> bool:
         """Whether the determinant of d^2 S / dq dconstant does not vanish."""
         entries = [[sympy.diff(slope.expression(), c) for c in self.constants] for slope in slopes[1:]]
         determinant = sympy.Matrix(entries).det(method="berkowitz")
-        return not differs_nowhere([(determinant, ZERO)]).holds
+        return differs_nowhere([(determinant, ZERO)]).is_refuted
+
+
+def _is_length(node: sympy.Pow) -> bool:
+    """Whether this is sqrt(u^2)."""
+    return bool(node.exp == sympy.S.Half and isinstance(node.base, sympy.Pow) and node.base.exp == 2)
 
 
 def _root(equation: sympy.Expr, pi: sympy.Symbol) -> tuple[sympy.Expr, sympy.Expr | None] | None:
@@ -340,7 +347,7 @@ def levi_civita(
     momenta: Sequence[sympy.Symbol],
     clock: sympy.Symbol | None = None,
 ) -> Verdict:
-    """Whether the equation can be separated additively in these coordinates, at random points.
+    """Whether the equation can be separated additively in these coordinates.
 
     Parameters
     ----------
@@ -353,17 +360,12 @@ def levi_civita(
     function = algebra.scalar(hamiltonian if clock is None else hamiltonian + clock)
     letters = algebra.vector([x for x, _ in moving] + [pi for _, pi in moving])
     second, first = algebra.hessian(function, letters)
-    values = Points(8).evaluated(algebra, algebra.columns([first, second]))
-    worst = 0.0
-    for table in values:
-        slope, bend = table[:, 0], table[:, 1:]
-        for i in range(n):
-            for j in range(i):
-                terms = [
-                    slope[n + i] * slope[n + j] * bend[i, j],
-                    -slope[n + i] * slope[j] * bend[i, n + j],
-                    -slope[i] * slope[n + j] * bend[n + i, j],
-                    slope[i] * slope[j] * bend[n + i, n + j],
-                ]
-                worst = max(worst, abs(sum(terms)) / (sum(map(abs, terms)) + 1e-12 * abs(slope).max() ** 2 * abs(bend).max()))
-    return Verdict(bool(len(values) and worst < SEPARABLE), f"at {len(values)} random points", float(worst))
+    terms = [
+        first[n + i] * first[n + j] * second[i, j]
+        - first[n + i] * first[j] * second[i, n + j]
+        - first[i] * first[n + j] * second[n + i, j]
+        + first[i] * first[j] * second[n + i, n + j]
+        for i in range(n)
+        for j in range(i)
+    ]
+    return established_zero(algebra, [], algebra.stack(terms) if terms else algebra.zeros(0))

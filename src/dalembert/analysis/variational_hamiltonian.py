@@ -206,9 +206,9 @@ def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
                 remedy='use the form "vakonomic"',
             )
         determinant = tidy(part.det(method="berkowitz"))
-        if determinant == 0 or differs_nowhere([(determinant, ZERO)]).holds:
+        if not differs_nowhere([(determinant, ZERO)]).is_refuted:
             raise FormError(
-                "The Lagrangian on the constraints does not determine its velocities: its mass matrix is singular",
+                "The Lagrangian on the constraints is not shown to determine its velocities: its mass matrix may be singular",
                 seen=f"det = {determinant}",
                 remedy="add the missing inertia or a constraint",
             )

@@ -80,7 +80,7 @@ def _solved(equations: SecondOrder) -> _Solved | None:
     if metric.has(*a) or not (metric.is_diagonal() or (n <= MOST_FREEDOM and size <= INVERTED_OPERATIONS)):
         return None
     determinant = tidy(metric.det(method="berkowitz"))
-    if determinant == 0 or differs_nowhere([(determinant, ZERO)]).holds:
+    if not differs_nowhere([(determinant, ZERO)]).is_refuted:
         return None
     still = dict.fromkeys(a, ZERO)
     force = sympy.Matrix([-residual.xreplace(still) for residual in equations.residuals])
@@ -186,7 +186,7 @@ def _constant_matrices(equations: SecondOrder) -> Iterator[sympy.Matrix]:
             chosen = sum((w * vector for w, vector in zip(weights, basis, strict=False)), sympy.zeros(n * n, 1))
             matrix = sympy.Matrix(n, n, [tidy(entry) for entry in chosen])
             determinant = matrix.det(method="berkowitz")
-            if determinant != 0 and not differs_nowhere([(determinant, ZERO)]).holds:
+            if differs_nowhere([(determinant, ZERO)]).is_refuted:
                 yield matrix
                 return
 

@@ -139,3 +139,11 @@ def test_sums_that_differ_are_never_proved_equal(data):
     algebra, node = asked(one * factor)
     other = algebra.scalar(sympy.expand(one * factor) + data.draw(pick) * sympy.Rational(1, 10**25))
     assert not algebra.vanishing(node - other).is_proved
+
+
+def test_nothing_holds_to_rounding_where_no_sample_is_defined() -> None:
+    graph = GraphAlgebra()
+    r, s, t = sympy.symbols("r s t", real=True)
+    never = sympy.Float(1.2345678901234567) / sympy.sqrt(-1 - r**2 - s**2 - t**2)
+    found = graph.vanishing(graph.scalar(never))
+    assert not found.holds_to_rounding and not found.is_proved
