@@ -4,14 +4,14 @@ A map q -> Phi(g, q) with Phi(g, Phi(h, q)) = Phi(g h, q) moves along the genera
 
     [xi_Q, eta_Q] = -[xi, eta]_Q      ([X, Y] = DY X - DX Y),        d/dt Phi(g, q) = (g_dot g^-1)_Q(Phi(g, q)),
 
-and both identities are checked at random points when an action is made. The lifts are (X, DX q_dot) on velocities and
+and both identities are proved when an action is made (`vanishing`). The lifts are (X, DX q_dot) on velocities and
 (X, -DX^T p) on momenta; the momentum map is J_xi = p . xi_Q(q), and its rank at a point is the dimension of the group less
 that of the isotropy algebra there (Bloch, Supplement 3.7.8).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,16 +20,13 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError
+from .group_coordinates import exact_number
 from .lie import LieGroup
 from .lie_algebra import LieAlgebra
 from .subspaces import annihilator
+from .vanishing import Certificate, generic_rank, vanish
 
 __all__ = ["GroupAction", "field_bracket"]
-
-#: Identities that fail by more than this, relative to their terms, are false.
-ROUNDING = 1e-8
-#: How many random points with finite values are asked for, and how often one is drawn.
-POINTS, DRAWS = 4, 40
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -62,7 +59,7 @@ class GroupAction:
     Raises
     ------
     ModelError
-        Where the generators do not obey the brackets of the algebra, or the map is no left action of the group.
+        Where the generators are not shown to obey the brackets of the algebra, or the map to be a left action of the group.
 
     Examples
     --------
@@ -193,7 +190,7 @@ class GroupAction:
     @cached_property
     def orbit_dimension(self) -> int:
         """The dimension of the orbits of generic configurations."""
-        return max((self.dimension - annihilator(values.T).shape[1] for (values,) in self._drawn([self.fields])), default=0)
+        return generic_rank(sympy.Matrix(self.fields))
 
     @property
     def is_free(self) -> bool:
@@ -203,72 +200,53 @@ class GroupAction:
     @cached_property
     def is_effective(self) -> bool:
         """Whether no element of the Lie algebra leaves everything where it is."""
-        values = [fields for (fields,) in self._drawn([self.fields], count=POINTS + self.dimension)]
-        return annihilator(np.vstack(values).T).shape[1] == 0 if values else False
+        copies = [{q: sympy.Dummy(q.name, real=True) for q in self.coordinates} for _ in range(self.dimension)]
+        at_points = [sympy.Matrix(self.fields.xreplace(copy)) for copy in copies]
+        return generic_rank(sympy.Matrix.vstack(*at_points)) == self.dimension
 
     # -- checks --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def bracket_residual(self) -> float:
-        """The largest component of [xi_Q, eta_Q] + [xi, eta]_Q over the basis at random points, relative to its terms."""
-        return self._residual_of_brackets(1.0)
+    def bracket_certificate(self) -> Certificate:
+        """What it rests on that [xi_Q, eta_Q] + [xi, eta]_Q = 0 over the basis."""
+        return self._certificate_of_brackets(1)
 
-    def _residual_of_brackets(self, sign: float) -> float:
+    def _certificate_of_brackets(self, sign: int) -> Certificate:
         pairs = [(a, b) for a in range(self.dimension) for b in range(a)]
-        worst = 0.0
-        for values, *slopes in self._drawn([self.fields, *self.slopes]):
-            for a, b in pairs:
-                terms = np.array([slopes[b] @ values[:, a], -slopes[a] @ values[:, b]])
-                image = sign * values @ self.algebra.constants[a, b]
-                size = np.max(np.abs(terms)) + np.max(np.abs(image)) + 1e-3 * np.max(np.abs(values)) + 1e-300
-                worst = max(worst, float(np.max(np.abs(terms.sum(axis=0) + image))) / size)
-        return worst
+        entries: list[Any] = []
+        for a, b in pairs:
+            image = self.fields * sympy.Matrix([exact_number(c) for c in self.algebra.constants[a, b]])
+            entries += self.slopes[b] * self.fields[:, a] - self.slopes[a] * self.fields[:, b] + sign * image
+        return vanish(entries)
 
     def _check_brackets(self) -> None:
-        if self.bracket_residual <= ROUNDING:
+        found = self.bracket_certificate
+        if found.holds:
             return
-        if self._residual_of_brackets(-1.0) <= ROUNDING:
+        if self._certificate_of_brackets(-1).holds:
             raise ModelError(
                 f"These generators are those of a right action of {self.name}",
                 seen="[xi_Q, eta_Q] = +[xi, eta]_Q",
                 remedy="change their signs: the inverse acts from the left",
             )
         raise ModelError(
-            f"These generators do not obey the brackets of {self.name}",
-            seen=f"[xi_Q, eta_Q] + [xi, eta]_Q is {self.bracket_residual:.1e} of its terms",
+            f"These generators {'do not' if found.worst else 'are not shown to'} obey the brackets of {self.name}",
+            seen=f"[xi_Q, eta_Q] + [xi, eta]_Q = 0: {found.by}",
             remedy=f"give the fields of {', '.join(self.algebra.names)} in this order",
         )
 
     def _check_composition(self, group: LieGroup) -> None:
-        """d Phi / d s_k = (right velocity of the letter k)_Q at Phi, at random elements and points."""
+        """d Phi / d s_k = (right velocity of the letter k)_Q at Phi."""
         assert self.map is not None
         moved = sympy.Matrix([self.map[q] for q in self.coordinates])
         target = self.fields.xreplace(dict(zip(self.coordinates, moved, strict=True)))
-        form = group.chart(self.letters).right_form
-        worst = 0.0
-        for slope, fields, velocity in self._drawn([moved.jacobian(self.letters), target, form], nearby=self.letters):
-            expected = fields @ velocity
-            worst = max(worst, float(np.max(np.abs(slope - expected)) / (np.max(np.abs(slope)) + 1e-300)))
-        if worst > ROUNDING:
+        found = vanish(list(moved.jacobian(self.letters) - target * group.chart(self.letters).right_form))
+        if not found.holds:
             raise ModelError(
-                f"This map is no left action of {self.name} in these letters",
-                seen=f"Phi(g, Phi(h, q)) and Phi(g h, q) part by {worst:.1e}",
+                f"This map is {'no' if found.worst else 'not shown to be a'} left action of {self.name} in these letters",
+                seen=f"Phi(g, Phi(h, q)) = Phi(g h, q): {found.by}",
                 remedy=f"write it in the letters of LieGroup.chart, with g = exp(s_1 {self.algebra.names[0]}) ...",
             )
-
-    def _drawn(self, blocks: Sequence[Any], count: int = POINTS, nearby: Sequence[Any] = ()) -> Iterator[list[Any]]:
-        """Values of some matrices at random points where all of them are finite."""
-        random = np.random.default_rng(17)
-        letters = sorted({s for block in blocks for s in block.free_symbols}, key=str)
-        found = 0
-        for _ in range(DRAWS):
-            point = {s: _drawn_value(s, random, s in self.coordinates, s in nearby) for s in letters}
-            values = [_numbers(block, point) for block in blocks]
-            if all(np.all(np.isfinite(value)) for value in values):
-                yield values
-                found += 1
-            if found == count:
-                return
 
     def __str__(self) -> str:
         lines = [f"{name}: {field_text(self.fields[:, k], self.coordinates)}" for k, name in enumerate(self.algebra.names)]
@@ -416,11 +394,3 @@ def _letters(matrix: Any, action: GroupAction, table: Mapping[str, Any]) -> list
     if missing:
         raise ModelError("The point is not complete", seen=f"no value of {', '.join(missing)}", remedy="give all of them")
     return letters
-
-
-def _drawn_value(letter: Any, random: Any, is_coordinate: bool, is_near: bool) -> float:
-    if is_near:
-        return float(random.uniform(-0.7, 0.7))
-    if is_coordinate:
-        return float(random.uniform(-1.3, 1.3))
-    return float(random.uniform(0.5, 1.5)) * (-1.0 if letter.is_negative else 1.0)

@@ -25,13 +25,12 @@ from sympy.simplify.fu import TR5, TR6
 
 from ..errors import ModelError
 from .lie_charts import GroupChart
+from .vanishing import vanish
 
 __all__ = ["GroupCoordinates", "exact_number"]
 
 #: Frames that differ by more than this are different.
 ROUNDING = 1e-9
-#: How many random points decide whether a body velocity is constant along a letter.
-POINTS = 3
 
 
 @dataclass(frozen=True)
@@ -159,21 +158,12 @@ class GroupCoordinates:
         return None
 
     def _is_steady(self, done: list[int], place: int) -> bool:
-        random = np.random.default_rng([19, place, len(done)])
-        parameters = sorted(self.frame.free_symbols - set(self.letters), key=str)
-        for _ in range(POINTS):
-            point = dict(zip(self.letters, self.identity, strict=True))
-            point |= {self.letters[k]: point[self.letters[k]] + float(random.uniform(0.1, 0.9)) for k in (*done, place)}
-            point |= {letter: float(random.uniform(0.5, 1.5)) for letter in parameters}
-            velocity = self._velocities[:, place].xreplace({letter: point[letter] for letter in parameters})
-            image = self.frame.xreplace(point) * velocity
-            expected = [1.0 if k == place else 0.0 for k in range(self.dimension)]
-            values = [sympy.N(entry) for entry in image]
-            if not all(value.is_Number and value.is_finite for value in values):
-                return False
-            if max(abs(float(a) - b) for a, b in zip(values, expected, strict=True)) > ROUNDING:
-                return False
-        return True
+        """Whether a letter is proved to move along a constant body velocity where later ones rest at the identity."""
+        moving = {self.letters[k] for k in (*done, place)}
+        still = {q: value for q, value in zip(self.letters, self.identity, strict=True) if q not in moving}
+        image = sympy.Matrix(self.frame.xreplace(still)) * self._velocities[:, place]
+        image[place] -= 1
+        return not image.has(sympy.nan, sympy.zoo) and vanish(list(image)).holds
 
     @cached_property
     def _velocities(self) -> Any:

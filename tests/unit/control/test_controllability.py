@@ -323,3 +323,15 @@ def test_brackets_that_grow_too_large_are_given_up_and_that_is_said() -> None:
     found = da.controllability(da.gallery.load("unicycle-rider"))
     assert found.length < 7 and found.small_time == "undecided"
     assert "too large" in found.small_time_reason
+
+
+@pytest.mark.parametrize("drift", [sympy.Max(x - 50, 0), sympy.Float(1e-13) * x], ids=["beyond samples", "small"])
+def test_a_drift_that_samples_do_not_show_is_a_drift(drift: sympy.Expr) -> None:
+    assert not control_affine(da.Flow({x: a, y: b, z: x * b + drift}, inputs=[a, b])).is_driftless
+    assert control_affine(da.Flow({x: a, y: b, z: x * b}, inputs=[a, b])).is_driftless
+
+
+def test_brocketts_condition_does_not_fail_by_samples_alone() -> None:
+    small = da.Flow({x: a, y: b, z: x * b - y * a + sympy.Float(1e-11) * x**2}, inputs=[a, b])
+    found = da.controllability(small).brockett
+    assert found is not None and "2 variables for 3 directions" not in found.reason

@@ -306,3 +306,16 @@ def test_a_report_reads_as_text_and_as_a_table() -> None:
     assert "abnormal" in str(found)
     assert "Ways tried" in str(found)
     assert "<table>" in found._repr_html_()
+
+
+def test_a_cost_that_is_quadratic_only_at_samples_is_not_taken() -> None:
+    plain = body(3, False)
+    w = next(q for q in plain.coordinates if q not in plain.matrices["Q"].free_symbols)
+    bent = da.Flow(
+        plain.rates,
+        matrices=plain.matrices,
+        constraints=plain.constraints,
+        integrals={"energy": plain.integrals["energy"] + sympy.Max(w - 50, 0) ** 2},
+    )
+    with pytest.raises(ModelError, match="not shown to be quadratic"):
+        da.optimal_on_group(bent, np.eye(3), rotation(3, 2), (0, 1))

@@ -23,7 +23,7 @@ def test_generators_of_a_map():
     action = GroupAction([x, y, theta], LieGroup.SE(2), MOTION, letters=(a, b, s))
     assert list(action.field("e_th")) == [-y, x, 1]
     assert list(action.field([2, 0, 1])) == [2 - y, x, 1]
-    assert action.bracket_residual == 0 and action.is_free and action.is_effective
+    assert action.bracket_certificate.holds and action.is_free and action.is_effective
     twist = field_bracket(action.field("e_th"), action.field("e_x"), action.coordinates)
     assert list(twist) == list(-action.field("e_y"))  # [e_th, e_x] = e_y
 
@@ -121,3 +121,19 @@ def test_regular_configurations():
     assert not action.is_regular({"q1": 0.0, "q2": 0.0, "q3": 0.0})
     with pytest.raises(ModelError, match="no value of q3"):
         action.isotropy({"q1": 1.0, "q2": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [(1 + sympy.Max(x - 50, 0), "not"), (1 + sympy.Float(1e-12) * x, "do not obey")],
+    ids=["beyond samples", "small coefficient"],
+)
+def test_brackets_that_samples_do_not_show_are_refused(factor: sympy.Expr, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        GroupAction([x, y], LieGroup.R(2), generators={"e_x": {x: 1}, "e_y": {y: factor}})
+
+
+def test_orbits_have_the_same_dimension_in_any_units() -> None:
+    small = sympy.Float(1e-13)
+    action = GroupAction([x, y], LieGroup.R(2), generators={"e_x": {x: 1}, "e_y": {y: small}})
+    assert action.orbit_dimension == 2 and action.is_free and action.is_effective

@@ -170,3 +170,11 @@ def test_the_shape_of_the_local_form_is_checked() -> None:
     with pytest.raises(ModelError, match="with a"):
         PrincipalConnection(found, (R1,), sympy.Matrix([A, 0, 0]))
     assert "r1, r2" in repr(crawler())
+
+
+def test_letters_of_the_second_kind_are_not_found_by_samples() -> None:
+    x, y = sympy.symbols("x y", real=True)
+    frame = sympy.ImmutableMatrix([[1 + sympy.Max(x - 50, 0), 0], [0, 1]])
+    bent = GroupCoordinates(("e_x", "e_y"), (x, y), frame, np.zeros((2, 2, 2)), (sympy.S.Zero, sympy.S.Zero))
+    with pytest.raises(ModelError, match="second kind"):
+        _ = bent.adjoint

@@ -134,20 +134,21 @@ class GroupProblem:
             raise ModelError(
                 "The flow has no costates", seen="letters of the place alone", remedy="state x and p, or use optimal"
             )
-        random = np.random.default_rng(5)
-        x, c = random.uniform(0.3, 1.1, len(self.place_index)), random.uniform(0.3, 1.1, len(self.costate_index))
-        values = list(self.table.values())
-        _, rates, energy = (np.asarray(v, dtype=float) for v in self._frame_function(x, c, values))
-        _, twice, more = (np.asarray(v, dtype=float) for v in self._frame_function(x, 2 * c, values))
-        if not np.allclose(twice, 2 * rates, rtol=1e-9, atol=1e-12):
+        algebra = GraphAlgebra()
+        costates = algebra.vector([self.flow.coordinates[k] for k in self.costate_index])
+        rates = algebra.vector([list(self.flow.rates.values())[k] for k in self.place_index])
+        linear = algebra.homogeneity(rates, costates, 1), algebra.degree(rates, costates, 1)
+        if not all(verdict.holds_to_rounding for verdict in linear):
             raise ModelError(
-                f"`{self.place}` does not move linearly in the other letters",
+                f"`{self.place}` is not shown to move linearly in the other letters",
+                seen="; ".join(verdict.grounds for verdict in linear if not verdict.holds_to_rounding),
                 remedy="name the matrix of the place: place=...",
             )
-        if by_energy and not np.allclose(more, 4 * energy, rtol=1e-9):
+        quadratic = algebra.homogeneity(algebra.scalar(self.cost), costates, 2)
+        if by_energy and not quadratic.holds_to_rounding:
             raise ModelError(
                 "The energy is not the cost where there is a potential",
-                seen="an energy that is not quadratic in the costates",
+                seen=f"an energy that is not shown to be quadratic in the costates: {quadratic.grounds}",
                 remedy="pass the integrand as cost=...",
             )
 

@@ -125,8 +125,8 @@ class ControlAffine:
 
     @cached_property
     def is_driftless(self) -> bool:
-        """Whether f vanishes everywhere."""
-        return not np.any(np.abs(self.values(self.drift)) > 1e-12)
+        """Whether f is proved to vanish everywhere."""
+        return bool(self.algebra.vanishing(self.drift).holds_to_rounding)
 
     @cached_property
     def rest(self) -> float:

@@ -21,7 +21,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import sympy
 
+from ...algebra import structure
 from ...compiled.constrained_solve import rank
 from .brackets import DEPENDENT
 from .input_fields import ControlAffine
@@ -122,6 +124,8 @@ class _Whole:
         self.rates = ca.densify(system.drift + system.fields @ inputs)
         self.names = [*system.letters, *system.inputs]
         self.center = np.concatenate([system.point, np.zeros(len(system.inputs))])
+        free = [sympy.Dummy(name, real=True) for name in system.inputs]
+        self._symbols = {**system.algebra.letters, **dict(zip(free, ca.vertsplit(inputs), strict=True))}
         slope = ca.densify(ca.jacobian(self.rates, self.variables))
         self._function = ca.Function("rates", [self.variables], [self.rates, slope])
 
@@ -132,21 +136,19 @@ class _Whole:
     @property
     def without_inputs(self) -> list[int]:
         """The rates in which no input stands."""
-        fields = np.abs(self.system.values(self.system.fields)).max(axis=(0, 2))
-        return [k for k, size in enumerate(fields) if size == 0.0]
+        fields, algebra = self.system.fields, self.system.algebra
+        return [k for k in range(fields.shape[0]) if algebra.vanishing(fields[k, :]).holds_to_rounding]
 
     def confined(self, rows: list[int]) -> str:
         """Why the rates `rows` miss a neighbourhood of 0 because fewer variables move them; empty where they do not."""
         slope = self._at(self.center)[1][rows]
-        moving = [k for k, column in enumerate(slope.T) if np.any(np.abs(column) > 1e-10)]
+        largest = float(np.max(np.abs(slope), initial=0.0))
+        moving = [k for k, column in enumerate(slope.T) if np.any(np.abs(column) > 1e-10 * largest)]
         if len(moving) >= len(rows) or rank(slope[:, moving].T, DEPENDENT).rank < len(moving):
             return ""
-        random = np.random.default_rng(5)
-        for _ in range(6):
-            place = self.center + random.uniform(-0.5, 0.5, len(self.center))
-            place[moving] = self.center[moving]
-            if np.any(np.abs(self._at(place)[0][rows]) > 1e-10):
-                return ""
+        at_rest = ca.substitute(self.rates[rows], self.variables[moving], ca.SX(ca.DM(self.center[moving])))
+        if not structure.vanishing(self._symbols, at_rest).holds_to_rounding:
+            return ""
         rates = ", ".join(self.names[k] for k in rows)
         few = ", ".join(self.names[k] for k in moving)
         return f"the rates of {rates} vanish with {few}: {len(moving)} variables for {len(rows)} directions"
