@@ -24,14 +24,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import sympy
 
 from ..algebra.circle import TooMuchWorkError
+from ..algebra.graph import GraphAlgebra
 from ..algebra.quotients import eliminated
 from ..algebra.tidy import tidy
 from ..algebra.tree import TreeAlgebra
-from ..compiled.constrained_solve import rank
 from ..errors import ModelError
 from ..formulations import lagrange
 from ..formulations.reduction import Bundle, Reduced, bundle_of
@@ -42,7 +43,7 @@ from ..model.symbols import as_expression
 from ..model.system import System
 from ..model.values import numbers_by_name
 from .anatomy import read_model
-from .connection_numbers import DEPENDENT, Decomposition, ShapeNumbers, ShapeValues, SpaceNumbers
+from .connection_numbers import Decomposition, ShapeNumbers, ShapeValues, SpaceNumbers
 from .momentum_maps import MomentumMap, momentum_map
 from .rank_jumps import RankJump, rank_jumps
 from .sampling import generic_parameters
@@ -50,8 +51,8 @@ from .tables import Section, as_html, as_markdown, as_text
 
 __all__ = ["Connection", "connection"]
 
-#: How many generic shapes decide whether S comes from a subgroup, and how many configurations test equivariance.
-SHAPES, PLACES = 5, 4
+#: How many configurations test equivariance.
+PLACES = 4
 #: Longer expressions are not made shorter, and the work that one may take.
 MOST_OPERATIONS, EFFORT = 300, 80_000
 
@@ -395,22 +396,19 @@ def _kind(bundle: Bundle) -> str:
         return "unconstrained"
     if not m:
         return "purely kinematic"
-    random = np.random.default_rng(29)
-    numbers, system = ShapeNumbers(bundle).blocks, bundle.system
-    parameters = generic_parameters(system.parameters, None, random)
-    values = {symbol.name: float(value) for symbol, value in zip(system.parameters, parameters, strict=True)}
-    columns = []
-    for _ in range(SHAPES):
-        shape = {system.coordinates[place].name: float(random.uniform(0.3, 1.1)) for place in bundle.shape}
-        columns.append(numbers(values | shape)["section"])
-    span = np.hstack(columns).T
-    steady = rank(span, DEPENDENT).rank == m
+    system = bundle.system
+    algebra = GraphAlgebra()
+    reduced = Reduced(bundle, algebra)
+    elsewhere = algebra.vector(
+        [sympy.Dummy(f"{system.coordinates[place].name} elsewhere", real=True) for place in bundle.shape]
+    )
+    section = reduced.section
+    moved = algebra.substitute(section, reduced.shape, elsewhere)
     # H leaves D invariant together with G only where its Lie algebra is an ideal: the body sees Ad_{g^-1} h
-    brackets = np.einsum("abc,bi->aic", np.asarray(bundle.constants, dtype=float), columns[0]).reshape(-1, k)
-    size = float(np.max(np.abs(span)))
-    brackets = brackets[np.max(np.abs(brackets), axis=1) > DEPENDENT * size]
-    is_ideal = rank(np.vstack([columns[0].T, brackets]), DEPENDENT).rank == m
-    return "horizontal symmetries" if steady and is_ideal else "general"
+    constants = np.asarray(bundle.constants, dtype=float)
+    brackets = [ca.DM(constants[a].T) @ section for a in range(k)]
+    steady_ideal = algebra.rank(algebra.columns([section, moved, *brackets])).at_most == m
+    return "horizontal symmetries" if steady_ideal else "general"
 
 
 def _short(expression: Any) -> Any:

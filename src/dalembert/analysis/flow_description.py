@@ -94,7 +94,7 @@ class FlowDescription(Report):
         if self.inputs:
             freedom.append(("inputs", ", ".join(self.inputs)))
         if self.divergence is not None:
-            kept = "volume is kept" if abs(self.divergence) < 1e-9 else f"the same everywhere, {self.divergence:.6g}"
+            kept = "volume is kept" if self.divergence == 0 else f"the same everywhere, {self.divergence:.6g}"
             freedom.append(("divergence", kept))
         return [
             ("Freedom", freedom),
@@ -141,7 +141,7 @@ def describe_flow(
     letters = algebra.vector(flow.coordinates)
     slopes = evaluate(kernel, ca.jacobian(graph.position.residual, letters), samples)
     divergence = ca.trace(ca.jacobian(graph.velocities, letters))
-    spread = evaluate(kernel, divergence, samples).ravel()
+    is_zero = algebra.vanishing(divergence).holds_to_rounding
     is_even = algebra.independence(divergence, algebra.vector([*flow.coordinates, t])).holds_to_rounding
     named = {c.name: c.expression for c in flow.constraints} | dict(flow.integrals)
     return FlowDescription(
@@ -151,7 +151,7 @@ def describe_flow(
         integrals={name: _rate(kernel, samples, value) for name, value in flow.integrals.items()},
         proved=frozenset(name for name, value in named.items() if _is_kept(kernel, value)),
         rank=common(rank(rows, GENERIC).rank for rows in slopes) if flow.constraints else 0,
-        divergence=float(spread[0]) if is_even else None,
+        divergence=0.0 if is_zero else float(evaluate(kernel, divergence, samples).ravel()[0]) if is_even else None,
         matrices=_matrices(flow),
         inputs=tuple(symbol.name for symbol in flow.inputs),
         agreement=_agreement(flow, kernel, samples),
@@ -189,10 +189,10 @@ def _difference(found: Any, other: Any) -> float:
 
 
 def _rate(kernel: Kernel, samples: Samples, expression: Any) -> float:
-    """max |dI/dt| / sum |dI/dx_k X_k| over the samples."""
-    letters = kernel.algebra.vector(kernel.equations.state)
+    """max |dI/dt| / (sum |dI/dx_k X_k| + |dI/dt at rest|) over the samples."""
+    letters = kernel.algebra.vector([*kernel.equations.state, t])
     slope = ca.jacobian(kernel.lower([expression]), letters)
-    terms = evaluate(kernel, slope.T * kernel.graph.velocities, samples)[..., 0]
+    terms = evaluate(kernel, slope.T * ca.vertcat(kernel.graph.velocities, 1), samples)[..., 0]
     sizes = np.abs(terms).sum(axis=1)
     return float(np.max(np.abs(terms.sum(axis=1)) / np.where(sizes > 0, sizes, 1.0)))
 

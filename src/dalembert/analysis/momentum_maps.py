@@ -91,7 +91,7 @@ class MomentumMap:
 
     @cached_property
     def isometries(self) -> Mapping[str, bool]:
-        """For each generator, whether the kinetic metric is invariant along it, at random points."""
+        """For each generator, whether the kinetic metric is shown to be invariant along it."""
         algebra, system = GraphAlgebra(), self.system
         q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
         _, momenta = lagrange.lagrangian_and_momenta(system, algebra)

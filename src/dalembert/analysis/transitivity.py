@@ -32,6 +32,7 @@ from ..errors import ModelError, nearest
 from ..formulations import hamel, voronets
 from ..formulations.independent import Reduction, Split
 from ..formulations.typeset import letter_latex
+from ..model.constraints import HolonomicConstraint
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
@@ -80,8 +81,8 @@ class Transitivity(Report):
         The velocities by name.
     constraints : tuple of str (r,)
         The constraints that were solved for the dependent ones.
-    vanishes : bool
-        Whether every A_s^a vanishes at generic states, that is whether the constraints are integrable.
+    vanishes : bool or None
+        Whether every A_s^a vanishes, that is whether the constraints are integrable; None where that is not established.
     largest : float
         The largest |A_s^a| found there, relative to its terms.
     states : int
@@ -93,7 +94,7 @@ class Transitivity(Report):
     independent: tuple[str, ...]
     dependent: tuple[str, ...]
     constraints: tuple[str, ...]
-    vanishes: bool
+    vanishes: bool | None
     largest: float
     states: int
 
@@ -195,9 +196,11 @@ class Transitivity(Report):
         verdict = (
             "there are no constraints"
             if not self.dependent
-            else f"yes: every A_s^a vanishes at {count}, to {self.largest:.0e} of its terms"
+            else "yes: every A_s^a vanishes"
             if self.vanishes
-            else f"no: A_s^a does not vanish at {count}"
+            else f"not established: every A_s^a vanishes at {count}, to {self.largest:.0e} of its terms"
+            if self.vanishes is None
+            else "no: A_s^a does not vanish"
         )
         solved = list(zip(self.dependent, (str(entry) for entry in self.solved), strict=True))
         entries = [] if self.vanishes else self._entries()
@@ -329,27 +332,31 @@ def transitivity(
     """
     stated, values, beginning = read_model(system, parameters, start)
     split = split_of(stated, independent)
-    largest, states = _largest(stated, split, values, beginning, n)
+    vanishes, largest, states = _vanishing(stated, split, values, beginning, n)
     return Transitivity(
         system=stated,
         split=split,
         independent=tuple(stated.velocities[k].name for k in split.independent),
         dependent=tuple(stated.velocities[k].name for k in split.dependent),
         constraints=tuple(stated.bilateral[k].name for k in split.rows),
-        vanishes=largest < ROUNDING,
+        vanishes=vanishes,
         largest=largest,
         states=states,
     )
 
 
-def _largest(system: System, split: Split, parameters: Any, start: Any, n: int) -> tuple[float, int]:
-    """The largest A_s^a relative to its terms at generic states with random accelerations, and how many states."""
+def _vanishing(system: System, split: Split, parameters: Any, start: Any, n: int) -> tuple[bool | None, float, int]:
+    """Whether every A_s^a vanishes, and the largest one relative to its terms at how many generic states.
+
+    States refute; only an identity in all symbols proves. Where it fails off the position constraints, nothing is established.
+    """
     if not split.dependent:
-        return 0.0, 0
+        return True, 0.0, 0
     anatomy = take_apart(system, parameters, start, n)
     samples, algebra = anatomy.samples, GraphAlgebra()
     reduction = Reduction(system, algebra, split)
     blocks = [voronets.transitivity(reduction), transitivity_sizes(reduction)]
+    identity = algebra.vanishing(blocks[0])
     letters = [algebra.vector([t]), reduction.q, reduction.v, reduction.z, algebra.vector(system.parameters)]
     function = ca.Function("coefficients", letters, [ca.densify(block) for block in blocks])
     random, worst, used = np.random.default_rng(11), 0.0, 0
@@ -360,4 +367,8 @@ def _largest(system: System, split: Split, parameters: Any, start: Any, n: int) 
         if np.all(np.isfinite(values)) and np.all(np.isfinite(sizes)):
             scale = float(np.max(sizes, initial=0.0))
             worst, used = max(worst, float(np.max(np.abs(values), initial=0.0)) / scale if scale else 0.0), used + 1
-    return worst, used
+    if identity.holds_to_rounding:
+        return True, worst, used
+    on_states_alone = any(isinstance(c, HolonomicConstraint) for c in system.bilateral)
+    refuted = worst > ROUNDING or (identity.is_refuted and not on_states_alone)
+    return False if refuted else None, worst, used

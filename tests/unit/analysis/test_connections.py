@@ -379,3 +379,12 @@ def test_texts() -> None:
     assert repr(board) == "<Connection of Snakeboard: general, over (psi, phi) with values in (xi_x, xi_y, xi_turn)>"
     assert board._repr_html_().startswith("<table>") and board._repr_markdown_().startswith("### ")
     assert "Prescribed" in found("ball-on-rotating-plate").text()
+
+
+@pytest.mark.parametrize("size", [sympy.Float(1e-11), 1], ids=["small coefficient", "beyond samples"])
+def test_symmetries_are_not_horizontal_by_samples(size: Any) -> None:
+    x, y, psi = da.coordinates("x y psi")
+    bend = size * (psi if size != 1 else sympy.Max(psi - 50, 0))
+    kinetic = (x.dot**2 + y.dot**2 + psi.dot**2) / 2
+    system = da.System([x, y, psi], kinetic=kinetic, constraints=[da.velocity(y.dot - (1 + bend) * x.dot)])
+    assert da.connection(system, shifts(system, "x", "y")).kind == "general"

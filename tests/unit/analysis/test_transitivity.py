@@ -189,3 +189,17 @@ def test_it_is_shown_and_stored() -> None:
     data = result.to_json()
     assert json.loads(json.dumps(data)) == data
     assert "yes: every A_s^a vanishes" in found("spherical-pendulum").text()
+
+
+@pytest.mark.parametrize(
+    ("slope", "vanishes"),
+    [(sympy.Max, None), (lambda y, _: sympy.Float(1e-12) * y, False)],
+    ids=["beyond samples", "small coefficient"],
+)
+def test_constraints_are_not_integrable_by_samples(slope: Any, vanishes: bool | None) -> None:
+    x, y, z = da.coordinates("x y z")
+    row = da.velocity(z.dot - (1 + slope(y - 1e6, 0)) * x.dot, name="slope")
+    particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[row])
+    result = da.transitivity(particle, independent=[x, y])
+    assert result.vanishes is vanishes
+    assert ("not established" in result.text()) is (vanishes is None)

@@ -198,3 +198,22 @@ def test_bad_files_are_told(fault: str) -> None:
     text, words = BAD_FILES[fault]
     with pytest.raises(ModelError, match=words):
         files.loads(text)
+
+
+def test_a_description_says_kept_only_where_that_is_proved() -> None:
+    x, y = da.coordinates("x y")
+    turned = {x: y, y: -x + sympy.Max(x - 1e6, 0)}
+    found = da.describe(da.Flow(turned, integrals={"radius": x**2 + y**2}))
+    assert "radius" not in found.proved and "not established" in found.text()
+    small = da.describe(da.Flow({x: y, y: -x - sympy.Float(1e-12) * y}, integrals={"radius": x**2 + y**2}))
+    assert not small.proved and small.divergence == pytest.approx(-1e-12) and "volume is kept" not in small.text()
+    plain = da.describe(da.Flow({x: y, y: -x}, integrals={"radius": x**2 + y**2}))
+    assert plain.proved == {"radius"} and plain.divergence == 0.0
+
+
+def test_an_integral_that_depends_on_time_changes_with_it() -> None:
+    x, y = da.coordinates("x y")
+    found = da.describe(
+        da.Flow({x: y, y: -x}, integrals={"bad": x**2 + y**2 + da.t, "good": x * sympy.cos(da.t) - y * sympy.sin(da.t)})
+    )
+    assert found.proved == {"good"} and found.integrals["bad"] > 0.1
