@@ -19,7 +19,7 @@ Max = sympy.Max
 
 
 def time_of(error: pytest.ExceptionInfo[ModelError]) -> float:
-    return float(re.search(r"t = (\S+)", str(error.value.seen))[1])
+    return float(re.search(r"t = ([0-9.e+-]*[0-9])", str(error.value.seen))[1])
 
 
 def difference(system: Any, start: dict[Any, float], span: tuple[float, float], by: Any, of: Any) -> float:
@@ -61,21 +61,33 @@ CHANGES = {
 
 @pytest.mark.parametrize("label", CHANGES)
 def test_a_change_of_rank_is_refused_with_its_time(label: str) -> None:
-    """The derivative was that of the system without the constraint that wakes up."""
+    """The derivative was that of the system without the constraint that wakes up; or the motion itself ends there."""
     system, start, when = CHANGES[label]
+    refused = "becomes independent along the motion|did not reach its end"
     options = {"parameters": {a: 0.5}, "form": "lagrange"}
     for span in ((0, 2), (0, 1.5)):
-        with pytest.raises(ModelError, match="becomes independent along the motion") as caught:
+        with pytest.raises(ModelError, match=refused) as caught:
             da.sensitivities(system, [a], start, span, **options)
         assert time_of(caught) == pytest.approx(when, abs=1e-6)
-    with pytest.raises(ModelError, match="becomes independent"):
+    with pytest.raises(ModelError, match=refused):
         da.gradient(system, [a], start, (0, 2), final=y, **options)
-    with pytest.raises(ModelError, match="becomes independent"):
+    with pytest.raises(ModelError, match=refused):
         da.fit(system, {"t": np.array([0.0, 2.0]), "x": np.array([0.0, 1.0])}, [a], start, **options)
-    with pytest.raises(ModelError, match="becomes independent"):
+    with pytest.raises(ModelError, match=refused):
         da.lyapunov(system, start, (0, 2), interval=0.01, **options)
     before = da.sensitivities(system, [a], start, (0, 0.9 * when), **options)
     assert np.all(np.isfinite(before.of(x)))
+
+
+def test_a_row_that_vanishes_at_the_start_alone_is_refused() -> None:
+    """No function switches there; the derivative was that of a free particle."""
+    row = da.velocity(x * (y.dot - x.dot / 2), name="row")
+    system = da.System([x, y], kinetic=PLANE, potential=a * (y + x / 3), constraints=[row])
+    start = {x: 0.0, y: 0.0, x.dot: 1.0, y.dot: 0.5}
+    assert da.simulate(system, start, (0, 1), parameters={a: 0.5}, form="lagrange").success
+    with pytest.raises(ModelError, match="becomes independent along the motion") as caught:
+        da.sensitivities(system, [a], start, (0, 1), parameters={a: 0.5}, form="lagrange")
+    assert time_of(caught) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_row_that_always_follows_from_another_is_differentiated() -> None:

@@ -16,10 +16,8 @@ from ...integrate.sensitive.smoothness import check_jumps, check_ranks
 from ...integrate.sensitive.start_tangent import own_tangents, shown_tangents, start_tangents
 from ...integrate.simulate import simulate
 from ...integrate.start import moving_outputs, start_form
-from ...integrate.stops import model_switches, stop_times
-from ...integrate.switching import passed_switches
 from ...model.scenario import Scenario
-from ...model.symbols import by_name, t
+from ...model.symbols import by_name
 
 __all__ = ["Question", "ask", "name_of"]
 
@@ -115,7 +113,6 @@ class Question:
             elif name not in self.given:
                 values = {**motion.start, **_outputs_at_start(motion, [name])}
                 self.given[name] = values.get(name, 0.0)
-        _refuse_moving_switches(motion, self.kernel, set(self.parameters))
 
     @property
     def sign(self) -> float:
@@ -197,22 +194,6 @@ def _known(name: str, parameters: Mapping[str, Any], letters: Sequence[str]) -> 
         seen=", ".join([*parameters, *letters]),
         remedy=f"did you mean {near}" if near else "use one of these names",
     )
-
-
-def _refuse_moving_switches(motion: Motion, kernel: Any, parameters: set[Any]) -> None:
-    """A jump of the equations whose time moves with what a motion is differentiated by has a derivative of its own."""
-    moving = [switch for _, switch in passed_switches(motion.segments)]
-    ends = float(motion.segments[0].step_t[0]), float(motion.segments[-1].step_t[-1])
-    in_time = [s for s in model_switches(kernel) if s.jumps and s.expression.free_symbols & parameters]
-    if any(stop.before != stop.after for stop in stop_times(kernel, motion.segments[0].book.parameters, ends)):
-        moving += [s for s in in_time if s.expression.free_symbols <= {t, *kernel.parameters}]
-    jumps = [switch for switch in moving if switch.jumps]
-    if jumps:
-        raise ModelError(
-            f"The derivative of a motion across the jump of {jumps[0].node} in {jumps[0].place} is not carried",
-            seen="the time of the jump depends on what the motion is differentiated by",
-            remedy="write a smooth law in its place, or end the span before the jump",
-        )
 
 
 def _refuse(motion: Motion) -> None:
