@@ -149,6 +149,8 @@ class Driver:
                 return Outcome.FINISHED, f"The motion was followed to t = {self.task.span[1]:.9g}."
             case loop.BUDGET:
                 pass
+            case loop.TOO_SMALL | loop.EXCLUDED if self.run.is_crossing:
+                self.switching.give_up(self, code)
             case loop.FULL:
                 self.record.flush(self.run)
             case loop.NOT_COMPILED:
@@ -205,6 +207,7 @@ class Driver:
         began, h = float(run.clock[loop.T_OLD]), float(run.clock[loop.H_OLD])
         met = passages(run, self.mode_events)
         switched = [(elapsed, number - self._first_switch) for elapsed, number in met if self._is_switch(number)]
+        switched = switched if self.switching.is_on else []
         if switched and not run.is_crossing:
             self.switching.take_back(self, [elapsed for elapsed, _ in switched])
             return None
@@ -235,6 +238,12 @@ class Driver:
         """Stop around an instant that was found on the way, before those that were known."""
         self.stops.insert(0, stop)
         self._aim()
+
+    def skip_stop(self) -> None:
+        """Go on without the next stop."""
+        self.stops.pop(0)
+        self._aim()
+        self._restart()
 
     def _handle_reversed_row(self) -> tuple[Outcome, str] | None:
         """End the run where the gradient of a constraint vanishes; go on where it turned."""

@@ -26,6 +26,8 @@ LOCAL_SHARE = 0.02
 LEAST_RTOL = 2e-15
 #: The least steps that the Taylor method takes where it looks for events.
 LEAST_STEPS = 64
+#: A step across a switch may have an error of so many tolerances, and of this part of the state.
+CROSSING, CROSSING_RTOL = 1e4, 1e-10
 #: A first step is no shorter than so many spacings of the clock.
 LEAST_SPACINGS = 128.0
 #: How many steps are stored before Python collects them.
@@ -57,7 +59,7 @@ class Run:
     """A run from (t, y) in one mode: its book, its clock and counts, its state, and what it has stored."""
 
     counted = COUNTED
-    #: Whether the next step leads across a switch of the equations, and no tolerance can be asked of it.
+    #: Whether the next step leads across a switch of the equations, and sees both its sides.
     is_crossing = False
 
     def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
@@ -94,13 +96,14 @@ class Run:
                 self.clock[loop.MAX_STEP] = min(task.max_step, longest) if longest else task.max_step
 
     def cross(self, is_crossing: bool) -> None:
-        """Take the next step, of a few spacings of the clock, whatever its error; or return to the tolerance."""
+        """Let the next step, of a few spacings of the clock, have a larger error; or return to the tolerance."""
         if is_crossing == self.is_crossing:
             return
         self.is_crossing = is_crossing
         if is_crossing:
             self._tolerance = float(self.clock[loop.RTOL]), self.atol.copy()
-            self.clock[loop.RTOL], self.atol[:] = 0.0, np.inf
+            self.clock[loop.RTOL] = CROSSING_RTOL
+            self.atol[:] = CROSSING * self.atol + CROSSING_RTOL * float(np.max(np.abs(self.y), initial=0.0))
         else:
             self.clock[loop.RTOL], self.atol[:] = self._tolerance
 

@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 
 from ..compiled.dense_function import DenseFunction
+from ..model.constraints import HolonomicConstraint
 from ..model.methods import EXTERNAL
 from ..model.switches import Switch
 from ..model.symbols import t as time_symbol
@@ -75,14 +76,20 @@ class Switching:
     ----------
     columns : list of (Switch, sympy.Expr)
         The functions of time and state whose zeros are looked for.
+    is_on : bool
+        Whether steps are cut at them.
     """
 
     def __init__(self, kernel: Any, task: Any) -> None:
         self.columns: list[tuple[Switch, sympy.Expr]] = []
         if task.stepping is None and task.method not in EXTERNAL:
-            for switch in state_switches(kernel):
+            # Next to a switch of its coefficients, a row of velocities may be as good as zero, and determine nothing.
+            on_velocities = {f"constraint `{c.name}`" for c in kernel.equations.system.constraints}
+            on_velocities -= _holonomic_places(kernel)
+            for switch in (s for s in state_switches(kernel) if s.place not in on_velocities):
                 octaves = range(OCTAVES) if switch.at_integers else [0]
                 self.columns += [(switch, _column(switch, k)) for k in octaves]
+        self.is_on = True
         self._met: deque[float] = deque(maxlen=MOST_MET)
         self._margin, self._taken_back = MARGIN, np.nan
         self._functions: dict[Any, Any] = {}
@@ -102,17 +109,24 @@ class Switching:
         began, h = float(run.clock[loop.T_OLD]), float(run.clock[loop.H_OLD])
         self._margin = MARGIN if began != self._taken_back else 10.0 * self._margin
         self._taken_back = began
-        run.y[:] = run.y_old
-        run.clock[loop.T], run.clock[loop.H] = began, abs(h)
-        run.counts[loop.ACCEPTED] -= 1
-        run.counts[loop.REJECTED] += 1
-        run.counts[loop.HAS_DENSE] = 0
+        _undo(run)
+        run.clock[loop.H] = abs(h)
         width = max(self._margin * abs(h), SPACINGS * float(np.spacing(max(abs(began), abs(began + h)))))
         later = [abs(other - elapsed[0]) for other in elapsed[1:] if abs(other - elapsed[0]) > 2.0 * width]
         width, ahead = min([width, *(0.25 * way for way in later)]), 1.0 if h > 0 else -1.0
         met = began + elapsed[0]
         before, after = met - ahead * width, met + ahead * width
         driver.stop_at(Stop(before if ahead * (before - began) > 0 else began, after))
+
+    def give_up(self, driver: Driver, code: int) -> None:
+        """Go on as if there were no switches, where none can be crossed in a tiny step: rates have no bound beside it.
+
+        The control of the step then finds its own way, as it does beside rows of constraints that vanish at the switch.
+        """
+        if code == loop.EXCLUDED:
+            _undo(driver.run)
+        self.is_on = False
+        driver.skip_stop()
 
     def passed(self, driver: Driver, number: int) -> tuple[Outcome, str] | None:
         """What follows from a tiny step across the switch of a column: an end where no motion goes on from there."""
@@ -121,7 +135,7 @@ class Switching:
         behind = abs(run.t - driver.task.span[0])
         if len(self._met) == MOST_MET and abs(run.t - self._met[0]) < MOST_MET * CROWDED * behind:
             return self.sliding(driver) or self.crowded(driver)
-        if (switch.place.startswith("constraint") and _state_jumps(run)) or (
+        if (switch.place in _holonomic_places(driver.kernel) and _state_jumps(run)) or (
             switch.place == "the energies" and self._energy_jumps(driver)
         ):
             return Outcome.SINGULAR, (
@@ -194,6 +208,20 @@ class Switching:
         if key not in self._functions:
             self._functions[key] = make()
         return self._functions[key]
+
+
+def _holonomic_places(kernel: Any) -> set[str]:
+    constraints = kernel.equations.system.constraints
+    return {f"constraint `{c.name}`" for c in constraints if isinstance(c, HolonomicConstraint)}
+
+
+def _undo(run: Any) -> None:
+    """Take back a step that was accepted and not stored."""
+    run.y[:] = run.y_old
+    run.clock[loop.T] = run.clock[loop.T_OLD]
+    run.counts[loop.ACCEPTED] -= 1
+    run.counts[loop.REJECTED] += 1
+    run.counts[loop.HAS_DENSE] = 0
 
 
 def _size(driver: Driver) -> float:

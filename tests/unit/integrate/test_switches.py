@@ -190,7 +190,7 @@ def test_many_runs_stop_as_one_does(method: str) -> None:
     assert many["x_dot"][:, -1] == pytest.approx([1.0, 1.0], abs=1e-9)
 
 
-def test_derivatives_across_a_jump_that_moves_are_refused() -> None:
+def test_derivatives_go_across_a_jump_that_does_not_move() -> None:
     moving = forced(Piecewise((1, T > T1), (0, True)))
     with pytest.raises(ModelError, match="The equations jump along the motion"):
         da.sensitivities(moving, wrt=[T1], start={X: 0.0}, span=(0, 2), parameters={T1: 1.0})
@@ -204,3 +204,13 @@ def test_derivatives_across_a_jump_that_moves_are_refused() -> None:
 def test_exported_code_says_that_it_does_not_stop() -> None:
     text = da.derive(forced(PULSE)).to_c()
     assert "does not stop at switches" in text.header
+
+
+def test_a_kink_of_a_holonomic_constraint_ends_the_motion() -> None:
+    """A bead on a wire with a corner: the velocity would have to jump there."""
+    y = da.coordinates("y")
+    wire = da.holonomic(y - Abs(X), name="wire")
+    system = da.System([X, y], kinetic=(X.dot**2 + y.dot**2) / 2, constraints=[wire])
+    motion = da.simulate(system, {X: -1.0, y: 1.0, X.dot: 1.0, y.dot: -1.0}, (0, 3), form="lagrange")
+    assert motion.outcome is da.Outcome.SINGULAR and "wire" in motion.message
+    assert motion.t[-1] == pytest.approx(1.0, abs=1e-6)
