@@ -96,7 +96,7 @@ class ActionTables:
         return straight_line("generators", kernel._inputs(), [kernel.lower(entries)])
 
     def check_patterns(self, kernel: Any, parameters: Any, kind: int) -> None:
-        """Refuse matrices that steps would lead out of their pattern, such as banded ones; decided at random states."""
+        """Refuse matrices that steps would lead out of their pattern, such as banded ones; random states refute that."""
         entries = [entry for generator in self.generators for entry in generator]
         function = ca.Function("generators", kernel._inputs(), [kernel.lower(entries)])
         random = np.random.default_rng(11)
@@ -120,6 +120,48 @@ class ActionTables:
                 raise FormError(
                     f'Steps of "{self.method}" lead the matrix `{pattern.name}` out of its pattern',
                     seen=f"the entry ({', '.join(str(int(k) + 1) for k in divmod(int(left.argmax()), pattern.shape[1]))})",
+                    remedy='give it all the letters that the group can reach, or use method="gauss4"',
+                )
+
+    def check_identities(self, kernel: Any, kind: int) -> None:
+        """Refuse rates that are not shown to be those of the actions, and patterns that are not shown to be kept.
+
+        A pattern is kept by exponentials where U X - X V stays in it for all states of U, V and of X; by isospectral steps
+        where the products of their stages do, with generators at different states.
+        """
+        algebra, flow = kernel.algebra, self.flow
+        state = algebra.vector(flow.coordinates)
+        copies = [algebra.vector([sympy.Dummy(q.name, real=True) for q in flow.coordinates]) for _ in range(2)]
+
+        def lowered(matrix: Any, at: Any = state) -> Any:
+            block = ca.reshape(kernel.lower(list(matrix.T)), *matrix.shape)
+            return block if at is state else algebra.substitute(block, state, at)
+
+        for action, pattern in zip(flow.actions, self._patterns, strict=True):
+            matrix = lowered(flow.matrices[action.matrix])
+            sides = [
+                None if side is None else [lowered(side, at) for at in (state, *copies)] for side in (action.left, action.right)
+            ]
+            left, right = ([ca.SX.zeros(n, n)] * 3 if s is None else s for s, n in zip(sides, matrix.shape, strict=True))
+            rate = ca.reshape(ca.jacobian(ca.vec(matrix), state) @ kernel.graph.velocities, *matrix.shape)
+            found = algebra.vanishing(ca.vec(rate - left[0] @ matrix + matrix @ right[0]))
+            if not found.holds_to_rounding:
+                raise FormError(
+                    f"The rates of `{action.matrix}` are not shown to be those of its action",
+                    seen=found.grounds,
+                    remedy='check left X - X right, or use method="gauss4"',
+                )
+            if kind == places.ISOSPECTRAL:
+                one, last = (ca.SX.eye(n) for n in matrix.shape)
+                first = one + left[1] + left[2] @ left[1]
+                value = first @ matrix @ (last - right[1] + right[1] @ right[2]) - matrix
+            else:
+                value = left[1] @ matrix - matrix @ right[1]
+            found = algebra.vanishing(pattern.outside(value))
+            if not found.holds_to_rounding:
+                raise FormError(
+                    f'Steps of "{self.method}" are not shown to keep the pattern of the matrix `{pattern.name}`',
+                    seen=found.grounds,
                     remedy='give it all the letters that the group can reach, or use method="gauss4"',
                 )
 
@@ -210,6 +252,16 @@ class _Pattern:
         for e, letter, factor in self.fills:
             flat[e] -= factor * y[letter]
         return flat
+
+    def outside(self, change: Any) -> Any:
+        """The same of a change of the matrix, a graph."""
+        flat = ca.vertsplit(ca.vec(change.T))
+        y: dict[int, Any] = {}
+        for letter, e, factor in self.reads:
+            y[letter] = y.get(letter, 0.0) + factor * flat[e]
+        for e, letter, factor in self.fills:
+            flat[e] = flat[e] - factor * y[letter]
+        return ca.vertcat(*flat)
 
 
 def _check_owners(patterns: list[_Pattern], flow: Flow) -> None:

@@ -260,5 +260,6 @@ def action_tables(kernel: Any, task: Any) -> tuple[ActionTables, int]:
     if kind not in kept:
         tables = ActionTables(kernel.equations.system, kind, task.method)
         tables.check_patterns(kernel, task.parameters, kind)
+        tables.check_identities(kernel, kind)
         kept[kind] = tables, kernel.load_program(tables.program(kernel))
     return kept[kind]

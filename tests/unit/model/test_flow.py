@@ -217,3 +217,22 @@ def test_an_integral_that_depends_on_time_changes_with_it() -> None:
         da.Flow({x: y, y: -x}, integrals={"bad": x**2 + y**2 + da.t, "good": x * sympy.cos(da.t) - y * sympy.sin(da.t)})
     )
     assert found.proved == {"good"} and found.integrals["bad"] > 0.1
+
+
+def _rotation(extra: sympy.Expr) -> da.Flow:
+    """R_dot = R W in the plane with an angular velocity; `extra` is added to one rate of the matrix."""
+    r = da.coordinates("r11 r12 r21 r22")
+    R = sympy.Matrix(2, 2, r)
+    W = sympy.Matrix([[0, -1], [1, 0]])
+    rates = dict(zip(r, R * W, strict=True))
+    rates[r[0]] += extra
+    return da.Flow(rates, matrices={"R": R}, actions=[da.Action("R", right=-W)])
+
+
+def test_rates_that_are_those_of_an_action_only_at_samples_are_refused() -> None:
+    start = _rotation(sympy.S.Zero).start(R=np.eye(2))
+    assert da.simulate(_rotation(sympy.S.Zero), start, (0, 1), method="rkmk4", step=0.1).t[-1] == 1.0
+    (r11, *_) = da.coordinates("r11 r12 r21 r22")
+    for extra in (sympy.Max(r11 - 50, 0), sympy.Float(1e-12) * r11):
+        with pytest.raises(FormError, match="not shown to be those of its action"):
+            da.simulate(_rotation(extra), start, (0, 1), method="rkmk4", step=0.1)
