@@ -196,3 +196,10 @@ def test_loops_that_cannot_be_say_so() -> None:
     shallow = da.Flow({x: u, y: v, z: sympy.atan(x) / (1 + x**2) * v}, inputs=[u, v])
     with pytest.raises((RunError, FormError)):
         da.holonomy_loop(shallow, 50.0)
+
+
+def test_a_small_curvature_is_a_curvature() -> None:
+    x, y, z = da.coordinates("x y z")
+    u, w = da.inputs("u w")
+    loop = da.holonomy_loop(da.Flow({x: u, y: w, z: -sympy.Float(1e-13) * x * w}, inputs=[u, w]), -2e-13)
+    assert np.ptp(loop.corners[:, 0]) == pytest.approx(2**0.5)

@@ -10,7 +10,7 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.optimal.maximum import extremal_flow
+from dalembert.control.optimal.maximum import check_legendre, extremal_flow
 from dalembert.control.optimal.problem import control_problem
 from dalembert.errors import DalembertError, FormError, ModelError, RunError, StartError
 
@@ -150,3 +150,11 @@ def test_names_of_the_model_are_kept_or_asked_for() -> None:
     wrong(
         FormError, "needs? the name `lambda_x`", da.Flow({x: u, other: x}, inputs=[u]), u**2, {x: 0, other: 0}, {x: 1}, (0, 1)
     )
+
+
+def test_legendres_condition_does_not_depend_on_units() -> None:
+    check_legendre([[1e-16]])
+    check_legendre([[1e-20, 0.0], [0.0, 1e6]])
+    for bad in ([[0.0]], [[-1e-20, 0.0], [0.0, 1e6]], [[1e-16, 1.0], [1.0, 1e16]]):
+        with pytest.raises(FormError, match="Legendre"):
+            check_legendre(bad)

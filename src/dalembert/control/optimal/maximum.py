@@ -74,11 +74,14 @@ def check_legendre(metric: Any, where: str = "") -> None:
         Where the Hamiltonian has no maximum over the inputs.
     """
     values = np.array(metric, dtype=float)
-    least = float(np.min(np.linalg.eigvalsh((values + values.T) / 2)))
-    if not least > 1e-13 * max(1.0, float(np.max(np.abs(values)))):
+    units = np.sqrt(np.abs(np.diag(values)))
+    units = np.where(units > 0, units, 1.0)  # of the inputs, so that the decision does not depend on theirs
+    scaled = values / np.outer(units, units)
+    least = float(np.min(np.linalg.eigvalsh((scaled + scaled.T) / 2)))
+    if not least > 1e-13 * float(np.max(np.abs(scaled))):
         raise FormError(
             f"The cost is not convex in the inputs{where}: Legendre's condition L_uu > 0 fails",
-            seen=f"least eigenvalue {least:.3g}",
+            seen=f"least eigenvalue {least:.3g} with inputs scaled to L_uu = 1 or -1",
             remedy="give every input a positive cost; abnormal and singular extremals are not followed",
         )
 

@@ -337,8 +337,9 @@ def holonomy_loop(
         **_fibre_start(found, start),
         **dict(zip((q.name for q in found.base), center, strict=True)),
     }
-    height = float(bend.xreplace({s: sympy.Float(here[s.name]) for s in bend.free_symbols if s.name in here}))
-    if abs(height) < 1e-12:
+    known = {s: sympy.Float(here[s.name]) for s in bend.free_symbols if s.name in here}
+    height = float(bend.xreplace(known))
+    if abs(height) <= 1e-14 * sum(abs(float(term.xreplace(known))) for term in sympy.Add.make_args(bend)):
         raise FormError("The curvature vanishes where the loop begins", seen=str(bend), remedy="begin elsewhere: around=(...)")
     if shape == "circle":
         return _circle(found, wanted, center, height, steady)
