@@ -13,17 +13,21 @@
         ├── SingularError       the accelerations are not determined
         └── ContradictionError  constraints that exclude each other
 
-A message has three parts: what is wrong, the value seen, what to do.
+A message has three parts: what is wrong, the value seen, what to do. So has a warning, `DalembertWarning`, of something that
+is done all the same: `UnusedParameterWarning` for values that a model does not use.
 """
 
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 
 __all__ = [
     "ContradictionError",
     "DalembertError",
+    "DalembertWarning",
     "ExpressionError",
     "FileError",
     "FormError",
@@ -32,8 +36,10 @@ __all__ = [
     "RunError",
     "SingularError",
     "StartError",
+    "UnusedParameterWarning",
     "nearest",
     "raise_collected",
+    "warn",
 ]
 
 
@@ -63,13 +69,14 @@ class DalembertError(Exception):
 
     def __init__(self, what: str, seen: object | None = None, remedy: str | None = None) -> None:
         self.what, self.seen, self.remedy = what, seen, remedy
-        text = what if seen is None else f"{what} (seen: {seen})"
-        if not remedy:
-            super().__init__(f"{text}.")
-        elif remedy.startswith("did you mean"):
-            super().__init__(f"{text}: {remedy.rstrip('?')}?")
-        else:
-            super().__init__(f"{text}: {remedy}.")
+        super().__init__(_message(what, seen, remedy))
+
+
+def _message(what: str, seen: object | None, remedy: str | None) -> str:
+    text = what if seen is None else f"{what} (seen: {seen})"
+    if not remedy:
+        return f"{text}."
+    return f"{text}: {remedy.rstrip('?')}?" if remedy.startswith("did you mean") else f"{text}: {remedy}."
 
 
 class ModelError(DalembertError):
@@ -115,6 +122,26 @@ class ContradictionError(RunError):
     """Constraints that exclude each other at this state; `row` is the place of the one that was found out."""
 
     row: int = -1
+
+
+class DalembertWarning(UserWarning):
+    """Something that is done, and may not be what was meant; with the parts of an error."""
+
+    def __init__(self, what: str, seen: object | None = None, remedy: str | None = None) -> None:
+        self.what, self.seen, self.remedy = what, seen, remedy
+        super().__init__(_message(what, seen, remedy))
+
+
+class UnusedParameterWarning(DalembertWarning):
+    """Values of parameters that a model does not use."""
+
+
+def warn(warning: DalembertWarning) -> None:
+    """Warn, at the line outside of this package from which it was called."""
+    package, level, frame = __name__.rpartition(".")[0], 1, sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(package):
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(warning, stacklevel=level)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -20,7 +20,7 @@ from ..formulations.registry import derive
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
-from ..model.values import numbers_by_name, refuse_unknown_parameters
+from ..model.values import numbers_by_name, used_parameters
 from .sampling import Samples, consistent_states, evaluate
 
 __all__ = ["Anatomy", "common", "read_model", "take_apart"]
@@ -166,7 +166,7 @@ def read_model(
         values = {name: value for name, value in model.parameters.items() if name in known}
         beginning = dict(model.start)
     given = numbers_by_name(parameters)
-    refuse_unknown_parameters(given, [symbol.name for symbol in system.parameters])
+    given = used_parameters(given, [symbol.name for symbol in system.parameters])
     values |= given
     beginning |= numbers_by_name(start)
     _check_start(system, beginning)

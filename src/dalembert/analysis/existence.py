@@ -29,7 +29,7 @@ from ..errors import FormError, ModelError
 from ..model.scenario import Scenario
 from ..model.symbols import Coordinate, t
 from ..model.system import System
-from ..model.values import numbers_by_name, refuse_unknown_parameters
+from ..model.values import numbers_by_name, used_parameters
 from .intervals import Bounds, IntervalFunction, add, multiply
 
 __all__ = ["ExistenceBound", "Hypothesis", "existence_bound"]
@@ -182,7 +182,7 @@ def existence_bound(
         stated = {}
     given = numbers_by_name(parameters)
     if isinstance(system, System):
-        refuse_unknown_parameters(given, [symbol.name for symbol in system.parameters])
+        given = used_parameters(given, [symbol.name for symbol in system.parameters])
     names = numbers_by_name(stated) | given
     if not (np.isfinite(a) and np.isfinite(b) and b >= 0):
         raise ModelError("The constants must be finite, with b >= 0", seen=f"a = {a}, b = {b}", remedy="choose others")

@@ -16,7 +16,7 @@ from ..formulations.registry import derive
 from ..model.flow import Flow
 from ..model.scenario import Scenario
 from ..model.symbols import t
-from ..model.values import numbers_by_name, refuse_unknown_parameters
+from ..model.values import numbers_by_name, used_parameters
 from .anatomy import GENERIC, common
 from .sampling import Samples, consistent_states, evaluate
 from .tables import Report, Section
@@ -130,7 +130,7 @@ def describe_flow(
     flow: Any = model.system if isinstance(model, Scenario) else model
     values = dict(model.parameters) if isinstance(model, Scenario) else {}
     given = numbers_by_name(parameters)
-    refuse_unknown_parameters(given, [symbol.name for symbol in flow.parameters])
+    given = used_parameters(given, [symbol.name for symbol in flow.parameters])
     values |= given
     beginning = dict(model.start) if isinstance(model, Scenario) else {}
     beginning |= numbers_by_name(start)

@@ -33,7 +33,7 @@ from ..geometry.actions import field_text, read_field
 from ..model.constraints import HolonomicConstraint
 from ..model.symbols import by_name, t
 from ..model.system import System
-from ..model.values import refuse_unknown_parameters
+from ..model.values import used_parameters
 from .anatomy import GENERIC, common, take_apart
 from .sampling import Samples
 
@@ -342,8 +342,7 @@ def _along(part: str, slopes: Any, fields: Any) -> Condition:
 def given_parameters(system: System, given: Mapping[Any, Any] | None) -> dict[str, float]:
     """Values by name of parameters that are held fixed, checked."""
     known = [symbol.name for symbol in system.parameters]
-    found = by_name(given, "mapping of parameters")
-    refuse_unknown_parameters(found, known)
+    found = used_parameters(by_name(given, "mapping of parameters"), known)
     for name, value in found.items():
         if not isinstance(value, (int, float, np.number, sympy.Number)) or not np.isfinite(float(value)):
             raise ModelError(f"The parameter `{name}` needs a finite number", seen=repr(value)[:60])

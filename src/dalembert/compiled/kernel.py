@@ -38,7 +38,7 @@ from .lifted_solve import lifted_solution
 from .llvm import NativeLibrary, native_library
 from .loops import functions
 from .native import INPUT_VALUES
-from .parameter_values import parameter_values
+from .parameter_values import numbers_for, parameter_values
 from .program import Program, straight_line
 from .short_graph import shortened
 from .unrolled import HEALTHY, UnrolledSolution, unrolled_solve
@@ -413,9 +413,9 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
 
     def rates(self, time: float, state: Any, parameters: Any = (), inputs: Any = ()) -> Any:
         """The time derivative of the state, as an array (n_state,)."""
-        y = np.ascontiguousarray(state, dtype=float).reshape(self.n_state)
+        y = numbers_for(self.equations.state, state, "state")
         p = parameter_values(self.parameters, parameters)
-        u = np.ascontiguousarray(inputs, dtype=float).reshape(len(self.free_inputs))
+        u = numbers_for(self.free_inputs, inputs, "inputs")
         if self.backend == "numpy":
             return self._interpreted_rates(time, y, p, u)
         return self.plain_book(p).rates(time, y, u)

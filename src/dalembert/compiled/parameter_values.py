@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ..errors import ModelError
+from ..errors import ModelError, nearest
 from ..model.labels import labelled
 from ..model.names import shortened
 from ..model.symbols import by_name
-from ..model.values import check_sign, real_number, refuse_unknown_parameters
+from ..model.values import check_sign, real_array, real_number, used_parameters
 
-__all__ = ["named_parameters", "parameter_values"]
+__all__ = ["named_parameters", "numbers_for", "parameter_values"]
 
 
 def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
@@ -34,14 +34,15 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
     table = by_name(given, "mapping of parameters")
     missing = [name for name in names if name not in table]
     if missing:
+        near = nearest(missing[0], [name for name in table if name not in names])
         raise ModelError(
             f"The parameters {', '.join(missing)} have no value"
             if len(missing) > 1
             else f"The parameter {missing[0]} has no value",
             seen=", ".join(table) or "no parameters",
-            remedy=f"pass parameters={{{missing[0]!r}: ...}}",
+            remedy=f"did you mean it by `{near}`" if near else f"pass parameters={{{missing[0]!r}: ...}}",
         )
-    refuse_unknown_parameters(table, names)
+    table = used_parameters(table, names)
     return _checked(symbols, [table[name] for name in names])
 
 
@@ -53,6 +54,32 @@ def named_parameters(symbols: Sequence[sympy.Symbol], given: Mapping[Any, Any] |
     """
     values = parameter_values(symbols, {} if given is None else given)
     return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
+
+
+def numbers_for(symbols: Sequence[sympy.Symbol], given: Any, what: str) -> Any:
+    """One number for each symbol, (n,), from a sequence in their order or from values by name.
+
+    >>> numbers_for(sympy.symbols("x v"), {"v": 1, "x": 2}, "state")
+    array([2., 1.])
+    """
+    names, table = [symbol.name for symbol in symbols], labelled(given)
+    if isinstance(table, Mapping):
+        values = by_name(table, what)
+        if set(values) != set(names):
+            seen = ", ".join(values) or "nothing"
+            raise ModelError(f"The {what} must name {', '.join(names) or 'nothing'}", seen=seen, remedy="name each of them")
+        table = [values[name] for name in names]
+    try:
+        array = np.ascontiguousarray(real_array(table)).ravel()
+    except (TypeError, ValueError):
+        raise ModelError(f"The {what} must be made of numbers", seen=shortened(given), remedy="give real numbers") from None
+    if array.shape != (len(names),):
+        raise ModelError(
+            f"The {what} must have {len(names)} numbers",
+            seen=f"{array.size} of them",
+            remedy=f"give {', '.join(names) or 'none'} in this order, or by name",
+        )
+    return array
 
 
 def _checked(symbols: Sequence[sympy.Symbol], given: Sequence[Any]) -> Any:

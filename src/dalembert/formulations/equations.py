@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -13,6 +13,7 @@ from ..errors import FileError, FormError
 from ..model.system import System
 from ..model.whole_file import write_whole
 from .blocks import Blocks
+from .rederived import Rechosen, Rederived
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -100,6 +101,18 @@ class Equations:
                 seen="another quantity of the model with that name",
                 remedy="rename it",
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The record without what was computed from it; derivations are made again where it is unpickled."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        derivation = Rederived.of(self)
+        return state | {"derivation": derivation, "rechoose": self.rechoose and Rechosen(derivation)}
+
+    def __copy__(self) -> Equations:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Equations:
+        return self
 
     def blocks(self, algebra: Any) -> Blocks:
         """The blocks in an algebra, with the inputs that the system gives as expressions put in."""
@@ -334,15 +347,21 @@ class Equations:
         given: dict[str, Any] = {"name": name, "parameters": parameters, "start": start, "inputs": inputs, "span": span}
         return export_fmu(self, path, version, rtol=rtol, atol=atol, step=step, binary=binary, **given)
 
-    def function(self) -> Callable[[float, Any, Any], Any]:
-        """A plain numeric function ``f(t, state, parameters) -> rates``.
+    def function(self) -> Callable[..., Any]:
+        """A plain numeric function ``f(t, state, parameters=(), inputs=()) -> rates``.
 
-        `state` follows ``equations.state``; `parameters` is a mapping by name or symbol, or a sequence in the order of
-        ``system.parameters``.
+        `state` follows ``equations.state``, `parameters` those of the system, and `inputs` the inputs that it leaves free. Each
+        is a sequence in that order, or a mapping by name or symbol.
+
+        >>> import dalembert as da
+        >>> x, u = da.coordinates("x"), da.inputs("u")
+        >>> pushed = da.derive(da.System([x], kinetic=x.dot**2/2, forces={x: u}, inputs=[u]))
+        >>> pushed.function()(0.0, [0.0, 1.0], inputs={u: 3.0}).tolist()
+        [1.0, 3.0]
         """
         kernel = self.compile()
 
-        def rates(time: float, state: Any, parameters: Any = ()) -> Any:
-            return kernel.rates(time, state, parameters)
+        def rates(time: float, state: Any, parameters: Any = (), inputs: Any = ()) -> Any:
+            return kernel.rates(time, state, parameters, inputs)
 
         return rates

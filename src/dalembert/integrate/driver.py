@@ -31,7 +31,7 @@ from .record import Record, motion_of
 from .row_watch import hold_watch, vanishing_row
 from .run import first_step
 from .run_kinds import run_kind
-from .start import Start, consistent_start, start_form
+from .start import Start, changed_letters, consistent_start, in_velocities, start_form
 from .stops import Stop, stop_times
 from .switching import Switching
 from .watch_places import WATCH_PROGRAM
@@ -107,12 +107,14 @@ class Driver:
             return consistent_start(self.kernel.plain_book(p), t, task.start, p, task.project_start)
         system = equations.system.touching(()) if self.contacts else equations.system
         other = kernel_of(derive(system, form), equations.system.parameters)
-        found = consistent_start(other.plain_book(p), t, task.start, p, task.project_start)
+        given = in_velocities(equations, other.plain_book(p), t, task.start, p)
+        found = consistent_start(other.plain_book(p), t, given, p, task.project_start)
         n = len(equations.system.coordinates)
         full = found.state[: 2 * n]
         if equations.rechoose is not None:
             self.chart.choose(self, t, full)
-            return Start(self.chart.state(self, t, full), found.report)
+            state = self.chart.state(self, t, full)
+            return Start(state, (*found.report, *changed_letters(self.kernel.equations, state, task.start)))
         return Start(state_with_velocities(self.kernel, t, full[:n], full[n:], p), found.report)
 
     def _loop(self) -> tuple[Outcome, str]:

@@ -7,7 +7,8 @@ kernel that made the motion.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from ..formulations.equations import Equations
 from ..model.constraints import HolonomicConstraint
 from ..model.flow import Flow
-from ..model.read_only import freeze_arrays, read_only
+from ..model.read_only import freeze_arrays, read_only, restore
 from ..model.scenario import Scenario
 from ..model.system import System
 from .letters import own_states, shown_states
@@ -26,7 +27,7 @@ from .reactions import Reaction, ReactionForce, Reactions, missing_quantity
 __all__ = ["Motion", "Reaction", "Residuals", "Segment", "load"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Segment:
     """A stretch of a motion in one mode of contact and one choice of independent velocities, with all its steps.
 
@@ -44,6 +45,8 @@ class Segment:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    __setstate__ = restore
 
     @cached_property
     def full_y(self) -> Any:
@@ -64,9 +67,12 @@ class Residuals:
     velocity: Mapping[str, Any]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Motion:
     """A motion of a system. Its arrays are read-only: take a copy to change one.
+
+    A motion is equal to itself alone. It can be pickled, and then holds what a saved one does: every quantity by
+    name, and native code is made again where dense output is asked for.
 
     Attributes
     ----------
@@ -119,6 +125,31 @@ class Motion:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        from .stored_motion import without_native_code
+
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        return state | {"segments": without_native_code(self)} | self._computed()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore(self, state)
+        for key in ("_observed", "_own_letters"):
+            self.__dict__[key] = {name: read_only(block) for name, block in state[key].items()}
+
+    def __copy__(self) -> Motion:
+        """The same arrays, which cannot be changed, in tables that can."""
+        tables = {name: deepcopy(getattr(self, name)) for name in ("parameters", "start", "statistics", "call")}
+        copied = replace(self, **tables)
+        copied.__dict__.update(self._computed())
+        return copied
+
+    def __deepcopy__(self, _: Any) -> Motion:
+        return self.__copy__()
+
+    def _computed(self) -> dict[str, Any]:
+        """What every named quantity is read off."""
+        return {"_observed": self._observed, "_own_letters": self._own_letters}
 
     def __repr__(self) -> str:
         reach = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} points" if len(self.t) else "no points"
@@ -220,7 +251,8 @@ class Motion:
         """The reaction of each constraint by name, ``motion.reactions["rolling"].force``; put together when it is read."""
         observed, none = self._observed, np.zeros((0, len(self.t)))
         forces = self._forces
-        multipliers = {name: observed.get(f"multiplier {name}", none) for name in forces}
+        never = dict.fromkeys((c.name for c in self.system.unilateral), np.zeros((1, len(self.t))))
+        multipliers = {name: observed.get(f"multiplier {name}", never.get(name, none)) for name in forces}
         return Reactions(len(self.system.coordinates), forces, multipliers)
 
     @cached_property
@@ -232,7 +264,14 @@ class Motion:
             for segment in reversed(self.segments):
                 large = segment.book.kernel.large
                 places |= large.reaction_places if large is not None else {}
-        return {name: ReactionForce(block, places.get(name)) for name, block in blocks.items()}
+        forces = {name: ReactionForce(block, places.get(name)) for name, block in blocks.items()}
+        nowhere = ReactionForce(np.zeros((0, len(self.t))), [])
+        return forces | dict.fromkeys(self._never_closed, nowhere)
+
+    @property
+    def _never_closed(self) -> list[str]:
+        """The one-sided constraints that no stretch of the motion rests on: their reaction is zero."""
+        return [c.name for c in self.system.unilateral if f"reaction {c.name}" not in self._observed]
 
     @property
     def total_reaction(self) -> Any:

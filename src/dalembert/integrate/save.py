@@ -76,10 +76,10 @@ def _start_of(motion: Motion) -> dict[str, float]:
 
 def model_text(motion: Motion) -> tuple[str, str]:
     """The model file of a motion, and a note on what it lacks."""
-    free = [symbol.name for symbol, value in motion.system.inputs.items() if value is None]
-    note = f"The inputs {', '.join(free)} were Python functions, which a file cannot keep." if free else ""
+    from .stored_motion import input_note
+
     try:
-        return dumps(scenario_of(motion), drawing=False), note
+        return dumps(scenario_of(motion), drawing=False), input_note(motion.system)
     except DalembertError as error:
         return "", f"The model cannot be written as a model file. {error}"
 

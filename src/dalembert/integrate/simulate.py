@@ -20,7 +20,7 @@ from ..model.methods import AUTO, EXTERNAL, FIXED_STEP
 from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
-from ..model.values import real_array, real_number
+from ..model.values import real_array, real_number, used_parameters
 from .driver import Driver
 from .events import Event, read_events
 from .expansions import check_expansion
@@ -280,11 +280,12 @@ def _read_parameters(scenario: Scenario | None, model: Any, equations: Equations
         return parameter_values(letters, given)
     known = {symbol.name for symbol in letters}
     values = {key: value for key, value in scenario.parameters.items() if key in known} if scenario else {}
-    values |= by_name(given, "mapping of parameters")
     # A law that was imposed instead of the system's own leaves the parameters of that without a place.
     stated = stated_parameters(scenario.system if scenario else model) if has_laws else ()
     idle = {symbol.name for symbol in stated} - known
-    return parameter_values(letters, {k: v for k, v in values.items() if k not in idle})
+    table = {name: value for name, value in by_name(given, "mapping of parameters").items() if name not in idle}
+    missing = [name for name in known if name not in values]
+    return parameter_values(letters, values | (table if missing else used_parameters(table, sorted(known))))
 
 
 def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, free_choice: bool) -> Equations:

@@ -28,9 +28,24 @@ from ..model.constraints import HolonomicConstraint
 from ..model.leaves import leaves
 from ..model.names import shortened
 from ..model.symbols import name_of
+from ..model.system import System
 from ..model.values import real_number
 
-__all__ = ["Start", "consistent_start", "excess", "moving_outputs", "relative", "start_form", "start_names", "term_sizes"]
+__all__ = [
+    "Start",
+    "changed_letters",
+    "consistent_start",
+    "excess",
+    "fibre_velocities",
+    "in_velocities",
+    "moving_outputs",
+    "moving_quantities",
+    "own_letters",
+    "relative",
+    "start_form",
+    "start_names",
+    "term_sizes",
+]
 
 #: Blocks at a state, and at the values of further letters.
 _Function = Callable[..., list[Any]]
@@ -87,22 +102,104 @@ def start_form(equations: Equations, given: Iterable[Any]) -> str | None:
     velocities = {v.name for v in system.velocities}
     if velocities <= named or any(p.name in named for p in system.momenta):
         return None
-    if (velocities | moving_outputs(system).keys()) & named:
+    if (velocities | moving_quantities(system).keys()) & named:
         return "lagrange"
     return None if system.hamiltonian is not None or _has_no_momenta_at_rest(equations) else "lagrange"
 
 
 def start_names(equations: Equations) -> list[str]:
-    """What a start may name: the state, velocities, momenta, and outputs that depend on these."""
+    """What a start may name: the state, velocities, momenta, fibre velocities, and outputs that depend on these."""
     system = equations.system
     symbols = (*equations.state, *system.velocities, *system.momenta)
-    return list(dict.fromkeys([*(symbol.name for symbol in symbols), *moving_outputs(system)]))
+    return list(dict.fromkeys([*(symbol.name for symbol in symbols), *moving_quantities(system)]))
 
 
 def moving_outputs(system: Any) -> dict[str, sympy.Expr]:
     """The outputs of a system that depend on velocities or momenta: a start may give them in place of these."""
     moving = {*system.velocities, *system.momenta}
     return {name: value for name, value in system.outputs.items() if not moving.isdisjoint(leaves(value))}
+
+
+def moving_quantities(system: Any) -> dict[str, sympy.Expr]:
+    """Everything beside velocities and momenta that a start may give in place of them: such outputs, and fibre velocities."""
+    return {v.name: value for v, value in fibre_velocities(system).items()} | moving_outputs(system)
+
+
+def own_letters(equations: Equations, given: Iterable[Any]) -> list[str]:
+    """The names in a start that only the form has, such as quasi-velocities and momenta on the constraints."""
+    system = equations.system
+    shared = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta)}
+    own = {s.name for s in equations.state} - shared
+    return [name for name in map(name_of, given) if name in own]
+
+
+def in_velocities(equations: Equations, book: Any, time: float, given: Mapping[Any, Any], p: Any) -> Mapping[Any, Any]:
+    """A start in letters that only the form has, as one in velocities; those that are not given are zero.
+
+    Parameters
+    ----------
+    book : Book
+        Of the form in which the start is made consistent, which completes the coordinates first.
+
+    Raises
+    ------
+    StartError
+        Where velocities or momenta are given as well.
+    """
+    own = own_letters(equations, given)
+    if not own:
+        return given
+    system, values = equations.system, {name_of(key): real_number(value) for key, value in given.items()}
+    both = [s.name for s in (*system.velocities, *system.momenta) if s.name in values]
+    wrong = [name for name in own if not np.isfinite(values[name])]
+    if both or wrong:
+        raise StartError(
+            f"The start of `{wrong[0]}` must be a finite number" if wrong else "The start gives velocities in two ways",
+            seen=", ".join(wrong or [*own, *both]),
+            remedy="give a number" if wrong else f"give {', '.join(own)}, or velocities, but not both",
+        )
+    rest = {key: value for key, value in given.items() if name_of(key) not in own}
+    positions = consistent_start(book, time, rest, p).state[: len(system.coordinates)]
+    velocities = _velocities(equations, time, positions, values, p)
+    if equations.rechoose is not None and not np.all(np.isfinite(velocities)):
+        here = {s.name: float(value) for s, value in zip(system.parameters, p, strict=True)}
+        here |= {q.name: float(value) for q, value in zip(system.coordinates, positions, strict=True)}
+        other = equations.rechoose(here)
+        if set(own) <= {s.name for s in other.state}:
+            velocities = _velocities(other, time, positions, values, p)
+    if not np.all(np.isfinite(velocities)):
+        raise StartError(
+            f"The velocities do not follow from {', '.join(own)} at this start",
+            seen=f'the form "{equations.form}" with the independent velocities {", ".join(equations.chart) or "of its own"}',
+            remedy="give velocities",
+        )
+    return rest | {v.name: float(value) for v, value in zip(system.velocities, velocities, strict=True)}
+
+
+def fibre_velocities(system: Any) -> Mapping[Any, Any]:
+    """The fibre velocities of a system on a bundle, as expressions of its velocities; none for any other."""
+    return system.bundle if isinstance(system, System) else {}
+
+
+def _velocities(equations: Equations, time: float, positions: Any, values: Mapping[str, float], p: Any) -> Any:
+    """All velocities where the letters of the form beside the coordinates have values, or are zero, (n,)."""
+    system = equations.system
+    letters = equations.state[len(system.coordinates) :]
+    state = np.array([[*positions, *(values.get(s.name, 0.0) for s in letters)]])
+    return kernel_of(equations, system.parameters).velocities(np.array([time]), state, p)[0]
+
+
+def changed_letters(equations: Equations, state: Any, given: Mapping[Any, Any]) -> list[str]:
+    """A sentence where letters of the form have other values than they were given, after another choice of velocities."""
+    found = {s.name: float(value) for s, value in zip(equations.state, state, strict=True)}
+    wanted = {name_of(key): real_number(value) for key, value in given.items()}
+    system = equations.system
+    shared = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta)}
+    other = [n for n in found if n in wanted and n not in shared and abs(found[n] - wanted[n]) > LIMIT * (1 + abs(wanted[n]))]
+    if not other:
+        return []
+    changes = ", ".join(f"{name} {wanted[name]:.6g} -> {found[name]:.6g}" for name in other)
+    return [f"Other independent velocities were chosen, in which the same start reads {changes}."]
 
 
 def _has_no_momenta_at_rest(equations: Equations) -> bool:
@@ -227,7 +324,7 @@ class _Starter:
         known = set(wanted)
         wanted += [state[k] for k in level if state[k].name in values and state[k] not in known]
         named = {s.name: s for s in wanted}
-        named |= {name: value for name, value in moving_outputs(self.system).items() if name in values}
+        named |= {name: value for name, value in moving_quantities(self.system).items() if name in values}
         free = [k for k in level if state[k].name not in values]
         indirect = named.keys() - {s.name for s in state}
         numbers, is_completed = np.array([values[name] for name in named]), False

@@ -24,7 +24,7 @@ from .stored_drawing import drawing_from
 from .stored_options import options_from
 from .stored_record import check_record, read_record
 
-__all__ = ["stored_motion"]
+__all__ = ["input_note", "stored_motion", "without_native_code"]
 
 #: The versions of the record that we read, and the first one whose files are sealed.
 FORMATS, SEALED = (2, 3), 3
@@ -86,6 +86,27 @@ def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
         name: _column(public, record, name) for name in record["variables"] if name in own and equations.rechoose is not None
     }
     return motion
+
+
+def input_note(system: System) -> str:
+    """What neither a file nor another process has of a system; empty where it has all."""
+    free = [symbol.name for symbol, value in system.inputs.items() if value is None]
+    return f"The inputs {', '.join(free)} were Python functions, which a file cannot keep." if free else ""
+
+
+def without_native_code(motion: Motion) -> tuple[Segment, ...]:
+    """The segments of a motion for another process, where their native code is made again when it is needed."""
+    record = {"parameters": dict(motion.parameters), "model_note": input_note(motion.system)}
+    modes: dict[Any, Equations] = {}
+    found = []
+    for segment in motion.segments:
+        book: Any = segment.book
+        if isinstance(book, Book):
+            equations = book.kernel.equations
+            letters = tuple(symbol.name for symbol in equations.state)
+            book = _LaterBook(motion.equations, segment.mode, letters, tuple(equations.chart), modes, record)
+        found.append(Segment(book, segment.mode, segment.step_t, segment.step_y))
+    return tuple(found)
 
 
 def _call(record: Any, private: Any) -> dict[str, Any]:
@@ -170,6 +191,9 @@ class _LaterBook:
     ) -> None:
         self._whole, self._mode, self._letters, self._chart = whole, mode, letters, chart
         self._modes, self._record = modes, record
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_modes": {}, "_book": None}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

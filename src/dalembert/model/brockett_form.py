@@ -31,7 +31,7 @@ def brockett_form(n: int, name: str = "") -> Flow:
     --------
     >>> flow = brockett_form(2)
     >>> flow.rates
-    mappingproxy({x_1: u_1, x_2: u_2, Y_12: -u_1*x_2 + u_2*x_1})
+    {x_1: u_1, x_2: u_2, Y_12: -u_1*x_2 + u_2*x_1}
     """
     if not isinstance(n, int) or not 2 <= n <= 20:
         raise ModelError("Brockett's form needs 2 to 20 dimensions", seen=n, remedy="give an integer n")

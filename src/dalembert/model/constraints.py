@@ -18,6 +18,7 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
+from .frozen_table import FrozenTable
 from .symbols import Speed, as_expression, as_matrix
 
 __all__ = [
@@ -53,7 +54,7 @@ class Constraint:
 
     expression: sympy.Expr
     name: str = ""
-    work: Mapping[Any, sympy.Expr] = field(default_factory=dict)
+    work: Mapping[Any, sympy.Expr] = field(default_factory=FrozenTable)
 
     @property
     def is_ideal(self) -> bool:
@@ -123,7 +124,7 @@ def holonomic(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None 
     >>> holonomic(x**2 + y**2 - 1, name="circle").name
     'circle'
     """
-    return HolonomicConstraint(_vanishing(condition), name, dict(work or {}))
+    return HolonomicConstraint(_vanishing(condition), name, FrozenTable(work or {}))
 
 
 def velocity(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None = None) -> VelocityConstraint:
@@ -136,7 +137,7 @@ def velocity(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None =
     >>> velocity(sympy.Eq(x.dot, 3*y.dot)).expression
     x_dot - 3*y_dot
     """
-    return VelocityConstraint(_vanishing(condition), name, dict(work or {}))
+    return VelocityConstraint(_vanishing(condition), name, FrozenTable(work or {}))
 
 
 def momentum(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None = None) -> MomentumConstraint:
@@ -147,7 +148,7 @@ def momentum(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None =
     >>> momentum(z**2*x.momentum - y.momentum, name="blade").expression
     p_x*z**2 - p_y
     """
-    return MomentumConstraint(_vanishing(condition), name, dict(work or {}))
+    return MomentumConstraint(_vanishing(condition), name, FrozenTable(work or {}))
 
 
 def unilateral(condition: Any, restitution: Any = 0, name: str = "") -> UnilateralConstraint:
@@ -213,4 +214,4 @@ def image(
         table = dict(zip(coordinates, matrix * sympy.Matrix(columns), strict=True))
     if not columns:
         raise ModelError("An image constraint needs its speeds", remedy="pass speeds=[u1, ...]")
-    return ImageConstraint(sympy.Integer(0), name, {}, columns, table)
+    return ImageConstraint(sympy.Integer(0), name, FrozenTable(), columns, FrozenTable(table))

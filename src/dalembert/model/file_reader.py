@@ -83,7 +83,9 @@ class _Reader:
         constraints = self._constraints(coordinates)
         if "image" in self.table:
             constraints += self._image(tables["image"], coordinates, speeds)
-        start = self._start(tables["start"], coordinates, speeds, [constraint.name for constraint in constraints])
+        start = self._start(
+            tables["start"], coordinates, [*speeds, *(s.name for s in bundle)], [constraint.name for constraint in constraints]
+        )
         options = self._options(tables["simulate"])
         names = [constraint.name for constraint in constraints]
         drawing = read_drawing(self.table.get("drawing", []), self._expression, self._fault, names)

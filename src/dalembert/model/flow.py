@@ -16,9 +16,8 @@ which the methods that stay on orbits of the group must know: a flow says it wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import sympy
@@ -26,6 +25,7 @@ import sympy
 from ..errors import DalembertError, ModelError, raise_collected
 from .constraints import Constraint, HolonomicConstraint, UnilateralConstraint
 from .drawing import Drawing
+from .frozen_table import FrozenTable
 from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Velocity, as_matrix, t
 from .system_checks import check_names
 from .system_reader import Reader
@@ -67,7 +67,7 @@ class Action:
 
 @dataclass(frozen=True, init=False, eq=False)
 class Flow:
-    """A first-order system.
+    """A first-order system. It is equal to itself alone, and can be pickled.
 
     Parameters
     ----------
@@ -147,26 +147,24 @@ class Flow:
         listed = inputs if isinstance(inputs, Mapping) else dict.fromkeys([inputs] if isinstance(inputs, Input) else inputs)
         values: dict[str, Any] = {
             "coordinates": reader.coordinates,
-            "rates": MappingProxyType(
+            "rates": FrozenTable(
                 {
                     q: reader.expression(value, f"rate of `{q}`")
                     for q, value in zip(reader.coordinates, rates.values(), strict=False)
                 }
             ),
-            "inputs": MappingProxyType(
+            "inputs": FrozenTable(
                 {s: None if value is None else reader.expression(value, f"input `{s}`") for s, value in listed.items()}
             ),
-            "integrals": MappingProxyType(
+            "integrals": FrozenTable(
                 {k: reader.expression(value, f"integral `{k}`") for k, value in (integrals or {}).items()}
             ),
-            "own_outputs": MappingProxyType(
-                {k: reader.expression(value, f"output `{k}`") for k, value in (outputs or {}).items()}
-            ),
+            "own_outputs": FrozenTable({k: reader.expression(value, f"output `{k}`") for k, value in (outputs or {}).items()}),
             "constraints": tuple(reader.constraint(c, k) for k, c in enumerate(constraints, start=1)),
-            "matrices": MappingProxyType({k: _matrix(value, k, reader) for k, value in (matrices or {}).items()}),
+            "matrices": FrozenTable({k: _matrix(value, k, reader) for k, value in (matrices or {}).items()}),
             "actions": tuple(actions),
             "name": str(name),
-            "bundle": MappingProxyType({}),
+            "bundle": FrozenTable({}),
             "drawing": reader.drawing(drawing),
         }
         for attribute, value in values.items():
@@ -174,6 +172,16 @@ class Flow:
         if not faults:
             self._check(faults)
         raise_collected(faults)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was stated; everything else follows from it."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __copy__(self) -> Flow:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Flow:
+        return self
 
     def _check(self, faults: list[DalembertError]) -> None:
         """Each letter in its place, each name with one meaning, actions that are those of the rates."""
@@ -236,7 +244,7 @@ class Flow:
     def outputs(self) -> Mapping[str, sympy.Expr]:
         """What motions report beside the letters: integrals and outputs."""
         integrals = {name: value for name, value in self.integrals.items() if name != "energy"}
-        return MappingProxyType(integrals | dict(self.own_outputs))
+        return FrozenTable(integrals | dict(self.own_outputs))
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

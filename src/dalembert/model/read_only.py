@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["freeze_arrays", "read_only"]
+__all__ = ["freeze_arrays", "read_only", "restore"]
 
 
 def read_only(values: Any) -> Any:
@@ -34,3 +34,9 @@ def freeze_arrays(record: Any) -> None:
             object.__setattr__(record, each.name, [read_only(item) for item in value])
         elif type(value) is dict and any(isinstance(item, np.ndarray) for item in value.values()):
             object.__setattr__(record, each.name, {key: read_only(item) for key, item in value.items()})
+
+
+def restore(record: Any, state: dict[str, Any]) -> None:
+    """Give a record the state that was pickled, arrays read-only as before: its ``__setstate__``."""
+    record.__dict__.update(state)
+    freeze_arrays(record)

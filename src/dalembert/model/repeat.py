@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import sympy
@@ -26,6 +25,7 @@ import sympy
 from ..errors import DalembertError, ModelError, raise_collected
 from .collecting import uncollected
 from .constraints import Constraint, ImageConstraint
+from .frozen_table import FrozenTable
 from .renaming import renamed, sum_of_terms
 from .symbols import Coordinate, Input, Momentum, Parameter, Velocity, as_expression, t
 from .system import System
@@ -358,7 +358,7 @@ class _Row:
                     continue
                 work = {self.at(k, q): self.at(k, as_expression(value)) for q, value in constraint.work.items()}
                 named = f"{constraint.name or f'c{number}'}_{k + 1}"
-                found.append(replace(constraint, expression=expression, name=named, work=MappingProxyType(work)))
+                found.append(replace(constraint, expression=expression, name=named, work=FrozenTable(work)))
         return tuple(found)
 
     def _forces(self) -> dict[Coordinate, sympy.Expr]:
@@ -393,11 +393,11 @@ class _Row:
             "lagrangian": sum_of_terms([(motive, 1), (stored, -1)]),
             "hamiltonian": None,
             "constraints": self._constraints(),
-            "forces": MappingProxyType(self._forces()),
+            "forces": FrozenTable(self._forces()),
             "dissipation": lost,
-            "inputs": MappingProxyType(self._inputs()),
-            "outputs": MappingProxyType(self._outputs()),
-            "bundle": MappingProxyType({}),
+            "inputs": FrozenTable(self._inputs()),
+            "outputs": FrozenTable(self._outputs()),
+            "bundle": FrozenTable({}),
             "bundle_lagrangian": None,
             "name": str(self.name),
         }

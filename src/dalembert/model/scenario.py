@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .drawing import Drawing, as_drawing
+from .frozen_table import FrozenTable
 from .symbols import by_name
 from .system import System
 
@@ -15,7 +16,7 @@ __all__ = ["Scenario"]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A system, values of its parameters, a start, and how to simulate it.
+    """A system, values of its parameters, a start, and how to simulate it; equal where all of these are.
 
     Attributes
     ----------
@@ -57,6 +58,9 @@ class Scenario:
             object.__setattr__(self, name, by_name(getattr(self, name), name))
         stated = self.drawing if self.drawing is not None else getattr(self.system, "drawing", None)
         object.__setattr__(self, "drawing", as_drawing(stated))
+
+    def __hash__(self) -> int:
+        return hash((self.system, FrozenTable(self.parameters), FrozenTable(self.start), self.source))
 
     def replacing(self, **changes: Any) -> Scenario:
         """The same scenario with some attributes replaced."""

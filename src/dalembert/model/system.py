@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import sympy
@@ -14,6 +13,7 @@ from ..errors import DalembertError, ModelError, raise_collected
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint, UnilateralConstraint
 from .drawing import Drawing
 from .forces import Part, sum_parts
+from .frozen_table import FrozenTable
 from .leaves import leaves
 from .renaming import sum_of_terms
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, by_name, name_of
@@ -28,6 +28,8 @@ ZERO = sympy.Integer(0)
 @dataclass(frozen=True, init=False)
 class System:
     """Coordinates, energies, constraints, forces and inputs of a mechanical system.
+
+    Systems are equal, and have one hash, where they state the same; their drawings do not count. They can be pickled.
 
     Exactly one of three descriptions of the energies is given: `lagrangian`, or `kinetic` with `potential`, or
     `hamiltonian`; `parts` add to `kinetic` and `potential`.
@@ -146,11 +148,11 @@ class System:
             "potential": stored,
             "hamiltonian": canonical,
             "constraints": tuple(reader.constraint(c, k) for k, c in enumerate(_constraints(constraints), start=1)),
-            "forces": MappingProxyType({q: value for q, value in generalised.items() if value != 0}),
+            "forces": FrozenTable({q: value for q, value in generalised.items() if value != 0}),
             "dissipation": reader.expression(from_parts.dissipation + dissipation, "dissipation"),
-            "inputs": MappingProxyType(drives),
-            "outputs": MappingProxyType({k: reader.expression(v, f"output `{k}`") for k, v in (outputs or {}).items()}),
-            "bundle": MappingProxyType(fibre),
+            "inputs": FrozenTable(drives),
+            "outputs": FrozenTable({k: reader.expression(v, f"output `{k}`") for k, v in (outputs or {}).items()}),
+            "bundle": FrozenTable(fibre),
             "bundle_lagrangian": on_bundle,
             "name": str(name),
             "drawing": reader.drawing(drawing),
@@ -169,6 +171,18 @@ class System:
         for attribute, value in values.items():
             object.__setattr__(system, attribute, value)
         return system
+
+    # -- copies ------------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was stated; everything else follows from it."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __copy__(self) -> System:
+        return self
+
+    def __deepcopy__(self, _: Any) -> System:
+        return self
 
     # -- what the letters are ------------------------------------------------------------------------------------
 

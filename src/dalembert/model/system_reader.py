@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import sympy
@@ -15,6 +14,7 @@ from sympy.core.function import AppliedUndef
 from ..errors import DalembertError, ModelError
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint
 from .drawing import Drawing, Reaction, as_drawing
+from .frozen_table import FrozenTable
 from .leaves import leaves
 from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Speed, Velocity, as_expression, t
 
@@ -160,7 +160,7 @@ class Reader:
         changes: dict[str, Any] = {
             "name": name,
             "expression": self.expression(constraint.expression, where),
-            "work": MappingProxyType(work),
+            "work": FrozenTable(work),
         }
         if isinstance(constraint, ImageConstraint):
             table = {self.coordinate(key, where): self.expression(value, where) for key, value in constraint.velocities.items()}
@@ -169,5 +169,5 @@ class Reader:
                 self.faults.append(
                     ModelError(f"The image `{name}` gives no velocity for {', '.join(missing)}", remedy="give one for each")
                 )
-            changes["velocities"] = MappingProxyType({q: table.get(q, ZERO) for q in self.coordinates})
+            changes["velocities"] = FrozenTable({q: table.get(q, ZERO) for q in self.coordinates})
         return replace(constraint, **changes)

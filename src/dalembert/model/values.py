@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import sympy
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError, UnusedParameterWarning, nearest, warn
 from .names import shortened
 from .symbols import by_name
 
-__all__ = ["check_sign", "numbers_by_name", "real_array", "real_number", "refuse_unknown_parameters"]
+__all__ = ["check_sign", "numbers_by_name", "real_array", "real_number", "used_parameters"]
+
+Value = TypeVar("Value")
 
 
 def numbers_by_name(*tables: Any) -> dict[str, float]:
@@ -48,7 +50,7 @@ def real_number(value: Any) -> float:
     >>> real_number(sympy.Rational(1, 4)), real_number("0.25"), real_number(np.complex128(1 + 2j))
     (0.25, nan, nan)
     """
-    if isinstance(value, (str, bytes, bytearray)) or bool(getattr(value, "ndim", False)):
+    if isinstance(value, (str, bytes, bytearray)) or getattr(value, "ndim", 0) > 0:
         return float("nan")
     kind = getattr(getattr(value, "dtype", None), "kind", "f")
     if kind == "O":  # a number in an array
@@ -104,20 +106,32 @@ def check_sign(symbol: sympy.Symbol, values: Any) -> None:
         )
 
 
-def refuse_unknown_parameters(given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise where a name is no parameter of the system.
+def used_parameters(given: Mapping[str, Value], known: Iterable[str]) -> dict[str, Value]:
+    """The values of parameters that a system has.
 
-    >>> refuse_unknown_parameters(["k"], ["m", "g"])
+    A set with a value for each of them may have more, as published sets do: that is a warning.
+
+    Raises
+    ------
+    ModelError
+        Where a name is no parameter of the system, and one of its own is not given: it may be a misspelling.
+
+    Examples
+    --------
+    >>> used_parameters({"lenght": 1.0, "m": 2.0}, ["m", "length"])
     Traceback (most recent call last):
     ...
-    dalembert.errors.ModelError: The system has no parameter `k` (seen: m, g): remove it.
+    dalembert.errors.ModelError: The system has no parameter `lenght` (seen: m, length): did you mean length?
     """
     names = list(known)
-    for name in given:
-        if name not in names:
-            near = nearest(name, names)
-            raise ModelError(
-                f"The system has no parameter `{name}`",
-                seen=", ".join(names) or "no parameters",
-                remedy=f"did you mean {near}" if near else "remove it",
-            )
+    unused = [name for name in given if name not in names]
+    if not unused:
+        return dict(given)
+    seen = ", ".join(names) or "no parameters"
+    if any(name not in given for name in names):
+        near = nearest(unused[0], names)
+        remedy = f"did you mean {near}" if near else "remove it"
+        raise ModelError(f"The system has no parameter `{unused[0]}`", seen=seen, remedy=remedy)
+    listed = f"parameter `{unused[0]}`" if len(unused) == 1 else f"parameters {', '.join(unused)}"
+    warn(UnusedParameterWarning(f"The system does not use the {listed}", seen=seen, remedy="check the name, or leave it out"))
+    return {name: value for name, value in given.items() if name in names}

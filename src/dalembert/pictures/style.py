@@ -8,6 +8,7 @@ it is drawn, so it looks the same whoever saves it, and whatever the user's own 
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -241,10 +242,46 @@ class Picture(Figure):
         with self.style.context():
             super().savefig(fname, transparent=transparent, **options)
 
+    def show(self, warn: bool = True) -> None:
+        """Show the picture in a window of Matplotlib's, or in a notebook as the result of a cell.
+
+        Raises
+        ------
+        ModelError
+            Where there is no window to show it in.
+        """
+        from matplotlib import pyplot
+
+        window = pyplot.figure(figsize=self.get_size_inches())
+        canvas: Any = window.canvas
+        if canvas.required_interactive_framework is None or canvas.manager is None:
+            pyplot.close(window)
+            if (display := _notebook_display()) is not None:
+                display(self)
+                return
+            raise ModelError(
+                "There is no window to show the picture in",
+                seen=f"Matplotlib's backend {matplotlib.get_backend()}",
+                remedy='save it with savefig("picture.png"), or choose a backend with windows',
+            )
+        canvas.figure = self
+        self.set_canvas(canvas)
+        pyplot.show()
+
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
         self.savefig(buffer, format="png", dpi=144)
         return buffer.getvalue()
+
+
+def _notebook_display() -> Any:
+    """What shows things below the cell of a notebook; None elsewhere."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    from IPython.display import display  # type: ignore[import-not-found]
+
+    return display
 
 
 def save_picture(picture: Picture, path: str | Path) -> Path:

@@ -46,7 +46,7 @@ BY_PLACE: dict[str, Callable[[Any], Any]] = {
     "sweep": lambda at: da.sweep(PENDULUM, {l: [1.0, 2.0]}, start=at, span=(0, 1), parameters={m: 1.0, g: 9.81}),
 }
 WRONG_PARAMETERS = {
-    "unknown": ({**VALUES, "k": 1.0}, "`k`"),
+    "unknown": ({m: 1.0, l: 1.0, "k": 1.0}, "`k`|g has no value"),
     "twice": ({**VALUES, "l": 2.0}, "twice"),
     "not a number": ({**VALUES, l: float("nan")}, "l|bounds"),
     "an array": ({**VALUES, l: [1.0, 2.0]}, "number|one motion|One motion"),
@@ -60,6 +60,12 @@ def test_parameters_that_are_not_meant_are_refused(question: str, fault: str) ->
     values, words = WRONG_PARAMETERS[fault]
     with pytest.raises(da.errors.ModelError, match=words):
         BY_PARAMETERS[question](values)
+
+
+@pytest.mark.parametrize("question", BY_PARAMETERS)
+def test_values_that_the_model_does_not_use_are_warned_of(question: str) -> None:
+    with pytest.warns(da.errors.UnusedParameterWarning, match="does not use the parameter `k`"):
+        BY_PARAMETERS[question]({**VALUES, "k": 1.0})
 
 
 @pytest.mark.parametrize("at", [{theta: 1.0, "theta": 2.0}, {theta: 1j}], ids=["twice", "complex"])
@@ -78,8 +84,10 @@ def test_many_places_are_not_one(question: str) -> None:
 def test_a_flow_has_no_other_parameters() -> None:
     x = da.coordinates("x")
     k = da.parameters("k")
-    with pytest.raises(da.errors.ModelError, match="no parameter `w`"):
+    with pytest.warns(da.errors.UnusedParameterWarning, match="does not use the parameter `w`"):
         da.describe(da.Flow({x: -k * x}), {k: 1.0, "w": 2.0})
+    with pytest.raises(da.errors.ModelError, match="no parameter `w`"):
+        da.describe(da.Flow({x: -k * x}), {"w": 2.0})
 
 
 def test_what_is_masked_was_not_measured() -> None:

@@ -85,7 +85,7 @@ def test_the_equations_as_a_plain_function() -> None:
     ("given", "message"),
     [
         ({"k": 1.0}, "m has no value"),
-        ({"k": 1.0, "m": 1.0, "mass": 1.0}, "no parameter `mass`"),
+        ({"k": 1.0, "mm": 1.0}, "did you mean it by `mm`"),
         ({"k": np.nan, "m": 1.0}, "finite"),
         ({"k": "one", "m": 1.0}, "number"),
         ([1.0], "2 parameters"),

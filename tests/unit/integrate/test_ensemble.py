@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import dalembert as da
-from dalembert.errors import ModelError, StartError
+from dalembert.errors import ModelError, StartError, UnusedParameterWarning
 from dalembert.integrate.many import chunks
 from dalembert.integrate.many.chunks import OUTCOMES, Reached, run_chunk
 from dalembert.integrate.many.ensemble import flat_values, read_plan
@@ -132,12 +132,17 @@ def test_arrays_of_one_length_are_paired():
         ({x: []}, {k: 1.0}, "no run"),
         ({x: ["a", "b"]}, {k: 1.0}, "must be numbers"),
         ({"z": [1.0, 2.0]}, {k: 1.0}, "no part of the state"),
-        ({x: 1.0}, {k: [1.0], "z": 1.0}, "no parameter `z`"),
     ],
 )
 def test_arrays_that_cannot_be_run_are_refused_at_once(start, parameters, words):
     with pytest.raises((ModelError, StartError), match=words):
         da.simulate(oscillator(), start, (0, 1), parameters=parameters)
+
+
+def test_a_value_that_no_run_uses_is_warned_of_once():
+    with pytest.warns(UnusedParameterWarning, match="does not use the parameter `z`") as caught:
+        da.simulate(oscillator(), {x: 1.0}, (0, 1), parameters={k: [1.0, 2.0], "z": 1.0})
+    assert len(caught) == 1
 
 
 def test_options_that_speak_of_one_motion_are_refused():

@@ -166,7 +166,6 @@ def test_everything_has_a_name() -> None:
         ({"events": 3}, "list"),
         ({"form": 3}, "form"),
         ({"form": "newton"}, "form"),
-        ({"parameters": {"k": 1.0}}, "parameter"),
         ({"inputs": {"u": 1.0}}, "input"),
         ({"start": ["x", 1.0]}, "start"),
     ],

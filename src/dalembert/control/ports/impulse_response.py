@@ -26,7 +26,7 @@ from ...model.flow import Flow
 from ...model.read_only import freeze_arrays
 from ...model.symbols import Input
 from ...model.system import System
-from ...model.values import numbers_by_name
+from ...model.values import numbers_by_name, real_array
 from ..servo.affine import Instants, affine_field
 
 __all__ = ["ImpulseTest", "LinearInputOutput", "input_output", "is_hamiltonian_impulse_response"]
@@ -113,7 +113,7 @@ def is_hamiltonian_impulse_response(
 
     Parameters
     ----------
-    response : function of time, LinearInputOutput, or samples (nt, k, k) or (nt,)
+    response : function of time, LinearInputOutput, matrices (A, B, C) or (A, B, C, D), or samples (nt, k, k) or (nt,)
     times : array (nt,)
         Where a function is tried; the times of samples. Samples must lie at t and -t, or evenly from t = 0 on.
     feedthrough : matrix (k, k)
@@ -130,6 +130,7 @@ def is_hamiltonian_impulse_response(
     False
     """
     order = None
+    response = _state_space(response)
     if isinstance(response, LinearInputOutput):
         moments = np.linspace(0.1, 2.0, 12) if times is None else np.abs(np.asarray(times, dtype=float))
         forward, backward = response.impulse_response(moments), response.impulse_response(-moments)
@@ -157,9 +158,34 @@ def is_hamiltonian_impulse_response(
     return ImpulseTest(residual <= tolerance, residual, order)
 
 
+def _state_space(response: Any) -> Any:
+    """Matrices of a state space, also of SciPy's and python-control's, as a LinearInputOutput; anything else as it is."""
+    if isinstance(response, LinearInputOutput):
+        return response
+    given = [getattr(response, name, None) for name in "ABCD"]
+    if isinstance(response, tuple) and len(response) in (3, 4) and all(np.ndim(block) == 2 for block in response):
+        given = [*response, None][:4]
+    if any(block is None for block in given[:3]):
+        return response
+    A, B, C = (real_array(block) for block in given[:3])
+    D = np.zeros((len(C), B.shape[-1])) if given[3] is None else real_array(given[3])
+    n = len(A)
+    if A.shape != (n, n) or B.shape != (n, D.shape[-1]) or C.shape != (len(D), n):
+        raise ModelError(
+            "The matrices of a state space must fit together",
+            seen=f"A {A.shape}, B {B.shape}, C {C.shape}, D {D.shape}",
+            remedy="give A (n, n), B (n, k), C (l, n) and D (l, k)",
+        )
+    return LinearInputOutput(A, B, C, D)
+
+
 def _two_sided(samples: Any, times: Any, tolerance: float) -> tuple[Any, Any, int | None]:
     """Samples at t and at -t; the latter from a realisation where there are none."""
-    W = np.asarray(samples, dtype=float)
+    try:
+        W = real_array(samples)
+    except (TypeError, ValueError):
+        seen, remedy = type(samples).__name__, "give samples (nt, k, k) with times=, a function, or matrices (A, B, C)"
+        raise ModelError("An impulse response is a function, samples, or a state space", seen=seen, remedy=remedy) from None
     W = W[:, None, None] if W.ndim == 1 else W
     moments = np.asarray(times, dtype=float).ravel()
     if W.ndim != 3 or len(moments) != len(W):

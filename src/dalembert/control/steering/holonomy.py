@@ -27,7 +27,7 @@ from ...errors import FormError, ModelError, RunError
 from ...integrate.events import find_root
 from ...integrate.simulate import simulate
 from ...model.symbols import Coordinate, Parameter, as_expression, t
-from ...model.values import numbers_by_name
+from ...model.values import numbers_by_name, real_array, real_number
 from ..optimal.optimal import optimal
 from .fibration import Fibration, fibration
 
@@ -65,7 +65,12 @@ def closed_path(found: Fibration, path: Any, span: Sequence[float] | None = None
     if isinstance(path, BasePath):
         return path
     if not isinstance(path, Mapping):
-        corners = np.asarray(path, dtype=float)
+        try:
+            corners = real_array(path)
+        except (TypeError, ValueError):
+            raise ModelError("The corners of a polygon are numbers", seen=str(path)[:60], remedy="give real numbers") from None
+        if not np.all(np.isfinite(corners)):
+            raise ModelError("The corners of a polygon are finite", seen=str(path)[:60], remedy="give finite numbers")
         if corners.ndim != 2 or corners.shape[1] != len(found.base) or len(corners) < 2:
             raise ModelError(
                 "A polygon needs its corners", seen=f"shape {corners.shape}", remedy=f"give (n, {len(found.base)}) numbers"
@@ -86,7 +91,9 @@ def closed_path(found: Fibration, path: Any, span: Sequence[float] | None = None
             seen=", ".join([*table, *foreign]) or "nothing",
             remedy=f"give {', '.join(names)}, and span=(0, T)",
         )
-    times = (float(span[0]), float(span[1]))
+    times = (real_number(span[0]), real_number(span[1]))
+    if not np.all(np.isfinite(times)):
+        raise ModelError("The span must be two numbers", seen=repr(span)[:60], remedy="pass span=(0, T)")
     return BasePath((Leg({q: table[q.name] for q in found.base}, times, {}),))
 
 
@@ -100,15 +107,16 @@ class Holonomy(Report):
     displacement : array (k,)
         By integration along the path.
     by_curvature : array (k,) or None
-        By the integral of the curvature over the interior; None where the fibre moves itself, and there is no such integral.
-    area : float
-        Of the interior, counterclockwise; nan for more than two base letters.
+        By the integral of the curvature over the interior; None where the fibre moves itself, or the base has not two letters,
+        and there is no such integral.
+    area : float or None
+        Of the interior, counterclockwise; None where the base has not two letters.
     """
 
     fibre: tuple[str, ...]
     displacement: Any
     by_curvature: Any
-    area: float
+    area: float | None
 
     def _title(self) -> str:
         return "Holonomy"
@@ -122,10 +130,13 @@ class Holonomy(Report):
             )
             for k, (name, a) in enumerate(zip(self.fibre, self.displacement, strict=True))
         ]
-        note = (
-            [] if self.by_curvature is not None else [("curvature", "the fibre stands in its own rates: no surface integral")]
-        )
-        return [("Path", [("area", f"{self.area:.9g}")]), ("Displacement", [*rows, *note])]
+        note = []
+        if self.area is None:
+            note = [("curvature", "no surface integral: the base has not two letters")]
+        elif self.by_curvature is None:
+            note = [("curvature", "the fibre stands in its own rates: no surface integral")]
+        area = "none: the base has not two letters" if self.area is None else f"{self.area:.9g}"
+        return [("Path", [("area", area)]), ("Displacement", [*rows, *note])]
 
 
 def holonomy(
@@ -180,8 +191,8 @@ def holonomy(
             raise RunError("The fibre could not follow the path", seen=str(motion.outcome), remedy="choose a smaller loop")
         z = {q.name: float(motion[q.name][-1]) for q in found.fibre}
     moved = np.array([z[q.name] - begin[q.name] for q in found.fibre])
-    surface, area = (None, np.nan) if len(found.base) != 2 else _surface(found, legs, values)
-    return Holonomy(tuple(q.name for q in found.fibre), moved, None if found.depends_on_fibre else surface, float(area))
+    surface, area = (None, None) if len(found.base) != 2 else _surface(found, legs, values)
+    return Holonomy(tuple(q.name for q in found.fibre), moved, None if found.depends_on_fibre else surface, area)
 
 
 def _fibre_start(found: Fibration, start: Mapping[Any, Any] | None) -> dict[str, float]:
@@ -197,7 +208,10 @@ def _check_closed(found: Fibration, legs: Any, values: Mapping[str, float]) -> N
     ends = []
     for leg in legs:
         route = sympy.ImmutableMatrix([leg.place[q] for q in found.base])
-        ends += list(_columns(route, (t,), {**values, **leg.values})(np.array([leg.span])).T)
+        places = _columns(route, (t,), {**values, **leg.values})
+        if not np.all(np.isfinite(places(_panel_nodes(*leg.span)[0][None, :]))):
+            raise ModelError("The path must be finite", seen=f"no place at some time of {leg.span}", remedy="choose another")
+        ends += list(places(np.array([leg.span])).T)
     gaps = [np.abs(ends[2 * k + 1] - ends[(2 * k + 2) % len(ends)]).max() for k in range(len(legs))]
     if max(gaps) > CLOSED * (1 + np.abs(ends).max()):
         raise FormError("The path is not closed", seen=f"a gap of {max(gaps):.3g}", remedy="end where it begins")
@@ -208,15 +222,17 @@ def _surface(found: Fibration, legs: Any, values: Mapping[str, float]) -> tuple[
     first, second = found.base
     bend = _columns(found.curvature[0, 1], (first, second), values)
     nodes, weights = np.polynomial.legendre.leggauss(ACROSS)
-    total, area = np.zeros(len(found.fibre)), 0.0
+    total, area, edge = np.zeros(len(found.fibre)), 0.0, None
     for leg in legs:
         route = sympy.ImmutableMatrix([leg.place[first], leg.place[second], sympy.diff(leg.place[second], t)])
         moments, parts = _panel_nodes(*leg.span)
         b1, b2, speed = _columns(route, (t,), {**values, **leg.values})(moments[None, :])
-        # The strips begin at b_1 = 0, or wherever: over a closed path it does not matter.
-        across = b1[:, None] * (1 + nodes) / 2
+        # Over a closed path it does not matter where the strips begin; on the path, they stay near it.
+        edge = b1[0] if edge is None else edge
+        width = b1 - edge
+        across = edge + width[:, None] * (1 + nodes) / 2
         heights = bend(np.array([across.ravel(), np.repeat(b2, ACROSS)])).reshape(-1, len(b1), ACROSS)
-        total = total + ((heights @ weights) * b1 / 2 * speed) @ parts
+        total = total + ((heights @ weights) * width / 2 * speed) @ parts
         area += float((b1 * speed) @ parts)
     return total, area
 
@@ -283,7 +299,7 @@ def holonomy_loop(
     shape: str = "rectangle",
     *,
     base: Sequence[Any] = (),
-    around: Sequence[float] = (0.0, 0.0),
+    around: Sequence[float] | None = None,
     start: Mapping[Any, Any] | None = None,
     parameters: Mapping[Any, Any] | None = None,
     **search: Any,
@@ -300,7 +316,7 @@ def holonomy_loop(
         Rectangles have equal sides; in closed form where the curvature is constant, by their holonomy where it is not.
         Circles need a constant curvature. The optimal loop is the extremal of least effort (`da.optimal`), for any fibre.
     around : (s,)
-        The place where it begins and ends.
+        The place where it begins and ends; the origin by default.
     start : mapping of fibre letter to value
     parameters : mapping of parameter to value
     **search
@@ -319,7 +335,10 @@ def holonomy_loop(
     wanted = np.atleast_1d(np.asarray(displacement, dtype=float))
     if wanted.shape != (len(found.fibre),):
         raise ModelError("The displacement needs a number for each fibre letter", seen=wanted.shape, remedy=str(found.fibre))
-    center = np.asarray(around, dtype=float)
+    center = np.zeros(len(found.base)) if around is None else np.asarray(around, dtype=float)
+    if center.shape != (len(found.base),) or not np.all(np.isfinite(center)):
+        names = ", ".join(q.name for q in found.base)
+        raise ModelError("A loop begins at a place of the base", seen=str(around)[:60], remedy=f"give numbers for {names}")
     if not np.any(wanted):
         return Loop("none", None, None, 0.0, wanted)
     if shape == "optimal":

@@ -11,7 +11,8 @@ import time as clock
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,15 +22,15 @@ import numpy as np
 from ...errors import FileError, ModelError, StartError, nearest
 from ...model.labels import aligned, labelled
 from ...model.names import shortened
-from ...model.read_only import read_only
+from ...model.read_only import read_only, restore
 from ...model.symbols import by_name
 from ...model.values import check_sign, real_array, real_number
 from ...model.whole_file import place_beside, write_whole
 from ..file_image import file_image
 from ..motion import Motion
 from ..remarks import remarks_in
-from ..simulate import read_task, run_task
-from ..start import start_names
+from ..simulate import Task, read_task, run_task
+from ..start import own_letters, start_names
 from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan, Results, run_chunk
 from .table import Axis, Table, laid_out
 
@@ -39,9 +40,30 @@ __all__ = ["Ensemble", "simulate_many"]
 LARGEST_CHUNK, LARGEST_OF_LANES = 64, 2048
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
+class Rerun:
+    """Makes one of many runs again, with all its steps; unlike a closure it can be pickled."""
+
+    task: Task
+    given: tuple[str, ...]
+    parameters: Any
+    values: Any
+
+    @classmethod
+    def of(cls, plan: Plan, parameters: Any, values: Any) -> Rerun:
+        """The runs of a plan, with parameters (k, n_par) and start values (k, n_given)."""
+        return cls(replace(plan.task, at=None, progress=None), plan.given, parameters, values)
+
+    def __call__(self, place: int) -> Motion:
+        start = dict(zip(self.given, self.values[place], strict=True))
+        return run_task(replace(self.task, parameters=self.parameters[place], start=start))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Ensemble:
     """Many runs of one system. Their arrays are read-only: take a copy to change one.
+
+    An ensemble is equal to itself alone. It can be pickled.
 
     Attributes
     ----------
@@ -78,6 +100,14 @@ class Ensemble:
     columns: Mapping[str, Any] = field(repr=False)
     statistics: dict[str, Any]
     _rerun: Callable[[int], Motion] | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    __setstate__ = restore
+
+    def __deepcopy__(self, _: Any) -> Ensemble:
+        return replace(self, statistics=deepcopy(self.statistics))
 
     @cached_property
     def states(self) -> Any:
@@ -142,7 +172,7 @@ class Ensemble:
         """The last state of every run by letter, (\\*shape) each."""
         first, last = self.statistics["span"]
         place = int(np.argmax(self.t) if last >= first else np.argmin(self.t))
-        return {name: self.columns[name][..., place] for name in self.table.letters}
+        return {name: read_only(self.columns[name][..., place]) for name in self.table.letters}
 
     @cached_property
     def outcomes(self) -> Any:
@@ -308,11 +338,7 @@ def simulate_many(
     results = run_all(plan, p, v, workers, progress)
     statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began}
     table = Table(dims, shape, coordinates, plan.times, plan.letters, described(plan))
-
-    def rerun(place: int) -> Motion:
-        return run_task(replace(plan.task_of(p[place], v[place]), at=None))
-
-    return Ensemble(table, table.columns(results, shape), statistics, rerun)
+    return Ensemble(table, table.columns(results, shape), statistics, Rerun.of(plan, p, v))
 
 
 def described(plan: Plan) -> dict[str, Any]:
@@ -392,6 +418,7 @@ def _examples(varied: Mapping[str, Any]) -> dict[str, float]:
 def _check_names(plan: Plan) -> None:
     """Refuse starts of letters that the state does not have, once and not for every run."""
     known = start_names(plan.start_kernel.equations)
+    known += own_letters(plan.task.equations, (s.name for s in plan.task.equations.state))
     for name in plan.given:
         if name not in known:
             near = nearest(name, known)

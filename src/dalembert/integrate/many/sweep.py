@@ -9,7 +9,6 @@ import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,10 @@ from ...model.labels import aligned
 from ...model.names import shortened
 from ...model.scenario import Scenario
 from ...model.symbols import by_name, name_of
-from ...model.values import numbers_by_name, real_array, refuse_unknown_parameters
-from ..simulate import run_task
+from ...model.values import numbers_by_name, real_array, used_parameters
+from ..start import fibre_velocities
 from .chunks import Plan, Results, run_chunk
-from .ensemble import Ensemble, described, empty_results, flat_values, put, thread_count
+from .ensemble import Ensemble, Rerun, described, empty_results, flat_values, put, thread_count
 from .orders import Order, order_of, plan_of, system_of
 from .store import Blocks, SweepStore, check_path
 from .table import Axis, Table, laid_out
@@ -211,6 +210,7 @@ def _is_start(model: Any, name: str) -> bool:
         return False
     letters = [s.name for group in ("coordinates", "velocities", "momenta") for s in getattr(system, group, ())]
     letters += [symbol.name for symbol in getattr(getattr(system, "image", None), "speeds", ())]
+    letters += [symbol.name for symbol in fibre_velocities(system)]
     letters += [f"chi_{constraint.name}" for constraint in getattr(system, "constraints", ())]
     letters += [f"xi_{q.name}" for q in getattr(system, "coordinates", ())]
     if name in letters or (isinstance(model, Scenario) and name in model.start):
@@ -226,8 +226,7 @@ def _is_start(model: Any, name: str) -> bool:
 def _ordered(model: Any, axes: Sequence[Axis], start: Any, parameters: Any, span: Any, at: Any, options: Any) -> Order:
     """The order of a sweep, in which every value that is swept has one of its values."""
     given = numbers_by_name(start)
-    fixed = numbers_by_name(parameters)
-    refuse_unknown_parameters(fixed, [symbol.name for symbol in system_of(model).parameters])
+    fixed = used_parameters(numbers_by_name(parameters), [symbol.name for symbol in system_of(model).parameters])
     for axis in axes:
         values = axis.values[np.isfinite(axis.values)]
         (given if axis.is_start else fixed)[axis.name] = float(values[0]) if values.size else 1.0
@@ -306,11 +305,7 @@ class InMemory:
         """All runs."""
         table, plan = work.table, work.plan
         columns = table.columns(self.whole, table.shape) if self.store is None else self.store.columns()
-
-        def rerun(place: int) -> Any:
-            return run_task(replace(plan.task_of(work.parameters[place], work.values[place]), at=None))
-
-        return Ensemble(table, columns, statistics, rerun)
+        return Ensemble(table, columns, statistics, Rerun.of(plan, work.parameters, work.values))
 
 
 def _opened(

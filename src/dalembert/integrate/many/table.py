@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ModelError
-from ...model.read_only import freeze_arrays, read_only
+from ...model.read_only import freeze_arrays, read_only, restore
 from .chunks import NOT_RUN, OUTCOMES
 
 __all__ = ["MESSAGE", "MESSAGE_BEFORE", "Axis", "Table", "Variable", "laid_out"]
@@ -77,6 +77,8 @@ class Table:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    __setstate__ = restore
 
     @cached_property
     def own_names(self) -> dict[str, str]:

@@ -20,9 +20,9 @@ import numpy as np
 from ...compiled.constrained_solve import rank, solve, solve_rows
 from ...compiled.dense_function import DenseFunction
 from ...compiled.kernel import kernel_of
-from ...errors import ContradictionError, RunError
+from ...errors import ContradictionError, ModelError, RunError
 from ...formulations.registry import derive
-from ..start import GUESSES, LIMIT, moving_outputs, start_form
+from ..start import GUESSES, LIMIT, moving_quantities, own_letters, start_form
 
 __all__ = ["own_tangents", "shown_tangents", "start_tangents"]
 
@@ -52,6 +52,13 @@ def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any,
         Where the given values do not lead to the start that was used.
     """
     equations = kernel.equations
+    own = own_letters(equations, given) if equations.start_form is not None else []
+    if own:
+        raise ModelError(
+            f"Derivatives follow a start that is given in velocities, not in `{own[0]}`",
+            seen=f'the form "{equations.form}"',
+            remedy="start from motion.start, which has the velocities",
+        )
     form = start_form(equations, given)
     other = kernel if form is None else kernel_of(derive(equations.system, form), kernel.parameters)
     found = _TangentStart(other, time, given, p, wrt)
@@ -127,7 +134,7 @@ class _TangentStart:
         wanted = [s for s in (*system.velocities, *system.momenta) if s.name in self.given]
         wanted += [self.state[k] for k in level if self.state[k].name in self.given and self.state[k] not in set(wanted)]
         named = {s.name: s for s in wanted}
-        named |= {name: value for name, value in moving_outputs(system).items() if name in self.given}
+        named |= {name: value for name, value in moving_quantities(system).items() if name in self.given}
         indirect = named.keys() - {s.name for s in self.state}
         if not (self.kernel.m or indirect) or not level:
             return
