@@ -16,6 +16,7 @@ import sympy
 from sympy.simplify.fu import TR5, TR6
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import without_unrepresented
 from ..algebra.tidy import expansion_size, is_small_quotient, tidy
 
 __all__ = [
@@ -110,7 +111,11 @@ def differs_nowhere(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Verdict:
     Verdict(holds=False, by='no proof was found that it is zero, and no point where not', is_refuted=False)
     """
     differences = [left - right for left, right in pairs if left != right]
-    return established_zero(GraphAlgebra(), differences)
+    general = [without_unrepresented(difference) for difference in differences]
+    found = established_zero(GraphAlgebra(), general)
+    if found.is_refuted and general != differences:
+        return Verdict(False, "numbers that floats round stand in it")
+    return found
 
 
 def established_zero(algebra: GraphAlgebra, expressions: Sequence[sympy.Expr], block: ca.SX | None = None) -> Verdict:
