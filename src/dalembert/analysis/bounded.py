@@ -110,10 +110,13 @@ def differs_nowhere(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Verdict:
     >>> differs_nowhere([(x, sympy.Min(x, 1000))])
     Verdict(holds=False, by='no proof was found that it is zero, and no point where not', is_refuted=False)
     """
-    differences = [left - right for left, right in pairs if left != right]
-    general = [without_unrepresented(difference) for difference in differences]
-    found = established_zero(GraphAlgebra(), general)
-    if found.is_refuted and general != differences:
+    sides = [(left, right) for left, right in pairs if left != right]
+    general = [tuple(without_unrepresented(side) for side in pair) for pair in sides]
+    algebra = GraphAlgebra()
+    # Each side keeps its own rounded coefficients: their difference would be taken for a term of its own.
+    left, right = (algebra.vector([pair[k] for pair in general]) for k in (0, 1))
+    found = established_zero(algebra, [pair[0] - pair[1] for pair in general], left - right)
+    if found.is_refuted and general != sides:
         return Verdict(False, "numbers that floats round stand in it")
     return found
 

@@ -23,9 +23,9 @@ import numpy as np
 import sympy
 from sympy.simplify.fu import TR5, TR6
 
+from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError
 from .lie_charts import GroupChart
-from .vanishing import vanish
 
 __all__ = ["GroupCoordinates", "exact_number"]
 
@@ -160,10 +160,16 @@ class GroupCoordinates:
     def _is_steady(self, done: list[int], place: int) -> bool:
         """Whether a letter is proved to move along a constant body velocity where later ones rest at the identity."""
         moving = {self.letters[k] for k in (*done, place)}
-        still = {q: value for q, value in zip(self.letters, self.identity, strict=True) if q not in moving}
-        image = sympy.Matrix(self.frame.xreplace(still)) * self._velocities[:, place]
-        image[place] -= 1
-        return not image.has(sympy.nan, sympy.zoo) and vanish(list(image)).holds
+        # Rounded numbers stay symbols: sin(1.0) has no exact value.
+        unit = [sympy.Dummy("unit", real=True) if _is_rounded(value) else value for value in self.identity]
+        values = dict(zip(self.letters, unit, strict=True))
+        tables = [self.frame.xreplace(values), self.frame.xreplace({q: values[q] for q in self.letters if q not in moving})]
+        if any(table.has(sympy.nan, sympy.zoo) for table in tables):
+            return False
+        algebra = GraphAlgebra()
+        here, there = (algebra.stack([algebra.vector(table.row(k)).T for k in range(table.rows)]) for table in tables)
+        wanted = algebra.vector([sympy.Integer(k == place) for k in range(self.dimension)])
+        return algebra.vanishing(there @ algebra.solve_square(here, wanted) - wanted).is_proved
 
     @cached_property
     def _velocities(self) -> Any:
@@ -177,6 +183,10 @@ class GroupCoordinates:
         across = np.array(self.ad(numbers).tolist(), dtype=float)
         angle = scale * (self.letters[place] - self.identity[place])
         return _Leg(place, velocity, _flow(across, angle), _flow(-across, angle))
+
+
+def _is_rounded(value: Any) -> bool:
+    return bool(sympy.S.Zero + value != 0 and (sympy.S.Zero + value).has(sympy.Float))
 
 
 def _numbers_apart(column: Any) -> tuple[Any, list[Any]]:
