@@ -225,7 +225,7 @@ def test_what_is_still_being_answered_ends_soon_when_the_server_stops() -> None:
         for connection in list(lab.connections):
             connection.shutdown()
         await holds(lambda: not lab.connections)
-        assert lab.ended == ["/busy"]
+        await holds(lambda: lab.ended == ["/busy"])
 
     with_lab(test, Patience())
 
