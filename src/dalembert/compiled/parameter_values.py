@@ -20,6 +20,8 @@ __all__ = ["named_parameters", "numbers_for", "parameter_values"]
 
 def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
     """Values in the order of the symbols, from a mapping by name or symbol, labelled values, or a sequence."""
+    if isinstance(given, tuple) and not given and not symbols:
+        return np.zeros(0)
     names = [symbol.name for symbol in symbols]
     given = labelled(given)
     if not isinstance(given, Mapping):
@@ -62,6 +64,10 @@ def numbers_for(symbols: Sequence[sympy.Symbol], given: Any, what: str) -> Any:
     >>> numbers_for(sympy.symbols("x v"), {"v": 1, "x": 2}, "state")
     array([2., 1.])
     """
+    if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (len(symbols),):
+        return np.ascontiguousarray(given)
+    if isinstance(given, tuple) and not given and not symbols:
+        return np.zeros(0)
     names, table = [symbol.name for symbol in symbols], labelled(given)
     if isinstance(table, Mapping):
         values = by_name(table, what)
