@@ -164,3 +164,9 @@ def test_derivatives_see_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     found = look_at_wide(drawn)
     assert {"sensitivities"} == laws(found)
     assert any("forward" in fault for fault in found.faults) and any("adjoint" in fault for fault in found.faults)
+
+
+@pytest.mark.parametrize("number", [10127, 10395])
+def test_systems_that_once_stuck_at_a_switch(number: int) -> None:
+    """Far from the origin a tiny step moves the state by less than its rounding; momenta and positions have other units."""
+    assert look(number)["faults"] == []

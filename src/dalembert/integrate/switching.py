@@ -38,6 +38,8 @@ MARGIN, SPACINGS = 1e-13, 8.0
 MOST_MET, CROWDED = 512, 1e-12
 #: A state is at a switch where it is nearer to it than this part of its size; its sides are looked at so far away.
 AT_SWITCH, NEXT_TO_SWITCH = 1e-8, 1e-10
+#: A variable that begins at zero has the size of what its rate makes of it in this part of the span.
+ACROSS = 1e-3
 #: A state, or an energy, that changes by more than this part across a switch jumps there.
 JUMP = 1e-7
 
@@ -91,7 +93,7 @@ class Switching:
                 self.columns += [(switch, _column(switch, k)) for k in octaves]
         self.is_on = True
         self._met: deque[float] = deque(maxlen=MOST_MET)
-        self._margin, self._taken_back = MARGIN, np.nan
+        self._margin, self._taken_back, self._behind, self._width = MARGIN, np.nan, np.nan, 0.0
         self._functions: dict[Any, Any] = {}
 
     @property
@@ -107,7 +109,9 @@ class Switching:
         """Take back the last step, which passes switches after these times, and stop around the first of them."""
         run = driver.run
         began, h = float(run.clock[loop.T_OLD]), float(run.clock[loop.H_OLD])
-        self._margin = MARGIN if began != self._taken_back else 10.0 * self._margin
+        # Far from the origin a state may need more than one tiny step to leave a switch by more than its rounding.
+        again = began == self._taken_back or abs(began - self._behind) <= 4.0 * self._width
+        self._margin = 10.0 * self._margin if again else MARGIN
         self._taken_back = began
         _undo(run)
         run.clock[loop.H] = abs(h)
@@ -116,6 +120,7 @@ class Switching:
         width, ahead = min([width, *(0.25 * way for way in later)]), 1.0 if h > 0 else -1.0
         met = began + elapsed[0]
         before, after = met - ahead * width, met + ahead * width
+        self._behind, self._width = after, width
         driver.stop_at(Stop(before if ahead * (before - began) > 0 else began, after))
 
     def give_up(self, driver: Driver, code: int) -> None:
@@ -162,7 +167,7 @@ class Switching:
         t = driver.run.t
         for switch, column in self.columns:
             value, gradient, _ = self._values(driver, column, driver.run.y)
-            if abs(value[0]) <= 1e3 * AT_SWITCH * float(np.linalg.norm(gradient)) * _size(driver):
+            if abs(value[0]) <= 1e3 * AT_SWITCH * float(np.linalg.norm(_sizes(driver) * gradient)):
                 return (
                     Outcome.STEP_TOO_SMALL,
                     f"The step became too small at t = {t:.9g}: {switch.node} in {switch.place} switches there again and "
@@ -178,12 +183,12 @@ class Switching:
 
     def _drives_back(self, driver: Driver, column: sympy.Expr) -> bool:
         """Whether the state is at a zero of a column whose rate there has the sign that leads back, on both sides."""
-        run, largest = driver.run, _size(driver)
+        run, sizes = driver.run, _sizes(driver)
         value, gradient, _ = self._values(driver, column, run.y)
-        size = float(np.linalg.norm(gradient))
-        if not 0.0 < size < np.inf or not abs(value[0]) <= AT_SWITCH * size * largest:
+        size = float(np.linalg.norm(sizes * gradient))
+        if not 0.0 < size < np.inf or not abs(value[0]) <= AT_SWITCH * size:
             return False
-        away = (2.0 * abs(value[0]) / size + NEXT_TO_SWITCH * largest) * gradient / size
+        away = (2.0 * abs(value[0]) / size + NEXT_TO_SWITCH) * sizes * (sizes * gradient) / size
         found, rates = [], np.zeros(len(run.y) + 1)
         for side in (run.y + away, run.y - away):
             if run.book.evaluate(run.t, side, rates):
@@ -224,9 +229,14 @@ def _undo(run: Any) -> None:
     run.counts[loop.HAS_DENSE] = 0
 
 
-def _size(driver: Driver) -> float:
-    """The size of the states of a run."""
-    return float(max(np.max(np.abs(driver.run.y), initial=0.0), np.max(np.abs(driver.start_state), initial=0.0)))
+def _sizes(driver: Driver) -> Any:
+    """The size of each variable of the state in a run, each in its own unit, (n,)."""
+    run = driver.run
+    sizes = np.maximum(np.abs(run.y), np.abs(driver.start_state))
+    rates = np.zeros(len(run.y) + 1)
+    if not run.book.evaluate(run.t, run.y, rates):
+        sizes = np.maximum(sizes, ACROSS * np.abs(rates[:-1]) * abs(driver.task.span[1] - driver.task.span[0]))
+    return sizes
 
 
 def _state_jumps(run: Any) -> bool:
