@@ -223,10 +223,10 @@ def planar_system(drawn: Wide) -> Planar:
 
 
 def in_decimals(system: da.System) -> da.System:
-    """A system whose numbers are decimals of six digits, as rational numbers: units that are powers of ten leave them exact."""
+    """A system with decimals of nine digits as rational numbers: units that are powers of ten leave them exact."""
 
     def put(expression: Any) -> Any:
-        table = {f: sympy.Rational(str(round(float(f), 6))) for f in expression.atoms(sympy.Float)}
+        table = {f: sympy.Rational(str(round(float(f), 9))) for f in expression.atoms(sympy.Float)}
         return expression.xreplace(table)
 
     return da.System(
