@@ -131,6 +131,27 @@ def test_left_invariant_constraints_on_sl2_are_invariant():
         assert len(da.reduce(system, frame_of(letters, body, ("h", "e", "f")), identity=identity).state) == 2
 
 
+def twisted(function, unit=1):
+    """A wheel that turns with z' = p - f(y) x': its connection has the curvature f'(y) along the momentum p."""
+    z = da.coordinates("z")
+    kinetic = unit * ((z.dot + function * x.dot) ** 2 + x.dot**2 + y.dot**2) / 2
+    return da.System([x, y, z], kinetic=kinetic), {"turn": {z: 1}}
+
+
+@pytest.mark.parametrize("function", [Max(y - 2, 0) ** 3, 1e-12 * y, y], ids=str)
+@pytest.mark.parametrize("unit", [1e-12, 1])
+def test_no_routhian_where_the_connection_is_curved_beyond_the_samples_or_by_little(function, unit):
+    with pytest.raises(FormError, match="curvature of the nonholonomic connection along the momenta"):
+        da.nonholonomic_routhian(*twisted(function, unit))
+
+
+def test_a_routhian_says_on_what_its_conditions_rest():
+    flat = da.nonholonomic_routhian(*twisted(sympy.Integer(2)))
+    assert flat.conditions.is_proved and "proved" in str(flat)
+    late = da.nonholonomic_routhian(*twisted(Max(y - 10**7, 0) ** 3))
+    assert late.conditions.status == "not established" and "not established: curvature" in str(late)
+
+
 # -- rank ------------------------------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,7 @@ from .running_error import Bounded, bounded_values
 __all__ = [
     "Rank",
     "Verdict",
+    "conjunction",
     "degree",
     "homogeneity",
     "independence",
@@ -109,6 +110,23 @@ class Rank:
     @property
     def status(self) -> Literal["proved", "not established"]:
         return "proved" if self.value == self.at_most else "not established"
+
+
+def conjunction(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """Whether all of several named statements hold: as certain as the least certain of them.
+
+    >>> sure = Verdict("proved", "it is zero in exact arithmetic modulo a prime", holds_to_rounding=True)
+    >>> conjunction({"first": sure, "second": Verdict("not established", "no proof was found")}).grounds
+    'second: no proof was found'
+    """
+    for status in ("refuted", "not established"):
+        failing = {name: verdict for name, verdict in verdicts.items() if verdict.status == status}
+        if failing:
+            grounds = "; ".join(f"{name}: {verdict.grounds}" for name, verdict in failing.items())
+            rounding = all(verdict.holds_to_rounding for verdict in verdicts.values())
+            return Verdict(status, grounds, holds_to_rounding=rounding)  # type: ignore[arg-type]
+    grounds = "; ".join(dict.fromkeys(verdict.grounds for verdict in verdicts.values()))
+    return Verdict("proved", grounds, holds_to_rounding=True)
 
 
 def without_unrepresented(expression: sympy.Expr) -> sympy.Expr:

@@ -20,7 +20,7 @@ from ..algebra.quotients import lowest_terms
 from ..errors import FormError
 from ..formulations.reduction import Reduced
 
-__all__ = ["bracket", "check_hypotheses", "moving_tensors", "shortest"]
+__all__ = ["bracket", "check_hypotheses", "generic_completion", "moving_tensors", "shortest"]
 
 #: How much an expression may cost to be brought to lowest terms, in products of terms.
 EFFORT = 150_000
@@ -63,6 +63,17 @@ def moving_tensors(reduced: Reduced, completion: Sequence[int]) -> list[Any]:
     inverse_slope = algebra.jacobian(entries, reduced.shape)
     in_frame = [moving([column(table, j) for j in range(table.shape[1])]) for table in (A, lift)]
     return [frame, structure, inertia, inverse, inverse_slope, gamma, *in_frame, lam, curvature, turning]
+
+
+def generic_completion(reduced: Reduced) -> list[int]:
+    """The first fixed directions that complete the section at almost all shapes."""
+    algebra, k = reduced.algebra, len(reduced.bundle.group)
+    unit, chosen = algebra.jacobian(reduced.xi, reduced.xi), list[int]()
+    for place in range(k):
+        wider = algebra.columns([reduced.section, algebra.part(unit, range(k), [*chosen, place])])
+        if wider.shape[1] <= k and algebra.rank(wider).value == wider.shape[1]:
+            chosen.append(place)
+    return chosen
 
 
 def bracket(reduced: Reduced, first: Any, second: Any) -> Any:

@@ -41,7 +41,7 @@ from ..formulations.reduction import Bundle, Reduced, bundle_of
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
-from .moving_frame import check_hypotheses, moving_tensors, shortest
+from .moving_frame import check_hypotheses, generic_completion, moving_tensors, shortest
 
 __all__ = ["CoefficientField", "ReducedCoefficients", "reduced_coefficients"]
 
@@ -215,11 +215,8 @@ class CoefficientField:
     def symbolic(self) -> ReducedCoefficients:
         """The coefficients as expressions, for small systems, checked at a generic shape."""
         names = self._generic_names()
-        random = np.random.default_rng(3)
-        values = dict(zip(names, random.uniform(0.4, 0.9, len(names)), strict=True))
-        shape = {name: value for name, value in values.items() if name in self._shape_names}
-        rest = {name: value for name, value in values.items() if name not in self._shape_names}
-        numbers, completion = self.at(shape, rest), self._completion(values)
+        values = dict(zip(names, np.random.default_rng(3).uniform(0.4, 0.9, len(names)), strict=True))
+        numbers, completion = self.at(values), self._completion(values)
         matrices = moving_tensors(Reduced(self.bundle, TreeAlgebra()), completion)
         tables = [np.array([[shortest(x) for x in row] for row in matrix.tolist()], dtype=object) for matrix in matrices]
         found = _assembled([t.reshape(m.shape) for t, m in zip(tables, matrices, strict=True)], *self.sizes)
@@ -227,6 +224,13 @@ class CoefficientField:
         if not gap < LIMIT:
             raise RunError("The expressions of the coefficients do not have their values", seen=f"{gap:.1e}")
         return replace(found, residual=max(gap, numbers.residual))
+
+    @cached_property
+    def in_graph(self) -> ReducedCoefficients:
+        """The coefficients as nodes of the graph of `reduced`, for what is asked about all shapes."""
+        matrices = moving_tensors(self.reduced, generic_completion(self.reduced))
+        tables = [np.fromiter(ca.densify(x).elements(), object).reshape(x.shape, order="F") for x in matrices]
+        return _assembled(tables, *self.sizes)
 
     # -- evaluation ----------------------------------------------------------------------------------------------
 
