@@ -145,7 +145,12 @@ def test_routh_sees_the_sign_of_a_momentum(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_reduce_sees_the_sign_of_the_structure_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn, real = specimen("reduce", n=4), reduction.structure_constants
-    monkeypatch.setattr(reduction, "structure_constants", lambda *a, **b: -np.asarray(real(*a, **b)))
+
+    def turned(*arguments):
+        constants, verdict = real(*arguments)
+        return -np.asarray(constants), verdict
+
+    monkeypatch.setattr(reduction, "structure_constants", turned)
     found = look_at_wide(drawn)
     assert any("is open" in fault for fault in found.faults) and "reduce" in laws(found)
 

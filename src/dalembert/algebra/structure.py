@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -35,6 +35,7 @@ __all__ = [
     "Rank",
     "Verdict",
     "conjunction",
+    "constant_values",
     "degree",
     "homogeneity",
     "independence",
@@ -89,6 +90,18 @@ class Verdict:
     def __bool__(self) -> bool:
         raise TypeError("A verdict has three values: ask for is_proved or is_refuted")
 
+    def __str__(self) -> str:
+        return self.status if self.is_proved else f"{self.status}: {self.grounds}"
+
+    @classmethod
+    def to_rounding(cls, states: int) -> Verdict:
+        """What is not proved, and holds at some states within the rounding of constants.
+
+        >>> print(Verdict.to_rounding(12))
+        not established: holds to rounding at 12 states
+        """
+        return cls("not established", f"holds to rounding at {states} states", holds_to_rounding=True)
+
 
 @dataclass(frozen=True)
 class Rank:
@@ -100,16 +113,32 @@ class Rank:
         The largest rank found.
     at_most : int
         What the rank is proved not to exceed; to the rounding of constants that stand for irrational numbers.
+    states : int
+        At how many states `at_most` was seen, where it rests on the rounding of such constants; 0 where it is proved.
     status : str
-        "proved" where the two agree.
+        "proved" where the two agree, without rounding.
     """
 
     value: int
     at_most: int
+    states: int = field(default=0, repr=False, compare=False)
 
     @property
     def status(self) -> Literal["proved", "not established"]:
-        return "proved" if self.value == self.at_most else "not established"
+        return "proved" if self.value == self.at_most and not self.states else "not established"
+
+    def is_at_most(self, bound: int) -> Verdict:
+        """Whether the rank does not exceed a bound.
+
+        >>> Rank(1, 2).is_at_most(2).status, Rank(2, 2).is_at_most(1).status, Rank(1, 2).is_at_most(1).status
+        ('proved', 'refuted', 'not established')
+        """
+        seen = f"the rank is {self.value} at least, and {self.at_most} at most"
+        if self.value > bound:
+            return Verdict("refuted", seen)
+        if self.at_most > bound:
+            return Verdict("not established", seen)
+        return Verdict.to_rounding(self.states) if self.states else Verdict("proved", seen, holds_to_rounding=True)
 
 
 def conjunction(verdicts: Mapping[str, Verdict]) -> Verdict:
@@ -237,15 +266,35 @@ def rank(symbols: Symbols, matrix: ca.SX) -> Rank:
     known = question.instructions
     if known.is_exact and question.points_found and (known.has_plain_constants or highest == 0):
         return Rank(highest, highest)
-    lowest = 0
+    lowest = states = 0
     for values in question.samples():
         numbers, bounds = (np.reshape(part, shape, order="F") for part in zip(*values, strict=True))
         if np.all(np.isfinite(bounds)):
-            lowest = max(lowest, _certain_rank(numbers, bounds))
+            lowest, states = max(lowest, _certain_rank(numbers, bounds)), states + 1
         if lowest >= highest:
             break
-    lowest = min(lowest, highest)
-    return Rank(lowest, lowest if known.is_exact and lowest else highest)
+    if lowest >= highest or not (known.is_exact and lowest):
+        return Rank(min(lowest, highest), highest)
+    return Rank(lowest, lowest, states)
+
+
+def constant_values(symbols: Symbols, block: ca.SX) -> FloatArray | None:
+    """The values of a block that is constant; None where no sample was found at which it is defined.
+
+    Values within rounding of a whole number are that number.
+
+    >>> x = sympy.Symbol("x", real=True)
+    >>> node = ca.SX.sym("x")
+    >>> constant_values({x: node}, 3 * node / node - 1e-20 * ca.horzcat(0, node) / node).tolist()
+    [[3.0, 3.0]]
+    """
+    samples = (np.array(values) for values in _Question(symbols, block).samples())
+    found = min(samples, key=lambda pairs: float(np.max(pairs[:, 1], initial=0.0)))
+    values, bounds = (np.reshape(part, block.shape, order="F") for part in found.T)
+    if not np.all(np.isfinite(bounds)):
+        return None
+    whole = np.round(values)
+    return np.where(np.abs(values - whole) <= 4.0 * bounds, whole, values)
 
 
 def numeric_rank(matrix: ArrayLike) -> int:
@@ -330,8 +379,7 @@ class _Question:
         if not self.samples_found:
             return Verdict("not established", f"no proof was found that it {words}, and no sample where it is defined")
         if entry is not None and known.is_exact:
-            grounds = f"it {words} at {self.samples_found} samples to the rounding of its constants"
-            return Verdict("not established", grounds, holds_to_rounding=True)
+            return Verdict.to_rounding(self.samples_found)
         return Verdict("not established", f"no proof was found that it {words}, and no point where not")
 
     def _fails_in_field(self, moved: Sequence[int], claim: _Identity) -> int | None:

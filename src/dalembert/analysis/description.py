@@ -273,7 +273,8 @@ def _rank_status(anatomy: Anatomy) -> str:
     """Whether a larger rank than the one found is excluded everywhere."""
     if anatomy.image_frame is not None:
         return "not established"
-    return "proved" if anatomy.kernel.algebra.rank(anatomy.rows).at_most == anatomy.rank else "not established"
+    found = anatomy.kernel.algebra.rank(anatomy.rows).is_at_most(anatomy.rank)
+    return "proved" if found.is_proved else "not established"
 
 
 def _configuration_freedom(system: System, constraints: Integrability) -> int | None:

@@ -24,10 +24,11 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import Verdict
 from ..algebra.tidy import tidy
 from ..algebra.tree import TreeAlgebra
 from ..compiled.constrained_solve import rank
-from ..errors import ModelError
+from ..errors import FormError, ModelError
 from ..formulations import lagrange
 from ..model.scenario import Scenario
 from ..model.symbols import as_expression
@@ -90,20 +91,29 @@ class MomentumMap:
         return metric
 
     @cached_property
-    def isometries(self) -> Mapping[str, bool]:
-        """For each generator, whether the kinetic metric is shown to be invariant along it."""
+    def hypotheses(self) -> Mapping[str, Verdict]:
+        """What the mechanical connection rests on: the kinetic metric is invariant along each generator."""
         algebra, system = GraphAlgebra(), self.system
         q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
-        _, momenta = lagrange.lagrangian_and_momenta(system, algebra)
-        metric = algebra.without(algebra.jacobian(momenta, v), v)
+        try:
+            _, momenta = lagrange.lagrangian_and_momenta(system, algebra)
+            metric = algebra.without(algebra.jacobian(momenta, v), v)
+        except FormError:  # a Hamiltonian without a Legendre transformation in closed form
+            metric = None
+        claims = {name: f"the kinetic metric is invariant along {name}" for name in self.names}
         if metric is None:
-            return dict.fromkeys(self.names, False)
+            return dict.fromkeys(claims.values(), Verdict("not established", "the kinetic energy is not quadratic"))
         energy, found = v.T @ metric @ v / 2, {}
-        for a, name in enumerate(self.names):
+        for a, claim in enumerate(claims.values()):
             field = algebra.vector(self.generators[:, a])
             lifted = algebra.stack([field, algebra.along(field, q, v)])
-            found[name] = algebra.vanishing(algebra.along(energy, algebra.stack([q, v]), lifted)).holds_to_rounding
+            found[claim] = algebra.vanishing(algebra.along(energy, algebra.stack([q, v]), lifted))
         return found
+
+    @property
+    def isometries(self) -> Mapping[str, bool]:
+        """For each generator, whether the kinetic metric is shown to be invariant along it, at least to rounding."""
+        return dict(zip(self.names, (found.holds_to_rounding for found in self.hypotheses.values()), strict=True))
 
     # -- points of phase space -----------------------------------------------------------------------------------
 
@@ -221,8 +231,10 @@ class MomentumMap:
         return str(sympy.latex(sympy.Matrix(self.momentum)))
 
     def text(self) -> str:
-        """J, a line for each vector of the basis."""
-        return "\n".join(f"J_{name} = {value}" for name, value in zip(self.names, self.momentum, strict=True))
+        """J, a line for each vector of the basis, and what holds to rounding."""
+        lines = [f"J_{name} = {value}" for name, value in zip(self.names, self.momentum, strict=True)]
+        rounded = {claim: found for claim, found in self.hypotheses.items() if found.holds_to_rounding and not found.is_proved}
+        return "\n".join([*lines, *(f"{claim}: {found}" for claim, found in rounded.items())])
 
     def __str__(self) -> str:
         return self.text()

@@ -16,6 +16,7 @@ from typing import Any
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import Verdict
 from ..errors import FormError, ModelError
 from ..geometry.actions import GroupAction, field_bracket
 from ..geometry.group_coordinates import GroupCoordinates
@@ -34,8 +35,10 @@ def given_action(group: Any) -> GroupAction | None:
     return action if isinstance(action, GroupAction) else None
 
 
-def body_frame(system: System, action: GroupAction, identity: Mapping[Any, Any] | None) -> dict[str, dict[Any, Any]]:
-    """The fields of the body velocities of an action on the coordinates that it moves."""
+def body_frame(
+    system: System, action: GroupAction, identity: Mapping[Any, Any] | None
+) -> tuple[dict[str, dict[Any, Any]], Verdict]:
+    """The fields of the body velocities of an action on the coordinates that it moves, and whether it leaves them alone."""
     letters = _moved_letters(system, action)
     places = [[str(q) for q in action.coordinates].index(q.name) for q in letters]
     renamed = {old: q for old in action.coordinates for q in system.coordinates if q.name == str(old)}
@@ -53,8 +56,9 @@ def body_frame(system: System, action: GroupAction, identity: Mapping[Any, Any] 
             seen=", ".join(q.name for q in letters),
             remedy="give the left-invariant fields themselves, or use the letters of LieGroup.chart",
         ) from error
-    _check_commuting(generators, frame, letters)
-    return {name: {q: frame[i, a] for i, q in enumerate(letters) if frame[i, a] != 0} for a, name in enumerate(names)}
+    invariance = _check_commuting(generators, frame, letters)
+    fields = {name: {q: frame[i, a] for i, q in enumerate(letters) if frame[i, a] != 0} for a, name in enumerate(names)}
+    return fields, invariance
 
 
 def _moved_letters(system: System, action: GroupAction) -> tuple[Any, ...]:
@@ -99,17 +103,19 @@ def _check_identity(action: GroupAction, here: Any, letters: Sequence[Any], unit
     )
 
 
-def _check_commuting(generators: Any, frame: Any, letters: Sequence[Any]) -> None:
+def _check_commuting(generators: Any, frame: Any, letters: Sequence[Any]) -> Verdict:
     """[K_a, e_b] = 0: the group leaves its body velocities alone."""
     algebra = GraphAlgebra()
     size = generators.cols
     brackets = [field_bracket(generators[:, a], frame[:, b], letters) for a in range(size) for b in range(size)]
-    if not algebra.vanishing(algebra.stack([algebra.vector(bracket) for bracket in brackets])).holds_to_rounding:
+    found = algebra.vanishing(algebra.stack([algebra.vector(bracket) for bracket in brackets]))
+    if not found.holds_to_rounding:
         raise FormError(
             "The fields that were found for the body velocities are not invariant under the action",
             seen=", ".join(q.name for q in letters),
             remedy="give the left-invariant fields themselves",
         )
+    return found
 
 
 def _speed_names(system: System, action: GroupAction) -> tuple[str, ...]:

@@ -289,7 +289,9 @@ def _stated_principle(equations: Equations, principle: Principle) -> str:
     found = paragraph(principle.idea)
     if principle.law:
         found += "\\begin{gather}\n" + " \\\\\n".join(principle.law) + "\n\\end{gather}\n"
-    return found + paragraph(principle.meaning, f"Form \\texttt{{{escaped(equations.form)}}}: {escaped(equations.citation)}.")
+    found += paragraph(principle.meaning, f"Form \\texttt{{{escaped(equations.form)}}}: {escaped(equations.citation)}.")
+    assumed = [f"{escaped(claim)} ({escaped(str(verdict))})" for claim, verdict in equations.hypotheses.items()]
+    return found + (paragraph(f"It rests on: {'; '.join(assumed)}.") if assumed else "")
 
 
 def _result(equations: Equations) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from ..algebra.structure import Verdict
 from ..algebra.tree import TreeAlgebra
 from ..errors import FileError, FormError
 from ..model.system import System
@@ -58,6 +59,9 @@ class Equations:
         Whether that choice is as good at every state.
     options : mapping
         What `derive` was asked for beside the form.
+    hypotheses : mapping of statement to Verdict
+        What the derivation assumes of the system beside the form's own hypotheses: proved, or "not established" where it
+        holds to the rounding of constants such as 0.8414709848.
 
     Examples
     --------
@@ -85,6 +89,7 @@ class Equations:
     chart: tuple[str, ...] = ()
     chart_is_steady: bool = False
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    hypotheses: Mapping[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """The letters of a form must not be letters of the model with another meaning."""
@@ -146,10 +151,14 @@ class Equations:
         return kept[compact]
 
     def text(self, compact: bool = True) -> str:
-        """The equations as lines of plain text; what names stand for comes after the word ``with``."""
+        """The equations as lines of plain text; what names stand for comes after the word ``with``.
+
+        Hypotheses that are not proved follow.
+        """
         from .typeset import text
 
-        return text(self.written(compact))
+        unproved = [f"{claim}: {verdict}" for claim, verdict in self.hypotheses.items() if not verdict.is_proved]
+        return "\n".join([text(self.written(compact)), *unproved])
 
     def latex(self, compact: bool = True) -> str:
         """The equations as a LaTeX ``aligned`` environment; what names stand for comes after the word ``with``."""

@@ -6,29 +6,35 @@ A frame is given by its fields, by a chart of a group, or by an action (`action_
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
-import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import Verdict, constant_values
 from ..errors import FormError
 from ..model.symbols import Parameter, as_expression
 from ..model.system import System
 
-__all__ = ["GroupFrame", "fields_of", "given_frame", "structure_constants", "taken_names"]
+__all__ = ["CLOSED", "GroupFrame", "fields_of", "given_frame", "structure_constants", "taken_names"]
 
 ZERO = sympy.Integer(0)
+#: The hypothesis of constant structure coefficients.
+CLOSED = "the fields of the frame close with constant coefficients"
 
 
 @dataclass(frozen=True)
 class GroupFrame:
-    """Vector fields by the name of their speed; each a tuple of components by coordinate, (n,)."""
+    """Vector fields by the name of their speed; each a tuple of components by coordinate, (n,).
+
+    `hypotheses` are the verdicts on what the frame was found by.
+    """
 
     fields: Mapping[str, tuple[sympy.Expr, ...]]
     group: str = "given"
+    hypotheses: Mapping[str, Verdict] = field(default_factory=dict, compare=False)
 
     @property
     def speeds(self) -> tuple[Parameter, ...]:
@@ -57,7 +63,8 @@ def given_frame(system: System, group: Any, identity: Mapping[Any, Any] | None =
     """
     fields = {}
     taken = taken_names(system)
-    for name, components in fields_of(system, group, identity).items():
+    stated, hypotheses = fields_of(system, group, identity)
+    for name, components in stated.items():
         table = {str(getattr(key, "name", key)): as_expression(value) for key, value in components.items()}
         strange = [key for key in table if key not in {q.name for q in system.coordinates}]
         letters = {s for value in table.values() for s in value.free_symbols}
@@ -69,7 +76,7 @@ def given_frame(system: System, group: Any, identity: Mapping[Any, Any] | None =
                 remedy="give it a name of its own, and components by coordinate, written in coordinates and parameters",
             )
         fields[str(getattr(name, "name", name))] = tuple(table.get(q.name, ZERO) for q in system.coordinates)
-    found = GroupFrame(fields)
+    found = GroupFrame(fields, hypotheses=hypotheses)
     places = found.places(system)
     algebra = GraphAlgebra()
     rank = algebra.rank(algebra.columns([algebra.vector(field) for field in fields.values()])).value if fields else 0
@@ -83,8 +90,10 @@ def given_frame(system: System, group: Any, identity: Mapping[Any, Any] | None =
     return found
 
 
-def fields_of(system: System, group: Any, identity: Mapping[Any, Any] | None = None) -> Mapping[Any, Mapping[Any, Any]]:
-    """The left-invariant fields by the names of their speeds.
+def fields_of(
+    system: System, group: Any, identity: Mapping[Any, Any] | None = None
+) -> tuple[Mapping[Any, Mapping[Any, Any]], dict[str, Verdict]]:
+    """The left-invariant fields by the names of their speeds, and the verdicts on those of an action.
 
     Parameters
     ----------
@@ -103,14 +112,15 @@ def fields_of(system: System, group: Any, identity: Mapping[Any, Any] | None = N
 
         action = given_action(group)
         if action is not None:
-            return body_frame(system, action, identity)
+            found, invariance = body_frame(system, action, identity)
+            return found, {"the body velocities are invariant under the action": invariance}
     if not isinstance(fields, Mapping) or not all(isinstance(components, Mapping) for components in fields.values()):
         raise FormError(
             "The group is given by its left-invariant fields, or by its action",
             seen=type(group).__name__,
             remedy="give {speed: {coordinate: component}}, a GroupAction, or a chart like LieGroup.SE(2).chart((x, y, theta))",
         )
-    return fields
+    return fields, {}
 
 
 def taken_names(system: System) -> set[str]:
@@ -119,8 +129,8 @@ def taken_names(system: System) -> set[str]:
     return {"t", "energy", *system.outputs, *(s.name for s in state)}
 
 
-def structure_constants(system: System, frame: GroupFrame) -> Any | None:
-    """c with [e_b, e_a] = c[b, a, :] . e, (k, k, k), where they are constant; None where they depend on the coordinates."""
+def structure_constants(system: System, frame: GroupFrame) -> tuple[Any | None, Verdict]:
+    """c with [e_b, e_a] = c[b, a, :] . e, (k, k, k), and whether they are constant; None where that is not shown."""
     algebra = GraphAlgebra()
     places = frame.places(system)
     q = algebra.vector([system.coordinates[k] for k in places])
@@ -131,10 +141,10 @@ def structure_constants(system: System, frame: GroupFrame) -> Any | None:
     ]
     table = algebra.solve_square(matrix, algebra.columns(brackets))
     letters = list(algebra.letters.values())
-    if not algebra.independence(table, ca.vertcat(*letters)).holds_to_rounding:
-        return None
-    function = ca.Function("structure", letters, [ca.densify(table)])
-    point = np.random.default_rng(5).uniform(0.3, 1.1, len(letters))
-    constants = np.asarray(function.call(list(point))[0], dtype=float).T.reshape(n, n, n)
-    whole = np.round(constants)
-    return np.where(np.abs(constants - whole) < 1e-12, whole, constants)
+    found = algebra.independence(table, ca.vertcat(*letters))
+    if not found.holds_to_rounding:
+        return None, found
+    constants = constant_values(algebra.letters, ca.densify(table))
+    if constants is None:
+        return None, Verdict("not established", "no sample was found at which the frame is defined")
+    return constants.T.reshape(n, n, n), found

@@ -19,6 +19,7 @@ from typing import Any
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import Verdict
 from ..errors import FormError
 from ..model.symbols import Parameter, Speed, as_expression, t
 from ..model.system import System
@@ -121,7 +122,7 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
             remedy="write them in the system's coordinates, its parameters, t and speeds",
         )
     _check_names(system, [s.name for s in speeds])
-    _check_inverse(system, given, speeds)
+    obeyed = _check_inverse(system, given, speeds)
     letters = Letters(speeds, Letters.named(s.name for s in speeds).rates)
 
     def derivation(reduction: Reduction) -> Blocks:
@@ -131,10 +132,18 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
         independent = algebra.part(inverse, reduction.split.independent, [0])
         return reduction.in_letters(residual, eta, rates, independent)
 
-    return reduced_equations(system, "hamel", CITATION, derivation, letters=lambda _system, _split: letters, variant=given)
+    return reduced_equations(
+        system,
+        "hamel",
+        CITATION,
+        derivation,
+        letters=lambda _system, _split: letters,
+        variant=given,
+        hypotheses={"the given velocities obey the constraints": obeyed},
+    )
 
 
-def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: tuple[sympy.Symbol, ...]) -> None:
+def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: tuple[sympy.Symbol, ...]) -> Verdict:
     """The velocities must obey the constraints for all speeds, and reach all directions that these allow."""
     algebra = GraphAlgebra()
     level = velocity_level(system, algebra, lagrangian_and_momenta(system, algebra)[1])
@@ -151,6 +160,7 @@ def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: t
     rank = algebra.rank(algebra.jacobian(inverse, algebra.vector(speeds))).value
     if rank < len(speeds):
         raise FormError("The speeds do not determine each other's directions", seen=f"rank {rank} of {len(speeds)}")
+    return found
 
 
 def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sympy.Expr]:

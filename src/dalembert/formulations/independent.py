@@ -20,6 +20,7 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import Verdict
 from ..errors import FormError
 from ..model.symbols import Parameter, t
 from ..model.system import System
@@ -371,6 +372,7 @@ def reduced_equations(
     allowed: Callable[[Split], bool] | None = None,
     letters: Callable[[System, Split], Letters] = velocity_letters,
     variant: Hashable = None,
+    hypotheses: Mapping[str, Verdict] | None = None,
 ) -> Equations:
     """The record of a form on independent velocities: its unknowns are their accelerations, or the rates of other letters.
 
@@ -384,7 +386,9 @@ def reduced_equations(
         return kept[key]
 
     def rechoose(where: Any) -> Equations:
-        again = partial(reduced_equations, system, form, citation, derivation, letters=letters, variant=variant)
+        again = partial(
+            reduced_equations, system, form, citation, derivation, letters=letters, variant=variant, hypotheses=hypotheses
+        )
         if isinstance(where, Mapping):
             return again(near=where, allowed=allowed)
         places = tuple(k for k, q in enumerate(system.coordinates) if q.dot.name in where)
@@ -403,5 +407,6 @@ def reduced_equations(
         rechoose=rechoose,
         chart=tuple(system.velocities[k].name for k in split.independent),
         chart_is_steady=split.is_steady,
+        hypotheses=hypotheses or {},
     )
     return kept[key]

@@ -18,12 +18,13 @@ from typing import Any
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import Verdict
 from ..errors import FormError
 from ..model.system import System
 from . import lagrange
 from .blocks import Blocks
 from .equations import Equations
-from .group_frame import GroupFrame, given_frame, structure_constants
+from .group_frame import CLOSED, GroupFrame, given_frame, structure_constants
 from .speeds import OnSpeeds, speed_equations
 
 __all__ = ["derive", "found_frame", "hypotheses"]
@@ -75,7 +76,8 @@ def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None)
                 seen=f"{len(chosen.fields)} fields for {len(system.coordinates)} coordinates",
                 remedy="add fields for the others, such as d/dq",
             )
-    constants = structure_constants(system, chosen)
+    constants, closing = structure_constants(system, chosen)
+    closed = {} if constants is None else {CLOSED: closing}
     return speed_equations(
         system,
         "poincare-chetaev",
@@ -83,6 +85,7 @@ def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None)
         chosen.speeds,
         lambda algebra: derive_with(system, algebra, chosen, constants),
         has_gauge=False,
+        hypotheses={**chosen.hypotheses, **closed},
     )
 
 
@@ -105,26 +108,30 @@ def _search(system: System) -> GroupFrame | None:
     kinetic = algebra.inner(v, mass @ v) / 2
     symbols = system.coordinates
     places = range(len(symbols))
-    ignorable = [k for k in places if _is_invariant(algebra, kinetic, q, v, symbols, {k: ONE})]
+    moved = {k: _invariance(algebra, kinetic, q, v, symbols, {k: ONE}) for k in places}
+    ignorable = [k for k, found in moved.items() if found.holds_to_rounding]
     for (i, j), heading in itertools.product(itertools.combinations(ignorable, 2), places):
         if heading in (i, j):
             continue
         for sign in (1, -1):
             turn = {i: -sign * symbols[j], j: sign * symbols[i], heading: ONE}
-            if _is_invariant(algebra, kinetic, q, v, symbols, turn):
-                return _body_frame(system, i, j, heading, sign)
+            turned = _invariance(algebra, kinetic, q, v, symbols, turn)
+            if turned.holds_to_rounding:
+                # The weakest of the three verdicts is that of the group.
+                weakest = next((found for found in (moved[i], moved[j], turned) if not found.is_proved), turned)
+                return _body_frame(system, i, j, heading, sign, weakest)
     return None
 
 
-def _is_invariant(algebra: GraphAlgebra, kinetic: Any, q: Any, v: Any, symbols: Any, generator: dict[int, sympy.Expr]) -> bool:
+def _invariance(algebra: GraphAlgebra, kinetic: Any, q: Any, v: Any, symbols: Any, generator: dict[int, sympy.Expr]) -> Verdict:
     """Whether the kinetic energy is unchanged along a vector field on the coordinates and its lift to the velocities."""
     field = algebra.vector([generator.get(k, ZERO) for k in range(len(symbols))])
     lifted = algebra.along(field, q, v)
     change = algebra.along(kinetic, q, field) + algebra.along(kinetic, v, lifted)
-    return algebra.vanishing(change).holds_to_rounding
+    return algebra.vanishing(change)
 
 
-def _body_frame(system: System, i: int, j: int, heading: int, sign: int) -> GroupFrame:
+def _body_frame(system: System, i: int, j: int, heading: int, sign: int, invariance: Verdict) -> GroupFrame:
     symbols = system.coordinates
     n = len(symbols)
     angle = sign * symbols[heading]
@@ -138,7 +145,8 @@ def _body_frame(system: System, i: int, j: int, heading: int, sign: int) -> Grou
         else:
             components[k] = ONE
         fields[f"w_{q.name}"] = tuple(components)
-    return GroupFrame(fields, f"SE(2) on ({symbols[i].name}, {symbols[j].name}, {symbols[heading].name})")
+    group = f"SE(2) on ({symbols[i].name}, {symbols[j].name}, {symbols[heading].name})"
+    return GroupFrame(fields, group, {f"the kinetic energy is invariant under {group}": invariance})
 
 
 def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any | None) -> Blocks:

@@ -8,12 +8,13 @@ r"""The functions of a system on D/G: its Lagrangian, constraints and forces at 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import sympy
 
+from ..algebra.structure import Verdict
 from ..errors import FormError
 from ..geometry.group_coordinates import GroupCoordinates
 from ..geometry.lie import LieGroup
@@ -48,6 +49,8 @@ class Bundle:
         Independent constraints.
     matrices : LieGroup or None
         The group by matrices in the basis of the frame, where it was given with them.
+    hypotheses : mapping of statement to Verdict
+        What the reduction rests on.
     """
 
     system: System
@@ -59,6 +62,7 @@ class Bundle:
     section: sympy.Matrix
     rows: tuple[int, ...]
     matrices: LieGroup | None = None
+    hypotheses: Mapping[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def group_coordinates(self) -> GroupCoordinates:

@@ -25,7 +25,7 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
-from ..algebra.structure import numeric_rank
+from ..algebra.structure import Verdict, numeric_rank
 from ..algebra.tidy import tidy
 from ..errors import FormError
 from ..geometry.lie import LieGroup
@@ -34,7 +34,7 @@ from ..model.reduced import ReducedSystem
 from ..model.symbols import Parameter, as_expression
 from ..model.system import System
 from .equations import Equations
-from .group_frame import given_frame, structure_constants
+from .group_frame import CLOSED, given_frame, structure_constants
 from .reduced_functions import Bundle, Reduced
 
 __all__ = ["Bundle", "Reduced", "bundle_of", "equations_on", "reduce"]
@@ -109,6 +109,7 @@ def equations_on(bundle: Bundle, reconstruct: bool) -> Equations:
         row_names=(),
         derivation=lambda algebra: Reduced(bundle, algebra).blocks(reconstruct),
         start_form="lagrange" if reconstruct else None,
+        hypotheses=bundle.hypotheses,
     )
 
 
@@ -133,7 +134,7 @@ def bundle_of(
             remedy="eliminate a coordinate, or state the constraint by velocities",
         )
     frame = given_frame(system, group, identity)
-    constants = structure_constants(system, frame)
+    constants, closing = structure_constants(system, frame)
     if constants is None:
         raise FormError(
             "The vector fields of the group do not close with constant coefficients",
@@ -153,18 +154,19 @@ def bundle_of(
             remedy="give fields of the group coordinates alone, or choose coordinates in which there are such",
         )
     bare = Bundle(system, frame, constants, places, shape, unit, sympy.zeros(len(places), 0), ())
-    _check_invariance(bare)
+    hypotheses = {**frame.hypotheses, CLOSED: closing, **_check_invariance(bare)}
     rows, found = _section(bare, search=section is None)
     if section is not None:
         found = sympy.Matrix([[as_expression(value) for value in column] for column in section]).T
-        _check_section(bare, rows, found)
+        hypotheses["the section spans the body velocities that the constraints allow"] = _check_section(bare, rows, found)
     known = getattr(group, "group", None)
     matrices = known if isinstance(known, LieGroup) and known.dimension == len(places) else None
-    return Bundle(system, frame, constants, places, shape, unit, found, rows, matrices)
+    return Bundle(system, frame, constants, places, shape, unit, found, rows, matrices, hypotheses)
 
 
-def _check_invariance(bundle: Bundle) -> None:
+def _check_invariance(bundle: Bundle) -> dict[str, Verdict]:
     """L, the forces and the constraints must not depend on where on the group they are taken."""
+    verdicts = {}
     algebra = GraphAlgebra()
     there = Reduced(bundle, algebra, at_identity=False)
     places = [bundle.system.coordinates[k] for k in bundle.group]
@@ -177,6 +179,7 @@ def _check_invariance(bundle: Bundle) -> None:
                 seen=f"{', '.join(q.name for q in places)}: {found.grounds}",
                 remedy="choose a subgroup that leaves it invariant, see discover_symmetries",
             )
+        verdicts[f"the {what} invariant under the group"] = found
     if there.residual.numel():
         velocities = algebra.stack([there.shape_velocities, there.xi])
         if algebra.without(algebra.jacobian(there.residual, velocities), velocities) is None:
@@ -188,12 +191,15 @@ def _check_invariance(bundle: Bundle) -> None:
         rows = _affine_rows(algebra, there.residual, velocities)
         elsewhere = algebra.substitute(rows, g, algebra.vector([sympy.Dummy(q.name, real=True) for q in places]))
         both, one = algebra.rank(algebra.stack([rows, elsewhere])), algebra.rank(rows)
-        if both.at_most > one.value:
+        found = both.is_at_most(one.value)
+        if not found.holds_to_rounding:
             raise FormError(
                 f"The constraints are not {'' if both.value > one.at_most else 'shown to be '}invariant under the group",
                 seen=", ".join(c.name for c in bundle.system.bilateral),
                 remedy="choose a subgroup that leaves them invariant",
             )
+        verdicts["the constraints are invariant under the group"] = found
+    return verdicts
 
 
 def _check_laws(bundle: Bundle) -> None:
@@ -286,18 +292,18 @@ def _oriented(column: list[sympy.Expr]) -> list[sympy.Expr]:
     return [-entry for entry in column] if negative else column
 
 
-def _check_section(bundle: Bundle, rows: tuple[int, ...], section: sympy.Matrix) -> None:
+def _check_section(bundle: Bundle, rows: tuple[int, ...], section: sympy.Matrix) -> Verdict:
     algebra = GraphAlgebra()
     reduced = Reduced(bundle, algebra)
     k = len(bundle.group)
     columns = algebra.columns([algebra.vector(section.col(b)) for b in range(section.shape[1])])
     free = k - len(rows)
     fits = section.shape == (k, free) and algebra.rank(columns).value == free
-    if fits and rows:
-        fits = algebra.vanishing(algebra.jacobian(reduced.residual, reduced.xi) @ columns).holds_to_rounding
-    if not fits:
+    found = algebra.vanishing(algebra.jacobian(reduced.residual, reduced.xi) @ columns) if fits else None
+    if found is None or not found.holds_to_rounding:
         raise FormError(
             "The section does not span the body velocities that the constraints allow",
             seen=f"{section.shape[1]} columns of {section.shape[0]} components",
             remedy=f"give {free} independent ones with {k} components, in shape coordinates and parameters",
         )
+    return found

@@ -6,10 +6,12 @@ speeds need not be unique: E may lose rank, and then the velocities are determin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import sympy
 
+from ..algebra.structure import Verdict
 from ..model.symbols import Parameter, t
 from ..model.system import System
 from . import lagrange
@@ -109,7 +111,14 @@ class OnSpeeds:
 
 
 def speed_equations(
-    system: System, form: str, citation: str, speeds: tuple[sympy.Symbol, ...], derivation: Any, *, has_gauge: bool
+    system: System,
+    form: str,
+    citation: str,
+    speeds: tuple[sympy.Symbol, ...],
+    derivation: Any,
+    *,
+    has_gauge: bool,
+    hypotheses: Mapping[str, Verdict] | None = None,
 ) -> Equations:
     """The record of a form whose state is (q, u) and whose unknowns are the rates of the speeds."""
     return Equations(
@@ -121,4 +130,5 @@ def speed_equations(
         row_names=row_names(system),
         derivation=derivation,
         has_gauge=has_gauge,
+        hypotheses=hypotheses or {},
     )

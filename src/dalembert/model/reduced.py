@@ -6,7 +6,7 @@ because these are in the equations already.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -70,6 +70,10 @@ class ReducedSystem:
     def name(self) -> str:
         """The name of the original."""
         return f"{self.original.name}, reduced"
+
+    def expressions(self) -> Iterable[sympy.Expr]:
+        """Those of the original."""
+        return self.original.expressions()
 
     def touching(self, names: Sequence[str]) -> ReducedSystem:
         """The same: there are no contacts."""

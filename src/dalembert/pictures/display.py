@@ -124,14 +124,17 @@ def system_bundle(system: Any) -> dict[str, str]:
 def equations_bundle(equations: Equations) -> dict[str, str]:
     """Equations in a notebook: typeset where they are short, and what they are in any case."""
     about = f"form {equations.form}, {len(equations.state)} letters of state"
+    assumed = "".join(_row(claim, html.escape(str(verdict))) for claim, verdict in equations.hypotheses.items())
     small = len(equations.system.coordinates) <= WRITTEN_COORDINATES
     small &= not is_longer_than(equations.system.expressions(), WRITTEN_NODES)
     if not small and not equations.__dict__.get("_written"):
         state = _letters(equations.state)
         hint = "<i>written out on request: <code>equations.text()</code> or <code>equations.latex()</code></i>"
-        return {"text/html": _card(equations.system.name, about, _row("state", state) + _row("equations", hint))}
+        rows = _row("state", state) + _row("equations", hint) + assumed
+        return {"text/html": _card(equations.system.name, about, rows)}
     lines = equation_lines(equations)
     shown = "".join(f'<div style="margin:0.35em 0;overflow-x:auto">{formula(line, True, "dollars")}</div>' for line in lines)
+    shown += f"<table>{assumed}</table>" if assumed else ""
     return {"text/html": _card(equations.system.name, about, shown, table=False), "text/latex": f"$${equations.latex()}$$"}
 
 

@@ -230,6 +230,7 @@ def _diagnostics(motion: Motion) -> list[tuple[str, str]]:
     if len(motion.t):
         rows.append(("time", f"{_number(motion.t[0])} to {_number(motion.t[-1])}, {len(motion.t)} points"))
     rows.append(("equations", f"{_text(motion.equations.form)} <span class=muted>({_text(motion.equations.citation)})</span>"))
+    rows += [(_text(claim), _text(verdict)) for claim, verdict in motion.equations.hypotheses.items()]
     rows.append(("method", _text(known.get("method", "unknown"))))
     rows += [("chosen because", _text(known[key])) for key in ("method_reason",) if known.get(key)]
     settings = [
