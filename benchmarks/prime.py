@@ -23,7 +23,7 @@ def main() -> None:
     for at in (None, [0.0, 0.5, 1.0]):
         da.simulate(skating, {x: 1.0, x.dot: 1.0}, (0.0, 1.0), at=at)
     da.simulate(free, {x.dot: 1.0}, (0.0, 1.0), method="gauss2", step=0.5)
-    da.simulate_many(skating, start={x: [1.0, 1.1], x.dot: [1.0, 1.2]}, span=(0.0, 1.0), at=[1.0], method="taylor")
+    da.simulate(skating, start={x: [1.0, 1.1], x.dot: [1.0, 1.2]}, span=(0.0, 1.0), at=[1.0], method="taylor")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def dalembert(rtol: float) -> Task:
     start = dict(zip([*q, *v], values, strict=True))
 
     def run() -> np.ndarray:
-        found = da.simulate_many(
+        found = da.simulate(
             system, start=start, span=(0.0, DURATION), at=[DURATION], method="taylor", rtol=rtol, atol=rtol, workers=1
         )
         return np.array([np.asarray(found[name])[:, -1] for name in NAMES]).T

@@ -58,7 +58,7 @@ PARTS = (
     ),
     Part(
         "many-runs", "Many runs", "One system, many parameters and starts. Guide: [Many runs](../../sweeps.md).",
-        ("integrate.many",), ("simulate_many", "sweep", "Ensemble"),
+        ("integrate.many",), ("sweep", "Ensemble"),
     ),
     Part(
         "sensitivities", "Sensitivities", "Derivatives of motions, exponents and fits. Guide: "

@@ -99,7 +99,7 @@ def ensembles(folder: Path, seed: int) -> Cycle:
     system, starts = pendulum(), np.linspace(0.1, 1.0, 64)
 
     def cycle(k: int) -> None:
-        runs = da.simulate_many(system, {"x": starts + 1e-4 * (k % 997)}, (0, 0.5), parameters={"m": 1.0}, workers=2)
+        runs = da.simulate(system, {"x": starts + 1e-4 * (k % 997)}, (0, 0.5), parameters={"m": 1.0}, workers=2)
         assert runs.success
 
     return cycle

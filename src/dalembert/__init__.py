@@ -129,7 +129,6 @@ _HOMES = {
     "separatrices": "analysis.separatrices",
     "servo": "control.servo.servo",
     "simulate": "integrate.simulate",
-    "simulate_many": "integrate.many.ensemble",
     "speeds": "model.symbols",
     "sphere_flow": "model.symmetric_spaces",
     "spring": "model.forces",

@@ -21,6 +21,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
 from ..model.values import numbers_by_name, used_parameters
+from ..typing import Values
 from .sampling import Samples, consistent_states, evaluate
 
 __all__ = ["Anatomy", "common", "read_model", "take_apart"]
@@ -151,7 +152,7 @@ def common(numbers: Any) -> int:
 
 
 def read_model(
-    model: System | Scenario, parameters: Mapping[Any, Any] | None, start: Mapping[Any, Any] | None
+    model: System | Scenario, parameters: Values | None, start: Values | None
 ) -> tuple[System, dict[str, Any], dict[str, Any]]:
     """The system, with parameters and start by name; a scenario brings its own, which the arguments override."""
     system = model.system if isinstance(model, Scenario) else model

@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import casadi as ca
 import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..analysis.zeros import SearchOptions
 from ..errors import ModelError
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Ranges, Symbol, Values
 from .anatomy import read_model
 from .equilibria import rest_conditions
 from .zeros import TURN, Zeros, find_zeros
@@ -89,12 +91,12 @@ class BifurcationDiagram:
 
 def bifurcation_diagram(
     system: System | Scenario,
-    parameter: Any,
+    parameter: Symbol,
     values: Sequence[float],
-    parameters: Mapping[Any, float] | None = None,
-    within: Mapping[Any, tuple[float, float]] | None = None,
-    fixed: Mapping[Any, float] | None = None,
-    **search: Any,
+    parameters: Values | None = None,
+    within: Ranges | None = None,
+    fixed: Values | None = None,
+    **search: Unpack[SearchOptions],
 ) -> BifurcationDiagram:
     """The equilibria of a system over a parameter, with the values where their number changes.
 

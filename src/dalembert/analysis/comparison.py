@@ -19,6 +19,7 @@ from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..typing import Values
 from .anatomy import Anatomy, read_model, take_apart
 from .description import form_reasons, mass_matrix_state
 from .integrability import classify
@@ -152,8 +153,8 @@ class Comparison(Report):
 
 def compare(
     system: System | Scenario,
-    parameters: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
+    start: Values | None = None,
     n: int = 10,
     span: Sequence[float] | None = None,
 ) -> Comparison:

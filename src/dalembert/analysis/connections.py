@@ -36,12 +36,14 @@ from ..algebra.tree import TreeAlgebra
 from ..errors import ModelError
 from ..formulations import lagrange
 from ..formulations.reduction import Bundle, Reduced, bundle_of
+from ..geometry.actions import Group
 from ..geometry.connections import PrincipalConnection
 from ..geometry.group_coordinates import GroupCoordinates
 from ..model.scenario import Scenario
 from ..model.symbols import as_expression
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Values, Vector
 from .anatomy import read_model
 from .connection_numbers import Decomposition, ShapeNumbers, ShapeValues, SpaceNumbers
 from .momentum_maps import MomentumMap, momentum_map
@@ -352,10 +354,10 @@ _MEANING = {
 
 def connection(
     system: System | Scenario,
-    group: Any,
+    group: Group,
     *,
-    section: Sequence[Sequence[Any]] | None = None,
-    identity: Mapping[Any, Any] | None = None,
+    section: Sequence[Vector] | None = None,
+    identity: Values | None = None,
 ) -> Connection:
     """The connection that constraints and kinetic energy define on a system with a symmetry group.
 

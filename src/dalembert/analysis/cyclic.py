@@ -2,7 +2,6 @@ r"""Cyclic coordinates from a motion without them: theta(t) = theta_0 + int thet
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..integrate.motion import Motion
 from ..model.values import numbers_by_name
+from ..typing import Array, Values
 
 __all__ = ["recover_cyclic"]
 
@@ -18,7 +18,7 @@ __all__ = ["recover_cyclic"]
 NODES = 8
 
 
-def recover_cyclic(motion: Motion, start: Mapping[Any, float] | None = None) -> dict[str, Any]:
+def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Array]:
     """The cyclic coordinates along a motion of a system made with `routh`.
 
     Parameters

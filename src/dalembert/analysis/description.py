@@ -16,6 +16,7 @@ from ..model.flow import Flow
 from ..model.scenario import Scenario
 from ..model.symbols import Momentum
 from ..model.system import System
+from ..typing import Values
 from .anatomy import GENERIC, Anatomy, common, read_model, take_apart
 from .conserved import Conserved, conserved_momenta, energy_verdict
 from .integrability import ConstraintFacts, Integrability, classify
@@ -184,9 +185,7 @@ def _sentence(facts: ConstraintFacts) -> str:
     return ", ".join(words) + (f". {facts.note[0].upper()}{facts.note[1:]}" if facts.note else "")
 
 
-def describe(
-    system: System | Scenario, parameters: Mapping[Any, Any] | None = None, start: Mapping[Any, Any] | None = None
-) -> Description:
+def describe(system: System | Scenario, parameters: Values | None = None, start: Values | None = None) -> Description:
     """Classify a system at generic consistent states.
 
     Parameters

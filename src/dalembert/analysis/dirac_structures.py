@@ -38,6 +38,7 @@ from ..model.legendre import conjugate_letters
 from ..model.scenario import Scenario
 from ..model.symbols import Parameter, by_name, t
 from ..model.system import System
+from ..typing import Array, Values
 
 __all__ = ["dirac_residual", "dirac_structure"]
 
@@ -48,8 +49,8 @@ Table = dict[str, float]
 
 def dirac_structure(
     model: System | Scenario,
-    at: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    at: Values | None = None,
+    parameters: Values | None = None,
     side: str = "hamiltonian",
 ) -> DiracStructure:
     """The Dirac structure of a system at one state.
@@ -89,7 +90,7 @@ def dirac_structure(
     return chart.structure(table)
 
 
-def dirac_residual(motion: Motion, side: str = "hamiltonian") -> Any:
+def dirac_residual(motion: Motion, side: str = "hamiltonian") -> Array:
     """How far (state rate, slope of the energy) is from the Dirac structure at each time of a motion, (nt,).
 
     The distance is a part of the length of the pair: rounding where (29) or (30) holds. The rates are those of the run's own
@@ -313,7 +314,7 @@ def _vectors(algebra: GraphAlgebra, system: System) -> tuple[Any, Any, Any]:
     return x, rate, second
 
 
-def _named(given: Mapping[Any, Any] | None) -> dict[str, Any]:
+def _named(given: Values | None) -> dict[str, Any]:
     return by_name(given, "mapping")
 
 

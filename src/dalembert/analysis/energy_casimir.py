@@ -13,7 +13,7 @@ Nothing is decided where that is within rounding, or where a function is a Casim
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from ..compiled.constrained_solve import rank
 from ..errors import ModelError
 from ..geometry.poisson import PoissonStructure
 from ..model.values import numbers_by_name
+from ..typing import Values
 from .stability import SecondVariation, second_variation
 from .tangent_space import eigenvalues_with_errors
 
@@ -75,7 +76,7 @@ def energy_casimir(
     structure: PoissonStructure,
     hamiltonian: sympy.Expr,
     casimirs: Sequence[sympy.Expr],
-    point: Mapping[Any, float],
+    point: Values,
 ) -> EnergyCasimir:
     """The energy-Casimir method at an equilibrium.
 
@@ -118,7 +119,7 @@ def energy_casimir(
 
 
 def _derivatives(
-    letters: Sequence[sympy.Symbol], hamiltonian: sympy.Expr, casimirs: Sequence[sympy.Expr], point: Mapping[Any, float]
+    letters: Sequence[sympy.Symbol], hamiltonian: sympy.Expr, casimirs: Sequence[sympy.Expr], point: Values
 ) -> tuple[Any, Any, Any, Any]:
     """dH (n,), Hess H (n, n), dC (k, n) and Hess C (k, n, n) at a point."""
     algebra = GraphAlgebra()

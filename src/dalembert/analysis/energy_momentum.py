@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import casadi as ca
 import numpy as np
@@ -28,6 +28,7 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..algebra.tidy import tidy
+from ..analysis.zeros import SearchOptions
 from ..compiled.constrained_solve import rank
 from ..errors import FormError, ModelError
 from ..formulations import lagrange
@@ -36,6 +37,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import Parameter
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Expression, Fields, Ranges, Symbols, Values, Vector
 from .anatomy import read_model
 from .energy_casimir import spectrum
 from .equilibria import forces_at_rest
@@ -173,13 +175,13 @@ def _complex(value: complex, rounding: float) -> str:
 
 def energy_momentum(
     system: System | Scenario,
-    group: Any,
-    momentum: Any,
-    parameters: Mapping[Any, float] | None = None,
+    group: Symbols | Fields | GroupAction,
+    momentum: Expression | Vector | Values,
+    parameters: Values | None = None,
     *,
-    fixed: Mapping[Any, float] | None = None,
-    within: Mapping[Any, tuple[float, float]] | None = None,
-    **search: Any,
+    fixed: Values | None = None,
+    within: Ranges | None = None,
+    **search: Unpack[SearchOptions],
 ) -> EnergyMomentum:
     """All relative equilibria with a given momentum in a region, each proved to be there, with what is known of its stability.
 
@@ -238,7 +240,7 @@ def energy_momentum(
 # -- reading ---------------------------------------------------------------------------------------------------------------
 
 
-def _read_group(model: System, group: Any, fixed: Mapping[Any, float] | None) -> tuple[Any, dict[Any, sympy.Expr]]:
+def _read_group(model: System, group: Any, fixed: Values | None) -> tuple[Any, dict[Any, sympy.Expr]]:
     """Generators, and the coordinates that are held."""
     by_name = {q.name: q for q in model.coordinates}
     given = {str(getattr(key, "name", key)): value for key, value in (fixed or {}).items()}
@@ -343,7 +345,7 @@ class _Method:
         known = [s.name for s in (*system.coordinates, *system.velocities, *system.momenta, *system.parameters)]
         self.blocks = NamedBlocks(algebra, tables, [*known, *(letter.name for letter in self.letters)])
 
-    def check_slice(self, free: Sequence[Any], within: Mapping[Any, tuple[float, float]] | None) -> None:
+    def check_slice(self, free: Sequence[Any], within: Ranges | None) -> None:
         """Whether the slice crosses the orbits of G_mu at a generic configuration of the region."""
         random, region = np.random.default_rng(8), {str(getattr(q, "name", q)): ends for q, ends in (within or {}).items()}
         place = [float(random.uniform(*region.get(q.name, (0.3, 1.1)))) for q in free]

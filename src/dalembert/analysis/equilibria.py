@@ -20,19 +20,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import casadi as ca
 import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..analysis.zeros import SearchOptions
 from ..errors import FormError, ModelError
 from ..model.constraints import HolonomicConstraint, VelocityConstraint
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Ranges, Values
 from .anatomy import read_model
 from .linearisation import LinearPoint
 from .stability import judged
@@ -142,10 +144,10 @@ def _verdict(e: Equilibrium) -> str:
 
 def equilibria(
     system: System | Scenario,
-    parameters: Mapping[Any, float] | None = None,
-    within: Mapping[Any, tuple[float, float]] | None = None,
-    fixed: Mapping[Any, float] | None = None,
-    **search: Any,
+    parameters: Values | None = None,
+    within: Ranges | None = None,
+    fixed: Values | None = None,
+    **search: Unpack[SearchOptions],
 ) -> Equilibria:
     """All equilibria of a system in a region, each proved to be there, with its stability.
 
@@ -226,7 +228,7 @@ class RestConditions:
         return Zeros(zeros.letters, tuple(good), undecided, zeros.examined)
 
 
-def rest_conditions(system: System, fixed: Mapping[Any, float] | None = None) -> RestConditions:
+def rest_conditions(system: System, fixed: Values | None = None) -> RestConditions:
     """The conditions of rest of a system, with multipliers where it has constraints."""
     force = forces_at_rest(system, constrained=True)
     held = _held(system, fixed)
@@ -268,7 +270,7 @@ def rest_conditions(system: System, fixed: Mapping[Any, float] | None = None) ->
     return RestConditions([e.xreplace(values) for e in equations], (*letters, *multipliers), bounds, held)
 
 
-def _held(system: System, fixed: Mapping[Any, float] | None) -> dict[sympy.Symbol, float]:
+def _held(system: System, fixed: Values | None) -> dict[sympy.Symbol, float]:
     by_name = {q.name: q for q in system.coordinates}
     given = numbers_by_name(fixed)
     strange = [name for name in given if name not in by_name]

@@ -30,6 +30,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import Coordinate, t
 from ..model.system import System
 from ..model.values import numbers_by_name, used_parameters
+from ..typing import Values
 from .intervals import Bounds, IntervalFunction, add, multiply
 
 __all__ = ["ExistenceBound", "Hypothesis", "existence_bound"]
@@ -124,10 +125,10 @@ def existence_bound(
     system: System | Scenario | sympy.Expr,
     a: float,
     b: float,
-    start: Mapping[Any, float] | None = None,
+    start: Values | None = None,
     *,
     mass: float | None = None,
-    parameters: Mapping[Any, float] | None = None,
+    parameters: Values | None = None,
     until: float = 10.0,
 ) -> ExistenceBound:
     """The bound r(t) of a particle in a potential, with a proof of its hypothesis where one is found.
@@ -268,7 +269,7 @@ def _with_values(potential: sympy.Expr, letters: Sequence[Coordinate], names: Ma
     return potential.xreplace({symbol: _exact(names[symbol.name]) for symbol in others})
 
 
-def _start(start: Mapping[Any, float], letters: Sequence[Coordinate], mass: sympy.Expr) -> tuple[Any, list[sympy.Expr]]:
+def _start(start: Values, letters: Sequence[Coordinate], mass: sympy.Expr) -> tuple[Any, list[sympy.Expr]]:
     """The position as floats, and the velocity as fractions."""
     names = numbers_by_name(start)
     unknown = sorted({*names} - {name for q in letters for name in (q.name, q.dot.name, q.momentum.name)})

@@ -8,7 +8,6 @@ stable (Lyapunov's first method); on the circle the linear part decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +19,7 @@ from ..formulations.equations import Equations
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Values
 from .linear_field import LinearField
 from .linearisation import field_of
 from .steady_point import consistent_point, moved_values, shown_moves
@@ -88,8 +88,8 @@ class Floquet(Report):
 def floquet(
     model: Equations | System | Scenario,
     period: float,
-    at: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    at: Values | None = None,
+    parameters: Values | None = None,
     polish: bool = True,
 ) -> Floquet:
     """The multipliers of a periodic motion of equations that depend on time with that period.

@@ -24,6 +24,7 @@ import numpy as np
 from ..errors import ModelError
 from ..geometry.matrix_groups import Rotations
 from ..geometry.rigid_rotations import Side, checked_inertias, checked_momentum, velocity_of_momentum
+from ..typing import ArrayLike
 from .elliptic import first_kind, jacobi, quarter_period, third_kind
 
 __all__ = ["FreeBody", "exact_free_body"]
@@ -54,7 +55,9 @@ class FreeBody:
     period: float
 
 
-def exact_free_body(Lambda: Any, M: Any, Q: Any = None, *, t: Any, side: Side = "left") -> FreeBody:
+def exact_free_body(
+    Lambda: ArrayLike, M: ArrayLike, Q: ArrayLike | None = None, *, t: ArrayLike, side: Side = "left"
+) -> FreeBody:
     """The motion of the free rigid body on SO(3) from momentum M and attitude Q at time 0, in elliptic functions.
 
     Parameters

@@ -35,6 +35,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import Coordinate, Parameter, t
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Values
 from .anatomy import read_model
 from .bounded import fresh
 from .jacobi_condition import AlongMotion, Applicability, applicability, condition_along
@@ -226,9 +227,7 @@ class HamiltonJacobi(Report):
         return [*sections, ("Complete integral", lines), ("Motion", by_jacobi)]
 
 
-def hamilton_jacobi(
-    system: System | Scenario, parameters: Mapping[Any, Any] | None = None, start: Mapping[Any, Any] | None = None
-) -> HamiltonJacobi:
+def hamilton_jacobi(system: System | Scenario, parameters: Values | None = None, start: Values | None = None) -> HamiltonJacobi:
     """The Hamilton-Jacobi equation of a system with or without constraints, and a complete integral where it separates.
 
     Parameters

@@ -14,7 +14,7 @@ every loop. The interior counts as often as the loop goes round it, by the integ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from ..formulations.gait import Gait, shape_path
 from ..model.read_only import freeze_arrays
 from ..model.symbols import t
 from ..model.values import numbers_by_name
+from ..typing import Ranges, Values
 from .connections import Connection
 from .group_elements import ElementMatrices
 from .named_blocks import NamedBlocks
@@ -88,9 +89,9 @@ class HeightFunction(Report):
 
 def height_function(
     connection: Connection,
-    within: Mapping[Any, tuple[float, float]],
+    within: Ranges,
     *,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
     points: int | tuple[int, int] = 41,
 ) -> HeightFunction:
     """The curvature of a connection on a grid of shapes.
@@ -183,10 +184,10 @@ class AreaRule(Report):
 
 def area_rule(
     connection: Connection,
-    shape: Mapping[Any, Any],
+    shape: Values,
     period: float,
     *,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
 ) -> AreaRule:
     """The displacement of a loop of shapes by the integral of the curvature over its interior.
 
@@ -290,6 +291,6 @@ def _two_shapes(connection: Connection) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _named_ranges(within: Mapping[Any, Sequence[float]]) -> dict[str, tuple[float, float]]:
+def _named_ranges(within: Ranges) -> dict[str, tuple[float, float]]:
     """Lower and upper ends by name."""
     return {str(getattr(key, "name", key)): (float(ends[0]), float(ends[1])) for key, ends in within.items()}

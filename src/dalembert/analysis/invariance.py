@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..geometry.actions import GroupAction, field_text
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..typing import Fields, Values
 from .anatomy import read_model
 from .bounded import PROVED
 from .symmetry_conditions import Conditions, drawn_parameters, given_fields, given_parameters
@@ -165,9 +166,9 @@ class Invariance:
 
 def invariance(
     system: System | Scenario,
-    action: GroupAction | Mapping[str, Any],
-    parameters: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | None = None,
+    action: GroupAction | Fields,
+    parameters: Values | None = None,
+    start: Values | None = None,
     n: int = 12,
 ) -> Invariance:
     """Whether an action is a symmetry of a system, generator by generator and part by part.

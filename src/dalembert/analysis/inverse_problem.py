@@ -20,6 +20,7 @@ from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.symbols import Acceleration, Coordinate, Momentum, Speed, Velocity, as_expression, t
 from ..model.system import System
+from ..typing import Expression, Matrix, Symbols
 from .bounded import PROVED, exact
 from .helmholtz_conditions import FAMILIES, Condition, SecondOrder, conditions, regularity
 from .lagrangian_recovery import recover
@@ -139,10 +140,10 @@ def _matrix_text(matrix: sympy.Matrix) -> str:
 
 
 def helmholtz(
-    equations: System | Equations | Sequence[Any] | Any,
-    coordinates: Sequence[Any] | None = None,
+    equations: System | Equations | Sequence[sympy.Basic] | sympy.MatrixBase,
+    coordinates: Symbols | None = None,
     *,
-    multiplier: Any = None,
+    multiplier: Expression | Matrix | None = None,
     search: bool = True,
 ) -> InverseProblem:
     """Whether second-order equations are Euler's equations of a Lagrangian, and of which.

@@ -24,10 +24,13 @@ from ..compiled.kernel import Kernel, kernel_of, parameter_values
 from ..errors import FormError, RunError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive, fastest_form
+from ..geometry.actions import GroupAction
+from ..integrate.motion import Motion
 from ..integrate.start import consistent_start
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Fields, Symbols, Values
 from .linear_field import LinearField
 from .steady_point import check_gaps, consistent_point, moved_values, polished, shown_moves
 from .symmetry_directions import symmetry_directions
@@ -118,10 +121,10 @@ def _written(values: Any) -> str:
 
 def linearise(
     model: Equations | System | Scenario,
-    at: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    at: Values | None = None,
+    parameters: Values | None = None,
     polish: bool = True,
-    symmetry: Any = None,
+    symmetry: Symbols | Fields | GroupAction | None = None,
 ) -> Linearisation:
     """The equations linearised at an equilibrium or a steady motion, on the tangent space of the constraints.
 
@@ -157,9 +160,7 @@ def linearise(
     return LinearPoint(model, at, parameters, polish, symmetry).linearisation()
 
 
-def field_of(
-    model: Equations | System | Scenario, parameters: Mapping[Any, Any] | None, asked: Mapping[str, float]
-) -> LinearField:
+def field_of(model: Equations | System | Scenario, parameters: Values | None, asked: Mapping[str, float]) -> LinearField:
     """The field of a model, with the values that a scenario gives below those of the call.
 
     A form on independent velocities chooses them at the point that is asked for, where it can.
@@ -189,8 +190,8 @@ class LinearPoint:
     def __init__(
         self,
         model: Equations | System | Scenario,
-        at: Mapping[Any, Any] | None,
-        parameters: Mapping[Any, Any] | None,
+        at: Values | None,
+        parameters: Values | None,
         polish: bool = True,
         symmetry: Any = None,
     ) -> None:
@@ -324,7 +325,7 @@ class LinearMotion:
     input_matrices: Any
 
 
-def linearise_along(motion: Any) -> LinearMotion:
+def linearise_along(motion: Motion) -> LinearMotion:
     """The equations of neighbours of a motion, by exact derivatives at its points.
 
     Neighbours obey the constraints too: their deviations z are in the kernel of the constraint Jacobian at each time.

@@ -30,10 +30,12 @@ from ..algebra.tree import TreeAlgebra
 from ..compiled.constrained_solve import rank
 from ..errors import FormError, ModelError
 from ..formulations import lagrange
+from ..geometry.actions import GroupAction
 from ..model.scenario import Scenario
 from ..model.symbols import as_expression
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Fields
 from .anatomy import read_model
 from .named_blocks import NamedBlocks
 
@@ -243,7 +245,7 @@ class MomentumMap:
         return f"<MomentumMap of {self.system.name}: {', '.join(self.names)}>"
 
 
-def momentum_map(system: System | Scenario, action: Any) -> MomentumMap:
+def momentum_map(system: System | Scenario, action: Fields | GroupAction) -> MomentumMap:
     """The momentum map of a group that acts on the coordinates of a system.
 
     Parameters
@@ -270,9 +272,9 @@ def momentum_map(system: System | Scenario, action: Any) -> MomentumMap:
     (2, 1, False)
     """
     model, values, _ = read_model(system, None, None)
-    fields = getattr(action, "fields", None)
-    if isinstance(fields, sympy.MatrixBase):
-        names, matrix = tuple(action.algebra.names), _by_coordinate(model, action.coordinates, fields)
+    given: Any = action
+    if isinstance(getattr(action, "fields", None), sympy.MatrixBase):
+        names, matrix = tuple(given.algebra.names), _by_coordinate(model, given.coordinates, given.fields)
     elif isinstance(action, Mapping) and action:
         names = tuple(str(getattr(name, "name", name)) for name in action)
         matrix = sympy.Matrix.hstack(*(_column(model, name, field) for name, field in zip(names, action.values(), strict=True)))

@@ -30,6 +30,7 @@ from ..integrate.simulate import simulate
 from ..model.reduced import ReducedSystem
 from ..model.symbols import t
 from ..model.values import numbers_by_name
+from ..typing import Values
 from .group_elements import Displacement, ElementMatrices
 from .tables import Report, Section
 
@@ -159,8 +160,8 @@ def gait_displacement(
     period: float,
     *,
     cycle: int = 1,
-    start: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    start: Values | None = None,
+    parameters: Values | None = None,
     rtol: float | None = None,
 ) -> Phases:
     """The displacement of a gait over one period of its shape, in both parts.

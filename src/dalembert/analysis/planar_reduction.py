@@ -14,17 +14,18 @@ In a relative equilibrium all w = J^-1 mu are equal and 1^T J 1 is critical as a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import sympy
 
+from ..analysis.zeros import SearchOptions
 from ..errors import ModelError
 from ..geometry.poisson import PoissonStructure
 from ..model.planar_bodies import PlanarBodies
 from ..model.values import numbers_by_name
+from ..typing import Values
 from .equilibria import Equilibria, Equilibrium, linearised
 from .zeros import find_zeros
 
@@ -112,7 +113,7 @@ class RelativeEquilibria:
 
 
 def relative_equilibria(
-    bodies: PlanarBodies, parameters: Mapping[Any, float] | None = None, total: float = 1.0, **search: Any
+    bodies: PlanarBodies, parameters: Values | None = None, total: float = 1.0, **search: Unpack[SearchOptions]
 ) -> RelativeEquilibria:
     """All relative equilibria of hinged bodies with the total momentum `total`, which must not be zero.
 

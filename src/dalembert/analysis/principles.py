@@ -14,9 +14,9 @@ They are equal at every instant of every curve that obeys the constraints. Their
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -28,6 +28,7 @@ from ..formulations.independent import Reduction
 from ..formulations.voronets import transitivity
 from ..integrate.motion import Motion
 from ..model.symbols import Parameter, as_expression, t
+from ..typing import Array, BySymbol, Expression, Symbols
 from .path import Path, path_of, reduction_along
 from .tables import Report, Section
 
@@ -130,11 +131,15 @@ class PrincipleIntegrands(Report):
         ]
 
 
+#: A function of time: an expression, or a pair of functions of an array of times, itself and its derivative.
+Variation: TypeAlias = "Expression | tuple[Callable[[Array], Array], Callable[[Array], Array]]"
+
+
 def principle_integrands(
     motion: Motion,
-    variation: Mapping[Any, Any] | Sequence[Any],
+    variation: BySymbol[Variation] | Sequence[Variation],
     *,
-    independent: Sequence[Any] | None = None,
+    independent: Symbols | None = None,
 ) -> PrincipleIntegrands:
     """The integrands of Hamilton's principle by Hoelder, Voronets and Suslov along a motion (Rumyantsev 2.1 - 2.8).
 

@@ -2,7 +2,6 @@ r"""From a reduced motion back to the whole one: g_dot = e(g) xi with xi = -A(r)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,12 @@ from ..integrate.motion import Motion
 from ..integrate.simulate import simulate
 from ..model.reduced import ReducedSystem
 from ..model.values import numbers_by_name
+from ..typing import Values
 
 __all__ = ["reconstruct"]
 
 
-def reconstruct(motion: Motion, start: Mapping[Any, Any] | None = None) -> Motion:
+def reconstruct(motion: Motion, start: Values | None = None) -> Motion:
     """The motion of the whole system that a reduced motion belongs to.
 
     Parameters
@@ -68,7 +68,7 @@ def reconstruct(motion: Motion, start: Mapping[Any, Any] | None = None) -> Motio
     velocities = kernel.velocities(np.array([begin]), state, numbers)[0]
     first = {q.name: values[q.name] for q in system.coordinates}
     first |= {v.name: float(value) for v, value in zip(system.velocities, velocities, strict=True)}
-    return simulate(
+    whole: Motion = simulate(
         equations,
         first,
         (begin, end),
@@ -76,3 +76,4 @@ def reconstruct(motion: Motion, start: Mapping[Any, Any] | None = None) -> Motio
         rtol=float(motion.statistics.get("rtol", 1e-10)),
         at=np.asarray(motion.t),
     )
+    return whole

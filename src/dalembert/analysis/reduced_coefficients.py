@@ -38,9 +38,11 @@ from ..algebra.tree import TreeAlgebra
 from ..compiled.constrained_solve import rank
 from ..errors import ModelError, RunError, nearest
 from ..formulations.reduction import Bundle, Reduced, bundle_of
+from ..geometry.actions import Group
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Values, Vector
 from .moving_frame import check_hypotheses, generic_completion, moving_tensors, shortest
 
 __all__ = ["CoefficientField", "ReducedCoefficients", "reduced_coefficients"]
@@ -200,7 +202,7 @@ class CoefficientField:
         self._functions: dict[tuple[int, ...], Any] = {}
         check_hypotheses(self.reduced)
 
-    def at(self, shape: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> ReducedCoefficients:
+    def at(self, shape: Values, parameters: Values | None = None) -> ReducedCoefficients:
         """The coefficients at one shape, checked.
 
         Raises
@@ -251,7 +253,7 @@ class CoefficientField:
         found = function.call([values.get(letter.name, 0.0) for letter in letters])
         return [np.asarray(table, dtype=float).reshape(table.shape) for table in found]
 
-    def _values(self, shape: Mapping[Any, Any], parameters: Mapping[Any, Any]) -> dict[str, float]:
+    def _values(self, shape: Values, parameters: Values) -> dict[str, float]:
         given = numbers_by_name(shape, parameters)
         known = self._generic_names()
         for name in given:
@@ -394,12 +396,12 @@ class CoefficientField:
 
 def reduced_coefficients(
     system: System | Scenario,
-    group: Any,
-    shape: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    group: Group,
+    shape: Values | None = None,
+    parameters: Values | None = None,
     *,
-    section: Sequence[Sequence[Any]] | None = None,
-    identity: Mapping[Any, Any] | None = None,
+    section: Sequence[Vector] | None = None,
+    identity: Values | None = None,
 ) -> ReducedCoefficients:
     """All coefficients of the reduced equations of a system, checked against the equations of `reduce`.
 

@@ -29,8 +29,10 @@ from ..algebra.graph import GraphAlgebra
 from ..compiled.constrained_solve import rank, solve
 from ..errors import FormError, ModelError, RunError, SingularError
 from ..formulations.reduction import Bundle, Reduced, bundle_of
+from ..geometry.actions import Group
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..typing import Values, Vector
 from .restricted_two_form import bivector_slopes, cyclic, jacobi_failure
 
 __all__ = ["ReducedTwoForm", "ReducedTwoFormField", "reduced_two_form"]
@@ -225,12 +227,12 @@ class ReducedTwoFormField:
 
 def reduced_two_form(
     system: System | Scenario,
-    group: Any,
-    state: Mapping[Any, Any],
-    parameters: Mapping[Any, Any] | None = None,
+    group: Group,
+    state: Values,
+    parameters: Values | None = None,
     *,
-    section: Sequence[Sequence[Any]] | None = None,
-    identity: Mapping[Any, Any] | None = None,
+    section: Sequence[Vector] | None = None,
+    identity: Values | None = None,
 ) -> ReducedTwoForm:
     """The two-form of a system on D/G at one point, with its brackets and its derivative.
 

@@ -36,6 +36,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Values
 from .anatomy import read_model
 
 __all__ = ["RestrictedTwoForm", "TwoFormField", "bivector_slopes", "cyclic", "jacobi_failure", "restricted_two_form"]
@@ -236,7 +237,7 @@ def _relative(gap: Any, terms: Any) -> float:
 
 
 def restricted_two_form(
-    system: System | Scenario, state: Mapping[Any, Any] | None = None, parameters: Mapping[Any, Any] | None = None
+    system: System | Scenario, state: Values | None = None, parameters: Values | None = None
 ) -> RestrictedTwoForm:
     """The canonical two-form on the constraints of a system at one state, its derivative and its brackets.
 

@@ -34,9 +34,11 @@ from ..compiled.constrained_solve import solve
 from ..errors import FormError, RunError
 from ..formulations.equations import Equations
 from ..formulations.reduction import Bundle, Reduced, bundle_of, equations_on
+from ..geometry.actions import Group
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Values, Vector
 from .anatomy import read_model
 from .named_blocks import NamedBlocks
 from .reduced_coefficients import CoefficientField
@@ -183,10 +185,10 @@ def reduced_letters(found: NonholonomicRouthian) -> list[Any]:
 
 def nonholonomic_routhian(
     system: System | Scenario,
-    group: Any,
+    group: Group,
     *,
-    section: Sequence[Sequence[Any]] | None = None,
-    identity: Mapping[Any, Any] | None = None,
+    section: Sequence[Vector] | None = None,
+    identity: Values | None = None,
 ) -> NonholonomicRouthian:
     """Routh's function of a constrained system with symmetry, where the reduced equations follow from one.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ..integrate.motion import Motion
 from ..integrate.simulate import simulate
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..typing import Ranges, Values
 from .anatomy import read_model
 from .equilibria import Equilibria, Equilibrium, equilibria
 from .zeros import full_turns
@@ -67,9 +67,7 @@ class Separatrix:
     energy_drift: float
 
 
-def one_freedom(
-    system: System | Scenario, parameters: Mapping[Any, float] | None, within: Mapping[Any, tuple[float, float]] | None
-) -> tuple[System, dict[str, float]]:
+def one_freedom(system: System | Scenario, parameters: Values | None, within: Ranges | None) -> tuple[System, dict[str, float]]:
     """A conservative system with one coordinate, and the values of its parameters; a region may be of that coordinate only."""
     if not isinstance(system, System | Scenario):
         raise FormError(
@@ -101,8 +99,8 @@ def one_freedom(
 
 def separatrices(
     system: System | Scenario,
-    parameters: Mapping[Any, float] | None = None,
-    within: Mapping[Any, tuple[float, float]] | None = None,
+    parameters: Values | None = None,
+    within: Ranges | None = None,
     *,
     departure: float = 1e-4,
     rtol: float = 1e-12,
@@ -148,7 +146,7 @@ def _followed(
     found: Equilibria,
     saddle: Equilibrium,
     departure: float,
-    within: Mapping[Any, tuple[float, float]] | None,
+    within: Ranges | None,
     rtol: float,
     backwards: bool,
 ) -> Separatrix:

@@ -19,7 +19,7 @@ its rounding error. Where no theorem decides, the verdict is "not established".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +28,10 @@ import numpy as np
 from ..compiled.constrained_solve import rank, solve
 from ..errors import RunError
 from ..formulations.equations import Equations
+from ..geometry.actions import GroupAction
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..typing import ArrayLike, Fields, Symbols, Values
 from .linearisation import (
     Linearisation,
     LinearMotion,
@@ -102,10 +104,10 @@ class Stability(Report):
 
 def stability(
     model: Equations | System | Scenario,
-    at: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    at: Values | None = None,
+    parameters: Values | None = None,
     polish: bool = True,
-    symmetry: Any = None,
+    symmetry: Symbols | Fields | GroupAction | None = None,
 ) -> Stability:
     """Whether an equilibrium or a steady motion is stable, and by which theorem.
 
@@ -206,7 +208,7 @@ class SecondVariation:
 
 
 def second_variation(
-    gradient: Any, hessian: Any, casimir_gradients: Sequence[Any], casimir_hessians: Sequence[Any]
+    gradient: ArrayLike, hessian: ArrayLike, casimir_gradients: Sequence[ArrayLike], casimir_hessians: Sequence[ArrayLike]
 ) -> SecondVariation:
     """Energy and Casimirs at a point: definite for some Phi, or for none.
 

@@ -24,6 +24,7 @@ from ..geometry.actions import GroupAction
 from ..geometry.lie_algebra import LieAlgebra
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..typing import Symbols, Values, Vector
 from .anatomy import read_model
 from .bounded import PROVED, Points
 from .conserved import energy_verdict
@@ -152,12 +153,12 @@ class Symmetries:
 
 def discover_symmetries(
     system: System | Scenario,
-    ansatz: Sequence[Any] = (),
+    ansatz: Sequence[Values | Vector] = (),
     *,
     degree: int = 1,
-    parameters: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | None = None,
-    angles: Sequence[Any] | None = None,
+    parameters: Values | None = None,
+    start: Values | None = None,
+    angles: Symbols | None = None,
 ) -> Symmetries:
     """The symmetries of a system among fields that are affine in its coordinates, and among proposed ones.
 

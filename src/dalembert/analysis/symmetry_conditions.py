@@ -34,6 +34,7 @@ from ..model.constraints import HolonomicConstraint
 from ..model.symbols import by_name, t
 from ..model.system import System
 from ..model.values import used_parameters
+from ..typing import Values
 from .anatomy import GENERIC, common, take_apart
 from .sampling import Samples
 
@@ -339,7 +340,7 @@ def _along(part: str, slopes: Any, fields: Any) -> Condition:
     return Condition(part, rows.reshape(-1, rows.shape[2]), sizes.reshape(-1, rows.shape[2]))
 
 
-def given_parameters(system: System, given: Mapping[Any, Any] | None) -> dict[str, float]:
+def given_parameters(system: System, given: Values | None) -> dict[str, float]:
     """Values by name of parameters that are held fixed, checked."""
     known = [symbol.name for symbol in system.parameters]
     found = used_parameters(by_name(given, "mapping of parameters"), known)

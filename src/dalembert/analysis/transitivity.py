@@ -37,6 +37,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Symbol, Values
 from .anatomy import read_model, take_apart
 from .path import split_of
 from .tables import Report, Section
@@ -301,9 +302,9 @@ def _tidied(matrix: Any) -> sympy.ImmutableMatrix:
 def transitivity(
     system: System | Scenario,
     *,
-    independent: Sequence[Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | None = None,
+    independent: Sequence[Symbol] | None = None,
+    parameters: Values | None = None,
+    start: Values | None = None,
     n: int = 8,
 ) -> Transitivity:
     """The transitivity coefficients of the constraints of a system (Rumyantsev 1.10, 1.21).

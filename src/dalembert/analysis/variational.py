@@ -19,6 +19,7 @@ from ..integrate.simulate import simulate
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..model.values import numbers_by_name
+from ..typing import Symbols, Values
 from .all_motions import Prolongation, prolonged
 from .anatomy import read_model
 from .conditions import Conditions, conditions_of, ways_to_vanish
@@ -347,26 +348,26 @@ def _of_system(
 
 
 @overload
-def stationarity(model: Motion, *, independent: Sequence[Any] | None = None, tolerance: float = 1e-6) -> MotionStationarity: ...
+def stationarity(model: Motion, *, independent: Symbols | None = None, tolerance: float = 1e-6) -> MotionStationarity: ...
 
 
 @overload
 def stationarity(
     model: System | Scenario,
-    parameters: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
+    start: Values | None = None,
     *,
-    independent: Sequence[Any] | None = None,
+    independent: Symbols | None = None,
     n: int = 8,
 ) -> SystemStationarity: ...
 
 
 def stationarity(
     model: Motion | System | Scenario,
-    parameters: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
+    start: Values | None = None,
     *,
-    independent: Sequence[Any] | None = None,
+    independent: Symbols | None = None,
     n: int = 8,
     tolerance: float = 1e-6,
 ) -> MotionStationarity | SystemStationarity:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import sympy
@@ -24,6 +24,7 @@ import sympy
 from ..errors import ModelError
 from ..model.symbols import by_name
 from ..model.values import numbers_by_name
+from ..typing import Ranges, Values
 from .intervals import Bounds, IntervalFunction
 
 __all__ = ["Zero", "Zeros", "find_zeros", "full_turns"]
@@ -120,12 +121,19 @@ def full_turns(expressions: Sequence[sympy.Expr], letter: sympy.Symbol) -> bool:
     return True
 
 
+class SearchOptions(TypedDict, total=False):
+    """How finely zeros are searched for; see `find_zeros`."""
+
+    smallest: float
+    most_boxes: int
+
+
 def find_zeros(
     equations: Sequence[sympy.Expr],
     letters: Sequence[sympy.Symbol],
-    within: Mapping[Any, tuple[float, float]] | None = None,
+    within: Ranges | None = None,
     *,
-    parameters: Mapping[Any, float] | None = None,
+    parameters: Values | None = None,
     smallest: float = 1e-7,
     most_boxes: int = 200_000,
 ) -> Zeros:
@@ -180,7 +188,7 @@ def _by_symbol(given: Mapping[str, float], symbols: set[sympy.Symbol]) -> dict[s
     return found
 
 
-def _read_region(within: Mapping[Any, Any], letters: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Any]:
+def _read_region(within: Values, letters: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Any]:
     """The bounds by symbol, a pair of numbers each."""
     by_letter = {letter.name: letter for letter in letters}
     found: dict[sympy.Symbol, Any] = {}

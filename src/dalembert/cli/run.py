@@ -85,7 +85,8 @@ def _simulated(scenario: Scenario, span: tuple[float, float], times: Any, option
     from ..integrate.simulate import simulate
 
     with Progress("Simulating") as progress:
-        return simulate(scenario, span=span, at=times, progress=progress, **options)
+        motion: Motion = simulate(scenario, span=span, at=times, progress=progress, **options)
+    return motion
 
 
 # -- what is written ---------------------------------------------------------------------------------------------------

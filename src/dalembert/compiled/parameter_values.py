@@ -14,6 +14,7 @@ from ..model.labels import labelled
 from ..model.names import shortened
 from ..model.symbols import by_name
 from ..model.values import check_sign, real_array, real_number, used_parameters
+from ..typing import Values
 
 __all__ = ["named_parameters", "numbers_for", "parameter_values"]
 
@@ -48,7 +49,7 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
     return _checked(symbols, [table[name] for name in names])
 
 
-def named_parameters(symbols: Sequence[sympy.Symbol], given: Mapping[Any, Any] | None) -> dict[str, float]:
+def named_parameters(symbols: Sequence[sympy.Symbol], given: Values | None) -> dict[str, float]:
     """The values of all symbols by name, none missing and none unknown.
 
     >>> named_parameters([sympy.Symbol("m")], {"m": 2})

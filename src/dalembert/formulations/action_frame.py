@@ -10,7 +10,7 @@ that e comes from K as the generators of translations come from a frame (`GroupC
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import sympy
@@ -22,6 +22,7 @@ from ..geometry.actions import GroupAction, field_bracket
 from ..geometry.group_coordinates import GroupCoordinates
 from ..model.symbols import as_expression
 from ..model.system import System
+from ..typing import Values
 from .group_frame import taken_names
 
 __all__ = ["body_frame", "given_action"]
@@ -35,9 +36,7 @@ def given_action(group: Any) -> GroupAction | None:
     return action if isinstance(action, GroupAction) else None
 
 
-def body_frame(
-    system: System, action: GroupAction, identity: Mapping[Any, Any] | None
-) -> tuple[dict[str, dict[Any, Any]], Verdict]:
+def body_frame(system: System, action: GroupAction, identity: Values | None) -> tuple[dict[str, dict[Any, Any]], Verdict]:
     """The fields of the body velocities of an action on the coordinates that it moves, and whether it leaves them alone."""
     letters = _moved_letters(system, action)
     places = [[str(q) for q in action.coordinates].index(q.name) for q in letters]

@@ -43,7 +43,7 @@ _Bodies = Sequence[Any] | None
 
 
 def from_sympy(
-    method: Any,
+    method: object,
     name: str = "system",
     *,
     bodies: _Bodies = None,

@@ -17,9 +17,11 @@ from typing import Any
 import sympy
 
 from ..errors import FormError
+from ..geometry.actions import Group
 from ..model.reduced import ReducedSystem
 from ..model.symbols import Coordinate, Parameter, as_expression, t
 from ..model.system import System
+from ..typing import Values, Vector
 from .blocks import Blocks, Projection
 from .equations import Equations
 from .reduction import Bundle, Reduced, bundle_of
@@ -31,11 +33,11 @@ CITATION = "Momentum and reconstruction equations along a shape path (Bloch et a
 
 def follow_shape(
     system: System,
-    group: Any,
-    shape: Mapping[Any, Any],
+    group: Group,
+    shape: Values,
     *,
-    section: Any = None,
-    identity: Mapping[Any, Any] | None = None,
+    section: Sequence[Vector] | None = None,
+    identity: Values | None = None,
     momentum: bool = True,
 ) -> Equations:
     """The equations of the group coordinates and the momenta while the shape follows a path.
@@ -73,7 +75,7 @@ def follow_shape(
     )
 
 
-def shape_path(bundle: Bundle, shape: Mapping[Any, Any]) -> dict[sympy.Symbol, sympy.Expr]:
+def shape_path(bundle: Bundle, shape: Values) -> dict[sympy.Symbol, sympy.Expr]:
     """The path by shape coordinate, every one of them, in t and parameters."""
     given = {str(getattr(key, "name", key)): as_expression(value) for key, value in shape.items()}
     coordinates = [bundle.system.coordinates[k] for k in bundle.shape]

@@ -17,6 +17,7 @@ from ..algebra.structure import Verdict, constant_values
 from ..errors import FormError
 from ..model.symbols import Parameter, as_expression
 from ..model.system import System
+from ..typing import Values
 
 __all__ = ["CLOSED", "GroupFrame", "fields_of", "given_frame", "structure_constants", "taken_names"]
 
@@ -52,7 +53,7 @@ class GroupFrame:
         return sympy.Matrix([list(field) for field in self.fields.values()]).T
 
 
-def given_frame(system: System, group: Any, identity: Mapping[Any, Any] | None = None) -> GroupFrame:
+def given_frame(system: System, group: Any, identity: Values | None = None) -> GroupFrame:
     """The frame of a group, with its components checked: independent fields, as many as coordinates that they move.
 
     Parameters
@@ -91,7 +92,7 @@ def given_frame(system: System, group: Any, identity: Mapping[Any, Any] | None =
 
 
 def fields_of(
-    system: System, group: Any, identity: Mapping[Any, Any] | None = None
+    system: System, group: Any, identity: Values | None = None
 ) -> tuple[Mapping[Any, Mapping[Any, Any]], dict[str, Verdict]]:
     """The left-invariant fields by the names of their speeds, and the verdicts on those of an action.
 

@@ -18,7 +18,7 @@ is that of the whole system.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,13 @@ from ..algebra.graph import GraphAlgebra
 from ..algebra.structure import Verdict, numeric_rank
 from ..algebra.tidy import tidy
 from ..errors import FormError
+from ..geometry.actions import Group
 from ..geometry.lie import LieGroup
 from ..model.constraints import HolonomicConstraint
 from ..model.reduced import ReducedSystem
 from ..model.symbols import Parameter, as_expression
 from ..model.system import System
+from ..typing import Values, Vector
 from .equations import Equations
 from .group_frame import CLOSED, given_frame, structure_constants
 from .reduced_functions import Bundle, Reduced
@@ -46,10 +48,10 @@ ZERO = sympy.Integer(0)
 
 def reduce(
     system: System,
-    group: Mapping[Any, Mapping[Any, Any]] | Any,
+    group: Group,
     *,
-    section: Sequence[Sequence[Any]] | None = None,
-    identity: Mapping[Any, Any] | None = None,
+    section: Sequence[Vector] | None = None,
+    identity: Values | None = None,
     reconstruct: bool = False,
 ) -> Equations:
     """The equations of a system on D/G.
@@ -120,8 +122,8 @@ def bundle_of(
     system: System,
     group: Any,
     *,
-    section: Sequence[Sequence[Any]] | None = None,
-    identity: Mapping[Any, Any] | None = None,
+    section: Sequence[Vector] | None = None,
+    identity: Values | None = None,
 ) -> Bundle:
     """A system with its group, every hypothesis of the reduction checked."""
     if system.image is not None or system.unilateral:

@@ -72,7 +72,7 @@ def forms() -> tuple[str, ...]:
     return (*_FORMS, *_ALIASES)
 
 
-def derive(system: System | Flow, form: str | None = None, **options: Any) -> Equations:
+def derive(system: System | Flow, form: str | None = None, **options: object) -> Equations:
     """The equations of motion of `system` in one form; some forms take options, see their modules.
 
     Examples

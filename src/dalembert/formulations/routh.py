@@ -25,15 +25,14 @@ from ..algebra.tidy import tidy
 from ..errors import FormError, ModelError, nearest
 from ..model.symbols import Coordinate, Parameter, as_expression
 from ..model.system import System
+from ..typing import Symbol, Symbols, Values, Vector
 
 __all__ = ["routh"]
 
 ZERO = sympy.Integer(0)
 
 
-def routh(
-    system: System, cyclic: Sequence[Any] | Any, momenta: Mapping[Any, Any] | Sequence[Any] | None = None, *, name: str = ""
-) -> System:
+def routh(system: System, cyclic: Symbols | Symbol, momenta: Values | Vector | None = None, *, name: str = "") -> System:
     """The system that is left of another one when its cyclic coordinates are taken out.
 
     Parameters

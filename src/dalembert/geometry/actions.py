@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import sympy
 
 from ..errors import ModelError
+from ..typing import BySymbol, Fields, Matrix, Symbol, Symbols, Values
 from .group_coordinates import exact_number
 from .lie import LieGroup
 from .lie_algebra import LieAlgebra
@@ -27,6 +28,31 @@ from .subspaces import annihilator
 from .vanishing import Certificate, generic_rank, vanish
 
 __all__ = ["GroupAction", "field_bracket"]
+
+
+class HasCoordinates(Protocol):
+    """A system, or something else with coordinates."""
+
+    @property
+    def coordinates(self) -> Sequence[Symbol]: ...
+
+
+class HasFrame(Protocol):
+    """A chart of a group: left-invariant fields by the names of their speeds."""
+
+    @property
+    def frame(self) -> BySymbol[Values]: ...
+
+
+class HasAction(Protocol):
+    """Symmetries that were found, with the action of their group."""
+
+    @property
+    def action(self) -> GroupAction | None: ...
+
+
+#: A group that acts on the coordinates of a system, in any of the ways that `reduce` takes.
+Group: TypeAlias = "BySymbol[Values] | GroupAction | HasFrame | HasAction"
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -80,14 +106,15 @@ class GroupAction:
 
     def __init__(
         self,
-        on: Any,
+        on: Symbols | HasCoordinates,
         group: LieGroup | LieAlgebra,
-        map: Mapping[Any, Any] | None = None,
+        map: Values | None = None,
         *,
-        letters: Sequence[Any] = (),
-        generators: Any = None,
+        letters: Symbols = (),
+        generators: Fields | Matrix | None = None,
     ) -> None:
-        coordinates = tuple(getattr(on, "coordinates", on))
+        listed: Any = getattr(on, "coordinates", on)
+        coordinates = tuple(listed)
         algebra = group.algebra if isinstance(group, LieGroup) else group
         if (map is None) == (generators is None):
             raise ModelError("An action is given by its map or by its generators", remedy="pass one of map= and generators=")
@@ -346,7 +373,7 @@ def _read_generators(generators: Any, coordinates: Sequence[Any], algebra: LieAl
     return sympy.Matrix.hstack(*columns) if columns else sympy.zeros(len(coordinates), 0)
 
 
-def _read_map(map: Mapping[Any, Any], coordinates: Sequence[Any], letters: Sequence[Any], group: Any) -> dict[Any, Any]:
+def _read_map(map: Values, coordinates: Sequence[Any], letters: Sequence[Any], group: Any) -> dict[Any, Any]:
     if not isinstance(group, LieGroup) or len(letters) != group.dimension:
         raise ModelError(
             "A map needs the group that acts, and a letter for each vector of its basis",

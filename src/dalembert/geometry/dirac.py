@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..typing import ArrayLike
 from . import subspaces
 from .subspaces import TOLERANCE, read_matrix, read_square
 
@@ -83,7 +84,12 @@ class DiracStructure:
     tolerance: float
 
     def __init__(
-        self, flows: Any, efforts: Any, labels: Sequence[str] = (), units: Any | None = None, tolerance: float = TOLERANCE
+        self,
+        flows: ArrayLike,
+        efforts: ArrayLike,
+        labels: Sequence[str] = (),
+        units: ArrayLike | None = None,
+        tolerance: float = TOLERANCE,
     ) -> None:
         first, second = read_matrix(flows, "flows"), read_matrix(efforts, "efforts")
         _demand_one_size(first, second, "n x k, a pair in each column")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
+from ..typing import Array
 from .lie_algebra import LieAlgebra
 from .matrix_groups import MEMBER, Generated, MatrixGroup, Motions, Rotations, Translations, averaged_exponential
 from .subspaces import span
@@ -63,7 +64,7 @@ class LieGroup:
 
     name: str
     names: tuple[str, ...]
-    generators: Any
+    generators: Array
     blocks: tuple[MatrixGroup, ...]
 
     def __post_init__(self) -> None:

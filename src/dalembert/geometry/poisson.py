@@ -24,6 +24,7 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError
+from ..typing import Matrix, Values
 from . import subspaces
 from .casimirs import independent_functions, polynomial_casimirs
 from .vanishing import DIGITS, Certificate, generic_rank, value, vanish
@@ -104,7 +105,7 @@ class PoissonStructure:
     letters: tuple[sympy.Symbol, ...]
     certificate: Certificate = field(repr=False)
 
-    def __init__(self, matrix: Any, letters: Sequence[sympy.Symbol]) -> None:
+    def __init__(self, matrix: Matrix, letters: Sequence[sympy.Symbol]) -> None:
         names = tuple(letters)
         table = _read(matrix, names)
         certificate = jacobi_identity(table, names)
@@ -190,7 +191,7 @@ class PoissonStructure:
 
     # -- rank ------------------------------------------------------------------------------------------------------
 
-    def at(self, point: Mapping[Any, Any]) -> Any:
+    def at(self, point: Values) -> Any:
         """Pi at a point, (n, n): values of letters and parameters, by symbol or by name."""
         values = self._values(point)
         numbers = [value(entry, values) for entry in self.matrix]
@@ -322,7 +323,7 @@ class PoissonStructure:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def _values(self, point: Mapping[Any, Any]) -> dict[sympy.Symbol, sympy.Expr]:
+    def _values(self, point: Values) -> dict[sympy.Symbol, sympy.Expr]:
         known = {letter.name: letter for letter in {*self.letters, *self.matrix.free_symbols}}
         names = {getattr(key, "name", str(key)): number for key, number in point.items()}
         return {known[name]: _number(number) for name, number in names.items() if name in known}

@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import ModelError
+from ..typing import Array, ArrayLike
 
 __all__ = [
     "LARGEST_NORM",
@@ -178,7 +179,7 @@ def momentum_of_pair(Q: Any, P: Any, side: Side = "left") -> Any:
     return product - np.swapaxes(product, -1, -2)
 
 
-def time_scale(M: Any, norm: float = 1.0) -> float:
+def time_scale(M: ArrayLike, norm: float = 1.0) -> float:
     """The factor c by which time is stretched so that the momentum c M has the norm asked for.
 
     (Q(c s), c M(c s)) is a motion of the same body in the time s = t/c. A momentum without a symmetric form gets one for any
@@ -196,7 +197,7 @@ def on_boundary(M: Any) -> Any:
     return np.abs(operator_norm(M) - LARGEST_NORM) <= AT_LIMIT * LARGEST_NORM
 
 
-def symmetric_partner(Q: Any, M: Any, side: Side = "left") -> Any:
+def symmetric_partner(Q: ArrayLike, M: ArrayLike, side: Side = "left") -> Array:
     r"""P (..., n, n) with M = Q^T P - P^T Q that continues P = Q at M = 0 (Bloch 7.7.41, 7.7.42).
 
     With the eigenvectors v of i M, i M v = w v: exp(asinh(M/2)) v = (sqrt(1 - w^2/4) - i w/2) v. On the boundary set C this is
@@ -225,4 +226,5 @@ def symmetric_partner(Q: Any, M: Any, side: Side = "left") -> Any:
     turned = np.sqrt((1 - half) * (1 + half)) - 1j * half
     rotation = np.real((vectors * turned[..., None, :]) @ np.conj(np.swapaxes(vectors, -1, -2)))
     attitude = np.asarray(Q, dtype=float)
-    return attitude @ rotation if side == "left" else rotation @ attitude
+    partner: Array = attitude @ rotation if side == "left" else rotation @ attitude
+    return partner

@@ -12,6 +12,7 @@ from ..compiled.native import MISSING
 from ..errors import ModelError
 from ..model.methods import EXTERNAL
 from ..model.values import real_array
+from ..typing import Array, ArrayLike
 from .advance import BOOK_SIZE
 from .expansions import hold_expansion, taylor_order
 from .fixed_dense import ShorterSteps
@@ -21,7 +22,7 @@ from .run import LEAST_RTOL, LOCAL_SHARE, native_functions
 __all__ = ["dense_states"]
 
 
-def dense_states(motion: Any, t: Any) -> Any:
+def dense_states(motion: Any, t: ArrayLike) -> Array:
     """States (n_state, ...) of a motion at any times inside it."""
     try:
         times = real_array(t)

@@ -34,6 +34,7 @@ from ..geometry.rigid_rotations import (
     symmetric_partner,
 )
 from ..model.read_only import freeze_arrays
+from ..typing import ArrayLike
 from .steppers import moser_veselov as native_steps
 
 __all__ = ["DiscreteMotion", "discrete_rigid_body"]
@@ -120,7 +121,9 @@ class DiscreteMotion:
         }
 
 
-def discrete_rigid_body(Lambda: Any, M: Any, Q: Any = None, *, steps: int, every: int = 1, step: float = 1.0) -> DiscreteMotion:
+def discrete_rigid_body(
+    Lambda: ArrayLike, M: ArrayLike, Q: ArrayLike | None = None, *, steps: int, every: int = 1, step: float = 1.0
+) -> DiscreteMotion:
     r"""Steps of the discrete rigid body of Moser and Veselov.
 
     Parameters

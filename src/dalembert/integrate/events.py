@@ -11,6 +11,7 @@ import sympy
 from ..errors import ModelError
 from ..formulations.equations import Equations
 from ..model.symbols import t
+from ..typing import Expression
 
 __all__ = ["Event", "event", "find_root", "read_events"]
 
@@ -36,7 +37,7 @@ class Event:
     name: str = ""
 
 
-def event(expression: Any, direction: int = 0, terminal: bool = False, name: str = "") -> Event:
+def event(expression: Expression, direction: int = 0, terminal: bool = False, name: str = "") -> Event:
     """An event for `simulate`.
 
     >>> from dalembert.model.symbols import coordinates

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,13 @@ from ..model.flow import Flow
 from ..model.read_only import freeze_arrays, read_only, restore
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..typing import Array, ArrayLike, Path, Symbol
 from .letters import own_states, shown_states
 from .outcome import Outcome
 from .reactions import Reaction, ReactionForce, Reactions, missing_quantity
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["Motion", "Reaction", "Residuals", "Segment", "load"]
 
@@ -105,15 +109,15 @@ class Motion:
 
     equations: Equations
     parameters: Mapping[str, float]
-    t: Any
-    y: Any
+    t: Array
+    y: Array
     segments: tuple[Segment, ...] = field(repr=False)
     owner: Any = field(repr=False)
     outcome: Outcome
     message: str
     event_names: tuple[str, ...] = ()
-    t_events: list[Any] = field(default_factory=list)
-    y_events: list[Any] = field(default_factory=list)
+    t_events: list[Array] = field(default_factory=list)
+    y_events: list[Array] = field(default_factory=list)
     impacts: tuple[tuple[float, str], ...] = ()
     switches: tuple[tuple[float, str], ...] = ()
     state: tuple[Any, ...] = ()
@@ -177,7 +181,7 @@ class Motion:
         """The number of evaluations of the right-hand side."""
         return int(self.statistics.get("nfev", 0))
 
-    def sol(self, t: Any) -> Any:
+    def sol(self, t: ArrayLike) -> Array:
         """Dense output: the state at any time of the motion, (n_state,) or (n_state, ...)."""
         from .dense import dense_states
 
@@ -197,7 +201,7 @@ class Motion:
     # -- by name -------------------------------------------------------------------------------------------------
 
     @cached_property
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Array]:
         """Every named quantity as an array (nt,)."""
         system, observed = self.system, self._observed
         table: dict[str, Any] = {"t": self.t}
@@ -221,7 +225,7 @@ class Motion:
         """Every name that ``motion[name]`` takes."""
         return tuple(self.columns)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Symbol) -> Array:
         name = getattr(key, "name", key)
         if isinstance(self.system, Flow) and name in self.system.matrices:
             return self._matrix(name)
@@ -242,7 +246,7 @@ class Motion:
         return found
 
     @property
-    def energy(self) -> Any:
+    def energy(self) -> Array:
         """The energy p . q_dot - L, or H, along the motion, (nt,)."""
         return self["energy"]
 
@@ -274,7 +278,7 @@ class Motion:
         return [c.name for c in self.system.unilateral if f"reaction {c.name}" not in self._observed]
 
     @property
-    def total_reaction(self) -> Any:
+    def total_reaction(self) -> Array:
         """The generalised force of all constraints together, (n, nt)."""
         total = np.zeros((len(self.system.coordinates), len(self.t)))
         for force in self._forces.values():
@@ -348,7 +352,7 @@ class Motion:
 
     # -- elsewhere -----------------------------------------------------------------------------------------------
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """An `xarray.Dataset` over time, with parameters, model and versions as attributes."""
         from .save import to_xarray
 
@@ -360,7 +364,7 @@ class Motion:
 
         return to_dataframe(self)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Path) -> None:
         """Write a netCDF file with everything needed to read the motion back; see `load`."""
         from .save import save
 
@@ -445,7 +449,7 @@ def _holonomic(system: System) -> list[str]:
     return [c.name for c in system.bilateral if isinstance(c, HolonomicConstraint)]
 
 
-def load(path: Any) -> Motion:
+def load(path: Path) -> Motion:
     """Read a motion that `Motion.save` wrote.
 
     >>> import dalembert as da, tempfile

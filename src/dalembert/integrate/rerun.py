@@ -87,7 +87,7 @@ class Rerun:
         return self.text()
 
 
-def rerun(path: Any, *, rtol: float | None = None) -> Rerun:
+def rerun(path: Path, *, rtol: float | None = None) -> Rerun:
     """Make a saved motion again by the call that its file holds, and compare.
 
     The same version on the same machine gives the same bits. Elsewhere the last digits may differ, and where a motion is

@@ -25,6 +25,8 @@ from .file_image import file_image, opened, sealed
 from .reactions import refuse_too_many
 
 if TYPE_CHECKING:
+    import xarray
+
     from .motion import Motion
 
 __all__ = ["load", "save", "scenario_of", "to_dataframe", "to_xarray"]
@@ -105,7 +107,7 @@ class _Layout:
         return found
 
 
-def to_xarray(motion: Motion) -> Any:
+def to_xarray(motion: Motion) -> xarray.Dataset:
     """An `xarray.Dataset` over ``t``: every quantity by name, reactions by constraint and coordinate, residuals.
 
     Attributes hold the model, parameters, start, statistics (the last three as JSON), outcome and version.

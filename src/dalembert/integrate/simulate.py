@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
+import sympy
 
 from ..compiled.kernel import parameter_values
 from ..errors import FormError, ModelError, StartError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import default_form, derive, fastest_form
+from ..integrate.options import Events, Inputs, RunOptions
 from ..model.flow import Flow
 from ..model.labels import labelled
 from ..model.methods import AUTO, EXTERNAL, FIXED_STEP
@@ -21,14 +23,18 @@ from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
 from ..model.values import real_array, real_number, used_parameters
+from ..typing import ArrayLike, Parameters, Progress, Samples, Span, Start
 from .driver import Driver
 from .events import Event, read_events
 from .expansions import check_expansion
 from .external.checks import FINEST, check_external
 from .fixed_run import Stepping
 from .motion import Motion
-from .step_density import read_adapt
+from .step_density import ReversibleSteps, read_adapt
 from .stepping import check_equations, natural_form, read_method, read_stepping, snapped
+
+if TYPE_CHECKING:
+    from .many.ensemble import Ensemble
 
 __all__ = ["simulate"]
 
@@ -61,29 +67,53 @@ class Task:
     method_reason: str = ""
 
 
+@overload
+def simulate(  # type: ignore[overload-overlap]  # numbers give a motion, and arrays may hold numbers too
+    model: System | Flow | Equations | Scenario,
+    start: Start | None = ...,
+    span: Span | None = ...,
+    *,
+    parameters: Parameters | None = ...,
+    at: ArrayLike | None = ...,
+    progress: Progress | None = ...,
+    **options: Unpack[RunOptions],
+) -> Motion: ...
+@overload
 def simulate(
     model: System | Flow | Equations | Scenario,
-    start: Mapping[Any, Any] | None = None,
-    span: Sequence[float] | None = None,
+    start: Start | Samples | None = ...,
+    span: Span | None = ...,
     *,
-    parameters: Any = None,
+    parameters: Parameters | Samples | None = ...,
+    at: ArrayLike | None = ...,
+    workers: int | None = ...,
+    progress: Progress | None = ...,
+    **options: Unpack[RunOptions],
+) -> Ensemble: ...
+def simulate(
+    model: System | Flow | Equations | Scenario,
+    start: Start | Samples | None = None,
+    span: Span | None = None,
+    *,
+    parameters: Parameters | Samples | None = None,
     form: str | None = None,
     method: str | None = None,
     rtol: float | None = None,
-    atol: Any = None,
+    atol: ArrayLike | None = None,
     step: float | None = None,
     every: int | None = None,
-    adapt: Any = None,
-    at: Any = None,
-    events: Any = (),
-    inputs: Mapping[Any, Any] | None = None,
+    adapt: sympy.Expr | str | ReversibleSteps | None = None,
+    at: ArrayLike | None = None,
+    events: Events = (),
+    inputs: Inputs | None = None,
     project: bool = True,
     project_start: bool = True,
     max_step: float = math.inf,
     first_step: float | None = None,
     max_steps: int = 10_000_000,
-    progress: Callable[[float, float], None] | None = None,
-) -> Motion:
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Motion | Ensemble:
     """Simulate a system.
 
     Parameters
@@ -92,10 +122,12 @@ def simulate(
         A scenario brings its own parameters, start and options, which the arguments override.
     start : mapping of symbol or name to value
         Coordinates, velocities, momenta, or outputs that depend on velocities. What is missing is completed from the
-        constraints, or is zero. Where a start or a parameter is an array, many runs are made; see `simulate_many`.
+        constraints, or is zero.
     span : (t0, t1)
         t1 may lie before t0.
     parameters : mapping of symbol or name to value
+        Where a start or a parameter is an array, many runs are made, in threads. Arrays of one length are paired; shapes such
+        as (50, 1) and (20,) broadcast to 50 x 20 runs.
     form : str
         The form of the equations; by default the fastest that applies, see `dalembert.formulations.registry.fastest_form`.
     method : str
@@ -118,7 +150,8 @@ def simulate(
         For "dop853": tolerances of the motion, 1e-10 and rtol/100 by default; `atol` may have one entry for each state
         letter. Every step is held to a fiftieth of them. On the reference motions the states are then right to about rtol.
     at : sequence of times
-        Where the motion is stored; at every step by default. Between fixed steps there is `Motion.sol`.
+        Where the motion is stored; at every step by default, of many runs at the last time. Between fixed steps there is
+        `Motion.sol`.
     events : sequence of `event(...)` or expressions
     inputs : mapping of input to an expression, or to a function ``f(t, state) -> float``
     project : bool
@@ -127,13 +160,17 @@ def simulate(
         Whether a start that breaks the constraints is moved to them (and reported) or refused.
     max_step, first_step : float
     max_steps : int
+    workers : int
+        Threads for many runs, by default one for each processor. The numbers do not depend on it.
     progress : callable
-        Called now and then with the fraction done and the time reached.
+        Called now and then with the fraction done and the time reached, or the number of runs that are done.
 
     Returns
     -------
     Motion
-        Also where the run could not finish; see `Motion.outcome`. An `Ensemble` where many runs were made.
+        Also where the run could not finish; see `Motion.outcome`.
+    Ensemble
+        Where a start or a parameter is an array: every run, also those that could not be made; after Ctrl-C what was done.
 
     Examples
     --------
@@ -144,6 +181,12 @@ def simulate(
     >>> motion = simulate(oscillator, {x: 1.0}, (0, 3.141592653589793), parameters={m: 1, k: 4})
     >>> bool(abs(motion["x"][-1] - 1.0) < 1e-9)
     True
+
+    Many runs, for two stiffnesses and three starts each:
+
+    >>> runs = simulate(oscillator, {x: [1.0, 2.0, 3.0]}, (0, np.pi), parameters={m: 1, k: np.array([[1.0], [4.0]])})
+    >>> runs.final["x"].round(9).tolist()
+    [[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]
     """
     given: dict[str, Any] = {"parameters": parameters, "form": form, "method": method, "rtol": rtol, "atol": atol, "step": step}
     given |= {"at": at, "events": events, "inputs": inputs, "project": project, "project_start": project_start}
@@ -151,14 +194,19 @@ def simulate(
     given["parameters"] = parameters = labelled(parameters)
     start = labelled(start)
     if is_many(parameters, start):
-        from .many.ensemble import simulate_many
+        from .many.ensemble import ensemble_of
 
         if adapt is not None:
             raise ModelError(
                 "Many runs at once take equal steps", seen="adapt", remedy="leave adapt out, or run them one by one"
             )
-        many: Any = simulate_many(model, start, span, every=every, **given)
-        return many  # type: ignore[no-any-return]
+        return ensemble_of(model, start, span, every=every, workers=workers, **given)
+    if workers is not None:
+        raise ModelError(
+            "One run takes one thread",
+            seen=f"workers={workers}",
+            remedy="leave workers out, or give an array of starts or parameters",
+        )
     return run_task(read_task(model, start, span, every=every, adapt=adapt, **given))
 
 

@@ -55,7 +55,7 @@ class ReversibleSteps:
     True
     """
 
-    size: Any
+    size: sympy.Expr | str
     density: float | None = None
 
     def __post_init__(self) -> None:

@@ -62,7 +62,8 @@ def _simulated(scenario: Scenario, request: dict[str, Any], desk: Any) -> Motion
     options = options_of(request) | {"span": span_of(scenario, request)}
     kept = {key: value for key, value in scenario.simulate.items() if key != "at"}
     most = min(int(request["steps"]), MOST_STORED // (2 * len(scenario.system.coordinates)))
-    return simulate(scenario.replacing(simulate=kept), max_steps=most, progress=progress, **options)
+    motion: Motion = simulate(scenario.replacing(simulate=kept), max_steps=most, progress=progress, **options)
+    return motion
 
 
 # -- the answer --------------------------------------------------------------------------------------------------------

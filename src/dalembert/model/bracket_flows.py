@@ -14,13 +14,14 @@ which is [A, [A, N]] with N = diag(1, ..., n) where A is tridiagonal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import sympy
 
 from ..errors import ModelError
+from ..typing import Array, Expression, Matrix
 from .constraints import holonomic
 from .flow import Action, Flow
 from .symbols import Coordinate, as_expression, as_matrix
@@ -56,12 +57,19 @@ def bracket(a: sympy.Matrix, b: sympy.Matrix) -> sympy.Matrix:
     return (a * b - b * a).applyfunc(sympy.expand)
 
 
+class HasGenerators(Protocol):
+    """A Lie group, or its algebra."""
+
+    @property
+    def generators(self) -> Sequence[Matrix] | Matrix: ...
+
+
 def orbit_flow(
-    algebra: Any,
+    algebra: int | Sequence[Matrix] | Array | HasGenerators,
     *,
-    potential: Any = None,
-    brockett: Any = None,
-    inertia: Any = None,
+    potential: Callable[[sympy.Matrix], Expression] | None = None,
+    brockett: Matrix | None = None,
+    inertia: Sequence[Expression] | None = None,
     name: str = "motion on an adjoint orbit",
 ) -> Flow:
     """Optimal motions x_dot = [x, u] on an adjoint orbit of a compact Lie algebra of matrices.
@@ -207,7 +215,7 @@ def _traces(name: str, matrix: sympy.Matrix) -> dict[str, sympy.Expr]:
     return {f"{name}_trace_2": square.trace() / 2, f"{name}_trace_4": sympy.Add(*(entry**2 for entry in square)) / 4}
 
 
-def double_bracket(n: int, target: Sequence[Any] | None = None, *, name: str = "double bracket flow") -> Flow:
+def double_bracket(n: int, target: Sequence[Expression] | None = None, *, name: str = "double bracket flow") -> Flow:
     """The gradient flow X_dot = [X, [X, N]] on symmetric n x n matrices, which diagonalises and sorts X.
 
     Parameters

@@ -17,6 +17,7 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
+from ..typing import Expression
 from .bracket_flows import entry_name, skew_letters
 from .flow import Flow
 from .symbols import Coordinate, Input, as_expression
@@ -46,7 +47,7 @@ def brockett_form(n: int, name: str = "") -> Flow:
     return Flow(rates, inputs=u, matrices={"Y": Y}, name=name or f"Brockett's form on so({n})")
 
 
-def brockett_law(flow: Flow, alpha: Any = 0, beta: Any = 0, gamma: Any = 0) -> dict[Input, sympy.Expr]:
+def brockett_law(flow: Flow, alpha: Expression = 0, beta: Expression = 0, gamma: Expression = 0) -> dict[Input, sympy.Expr]:
     """u = -alpha x + beta Y x + gamma Y^T Y x, by input; impose it with ``flow.driven(...)``.
 
     Parameters

@@ -24,6 +24,7 @@ from typing import Any
 import sympy
 
 from ..errors import DalembertError, ModelError, nearest, raise_collected
+from ..typing import Expression, Matrix
 from .circuit_graph import Graph, Signed
 from .constraints import Constraint, holonomic, velocity
 from .symbols import Coordinate, Velocity, as_expression, as_matrix
@@ -105,12 +106,12 @@ class Element:
 
 
 def lc_circuit(
-    branches: Mapping[str, Sequence[Any]],
-    incidence: Any | None = None,
+    branches: Mapping[str, Sequence[Expression | str]],
+    incidence: Matrix | None = None,
     *,
-    nodes: Sequence[Any] = (),
+    nodes: Sequence[str | int] = (),
     by: str = "auto",
-    loops: Any = "fundamental",
+    loops: str | Matrix | Sequence[Mapping[str, int]] = "fundamental",
     name: str = "LC circuit",
 ) -> System:
     """A circuit of capacitors and inductors as a `System`.

@@ -18,6 +18,7 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
+from ..typing import Condition, Expression, Matrix, Symbols, Values
 from .frozen_table import FrozenTable
 from .symbols import Speed, as_expression, as_matrix
 
@@ -116,7 +117,7 @@ def _vanishing(condition: Any) -> Any:
     return as_expression(condition) if isinstance(condition, (int, float)) else condition
 
 
-def holonomic(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None = None) -> HolonomicConstraint:
+def holonomic(condition: Condition, name: str = "", *, work: Values | None = None) -> HolonomicConstraint:
     """The constraint g(q, t) = 0 on positions.
 
     >>> from dalembert.model.symbols import coordinates
@@ -127,7 +128,7 @@ def holonomic(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None 
     return HolonomicConstraint(_vanishing(condition), name, FrozenTable(work or {}))
 
 
-def velocity(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None = None) -> VelocityConstraint:
+def velocity(condition: Condition, name: str = "", *, work: Values | None = None) -> VelocityConstraint:
     """The constraint f(q, q_dot, t) = 0 on velocities, by Chetaev's rule where it is nonlinear in them.
 
     >>> from dalembert.model.symbols import coordinates
@@ -140,7 +141,7 @@ def velocity(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None =
     return VelocityConstraint(_vanishing(condition), name, FrozenTable(work or {}))
 
 
-def momentum(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None = None) -> MomentumConstraint:
+def momentum(condition: Condition, name: str = "", *, work: Values | None = None) -> MomentumConstraint:
     """The constraint phi(p, q, t) = 0 on canonical momenta (Udwadia, eq. 2).
 
     >>> from dalembert.model.symbols import coordinates
@@ -151,7 +152,7 @@ def momentum(condition: Any, name: str = "", *, work: Mapping[Any, Any] | None =
     return MomentumConstraint(_vanishing(condition), name, FrozenTable(work or {}))
 
 
-def unilateral(condition: Any, restitution: Any = 0, name: str = "") -> UnilateralConstraint:
+def unilateral(condition: Condition, restitution: Expression = 0, name: str = "") -> UnilateralConstraint:
     """The one-sided constraint g(q, t) <= 0, or a SymPy relation that says which side is allowed.
 
     `restitution` is the ratio of the normal speeds after and before an impact, from 0 to 1.
@@ -178,11 +179,11 @@ def unilateral(condition: Any, restitution: Any = 0, name: str = "") -> Unilater
 
 
 def image(
-    velocities: Mapping[Any, Any] | sympy.MatrixBase | Sequence[Any],
+    velocities: Values | Matrix,
     speeds: Sequence[Speed] = (),
     name: str = "image",
     *,
-    coordinates: Sequence[Any] = (),
+    coordinates: Symbols = (),
 ) -> ImageConstraint:
     """The constraint q_dot = E(q, t) u with speeds u.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import sympy
 
@@ -29,6 +29,7 @@ __all__ = [
     "Body",
     "Circle",
     "Drawing",
+    "Drawn",
     "Ground",
     "Link",
     "Point",
@@ -185,6 +186,8 @@ class Trace:
     color: str = "trace"
 
 
+#: What a user may pass for a drawing: one, a shape, or shapes in lists, nested as they come.
+Drawn: TypeAlias = "Drawing | Shape | Sequence[Drawn]"
 Shape = Point | Link | Spring | Polyline | Circle | Wheel | Body | Vector | Reaction | Ground | Text | Trace
 
 #: Every kind of shape by the name of its class.
@@ -247,7 +250,7 @@ class Drawing:
         return replace(self, shapes=tuple(shape(one) for one in self.shapes))
 
 
-def as_drawing(value: Any) -> Drawing | None:
+def as_drawing(value: Drawn | None) -> Drawing | None:
     """A drawing from what a user may pass: a `Drawing`, a shape, or shapes in lists, nested as they come.
 
     >>> as_drawing([Point((0, 0)), [Trace((0, 0))]]).shapes

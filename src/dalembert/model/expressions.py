@@ -56,7 +56,7 @@ class Relation(NamedTuple):
     expression: sympy.Expr
 
 
-def parse(text: str, symbols: Mapping[str, sympy.Symbol]) -> sympy.Expr:
+def parse(text: str, symbols: Mapping[str, sympy.Expr]) -> sympy.Expr:
     """The expression that `text` states in the letters of `symbols`.
 
     A declared letter wins over a constant or a function of the same name, except where it is called.

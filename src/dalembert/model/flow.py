@@ -23,6 +23,8 @@ from typing import Any, ClassVar
 import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
+from ..model.drawing import Drawn
+from ..typing import BySymbol, Expression, Matrix, Values
 from .constraints import Constraint, HolonomicConstraint, UnilateralConstraint
 from .drawing import Drawing
 from .frozen_table import FrozenTable
@@ -129,16 +131,16 @@ class Flow:
 
     def __init__(
         self,
-        rates: Mapping[Any, Any],
+        rates: Values,
         *,
-        inputs: Mapping[Input, Any] | Sequence[Input] = (),
-        integrals: Mapping[str, Any] | None = None,
-        outputs: Mapping[str, Any] | None = None,
+        inputs: BySymbol[Expression | None] | Sequence[Input] = (),
+        integrals: Values | None = None,
+        outputs: Values | None = None,
         constraints: Sequence[Constraint] = (),
-        matrices: Mapping[str, Any] | None = None,
+        matrices: Mapping[str, Matrix] | None = None,
         actions: Sequence[Action] = (),
         name: str = "flow",
-        drawing: Any = None,
+        drawing: Drawn | None = None,
     ) -> None:
         faults: list[DalembertError] = []
         if not isinstance(rates, Mapping):

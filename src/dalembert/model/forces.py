@@ -7,13 +7,13 @@ Q_j = F . dr/dq_j (Gavin, eq. 20).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import sympy
 
 from ..errors import ModelError
+from ..typing import Expression, Matrix, Vector
 from .symbols import Coordinate, as_expression, as_matrix, t
 
 __all__ = ["Part", "body", "damper", "force", "gravity", "particle", "rate", "spring", "sum_parts"]
@@ -50,7 +50,7 @@ def sum_parts(parts: Iterable[Part]) -> Part:
     return total
 
 
-def rate(expression: Any) -> sympy.Expr:
+def rate(expression: Expression) -> sympy.Expr:
     """The total time derivative of a function of coordinates and time.
 
     >>> from dalembert.model.symbols import coordinates
@@ -63,7 +63,7 @@ def rate(expression: Any) -> sympy.Expr:
     return sympy.diff(expression, t) + sum(sympy.diff(expression, q) * q.dot for q in moving)
 
 
-def particle(mass: Any, position: Sequence[Any]) -> Part:
+def particle(mass: Expression, position: Vector) -> Part:
     """A point mass at a position given by its Cartesian components.
 
     >>> from dalembert.model.symbols import coordinates
@@ -75,13 +75,13 @@ def particle(mass: Any, position: Sequence[Any]) -> Part:
 
 
 def body(
-    mass: Any,
-    inertia: Any,
-    position: Sequence[Any],
+    mass: Expression,
+    inertia: Expression | Vector | Matrix,
+    position: Vector,
     *,
-    angle: Any | None = None,
-    rotation: Any | None = None,
-    angular_velocity: Sequence[Any] | None = None,
+    angle: Expression | None = None,
+    rotation: Matrix | None = None,
+    angular_velocity: Vector | None = None,
 ) -> Part:
     """A rigid body with its centre of mass at `position`.
 
@@ -125,7 +125,7 @@ def body(
     return translation + Part(kinetic=(omega.T * tensor * omega)[0] / 2)
 
 
-def gravity(mass: Any, height: Any, g: Any) -> Part:
+def gravity(mass: Expression, height: Expression, g: Expression) -> Part:
     """The weight of a mass at `height`, measured upwards: V = m g h.
 
     >>> from dalembert.model.symbols import coordinates, parameters
@@ -137,7 +137,7 @@ def gravity(mass: Any, height: Any, g: Any) -> Part:
     return Part(potential=as_expression(mass) * as_expression(g) * as_expression(height))
 
 
-def spring(stiffness: Any, elongation: Any) -> Part:
+def spring(stiffness: Expression, elongation: Expression) -> Part:
     """A linear spring: V = k e^2 / 2.
 
     >>> from dalembert.model.symbols import coordinates, parameters
@@ -148,7 +148,7 @@ def spring(stiffness: Any, elongation: Any) -> Part:
     return Part(potential=as_expression(stiffness) / 2 * as_expression(elongation) ** 2)
 
 
-def damper(coefficient: Any, elongation: Any) -> Part:
+def damper(coefficient: Expression, elongation: Expression) -> Part:
     """A linear damper along `elongation`, a function of coordinates and time: R = c (de/dt)^2 / 2.
 
     >>> from dalembert.model.symbols import coordinates, parameters
@@ -159,7 +159,7 @@ def damper(coefficient: Any, elongation: Any) -> Part:
     return Part(dissipation=as_expression(coefficient) / 2 * rate(elongation) ** 2)
 
 
-def force(components: Any, at: Any) -> Part:
+def force(components: Expression | Vector, at: Expression | Vector) -> Part:
     """A force with Cartesian `components` at the point `at`; a torque about an angle is the scalar case.
 
     >>> from dalembert.model.symbols import coordinates

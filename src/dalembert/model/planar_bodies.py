@@ -33,6 +33,7 @@ import sympy
 from sympy import Expr, Matrix, cos, sin
 
 from ..errors import ModelError
+from ..typing import Expression
 from .drawing import Drawing, Link, Point, Shape, Trace
 from .symbols import Coordinate, Parameter, as_expression
 from .system import System
@@ -43,9 +44,9 @@ __all__ = ["PlanarBodies", "planar_chain", "planar_tree"]
 def planar_chain(
     count: int,
     *,
-    masses: Sequence[Any] | None = None,
-    inertias: Sequence[Any] | None = None,
-    hinges: Mapping[tuple[int, int], Sequence[Any]] | None = None,
+    masses: Sequence[Expression] | None = None,
+    inertias: Sequence[Expression] | None = None,
+    hinges: Mapping[tuple[int, int], Sequence[Expression]] | None = None,
 ) -> PlanarBodies:
     """`count` planar rigid bodies, hinged in a row.
 
@@ -74,9 +75,9 @@ def planar_chain(
 def planar_tree(
     parents: Sequence[int],
     *,
-    masses: Sequence[Any] | None = None,
-    inertias: Sequence[Any] | None = None,
-    hinges: Mapping[tuple[int, int], Sequence[Any]] | None = None,
+    masses: Sequence[Expression] | None = None,
+    inertias: Sequence[Expression] | None = None,
+    hinges: Mapping[tuple[int, int], Sequence[Expression]] | None = None,
 ) -> PlanarBodies:
     """Planar rigid bodies, hinged in a tree: body k + 2 hangs on body ``parents[k]``, which comes before it.
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 __all__ = ["freeze_arrays", "read_only", "restore"]
 
 
-def read_only(values: Any) -> Any:
+Values = TypeVar("Values")
+
+
+def read_only(values: Values) -> Values:
     """A view of an array that cannot be written to; what is no array as it is.
 
     >>> array = np.zeros(2)

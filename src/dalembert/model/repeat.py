@@ -23,6 +23,7 @@ from typing import Any
 import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
+from ..typing import Expression, Values
 from .collecting import uncollected
 from .constraints import Constraint, ImageConstraint
 from .frozen_table import FrozenTable
@@ -42,18 +43,18 @@ def repeat(
     count: int,
     coordinates: Sequence[Coordinate] | Coordinate,
     *,
-    kinetic: Any,
-    potential: Any = 0,
-    coupling: Any = (),
+    kinetic: Expression,
+    potential: Expression = 0,
+    coupling: Expression | Sequence[Expression] = (),
     constraints: Sequence[Constraint] = (),
-    forces: Mapping[Coordinate, Any] | None = None,
-    dissipation: Any = 0,
+    forces: Mapping[Coordinate, Expression] | None = None,
+    dissipation: Expression = 0,
     individual: Sequence[sympy.Symbol] = (),
-    first: Mapping[Coordinate, Any] | None = None,
-    last: Mapping[Coordinate, Any] | None = None,
+    first: Values | None = None,
+    last: Values | None = None,
     ring: bool = False,
     inputs: Sequence[Input] = (),
-    outputs: Mapping[str, Any] | None = None,
+    outputs: Values | None = None,
     name: str = "system",
 ) -> System:
     """A system of `count` equal parts, each coupled to its neighbours.
@@ -91,7 +92,8 @@ def repeat(
     (2000, -l**2 + (-x_1 + x_2)**2 + (-y_1 + y_2)**2)
     """
     listed = (coordinates,) if isinstance(coordinates, sympy.Basic) else tuple(coordinates)
-    couplings = [coupling] if isinstance(coupling, (sympy.Basic, int, float)) else list(coupling)
+    several: Any = coupling
+    couplings = [coupling] if isinstance(coupling, (sympy.Basic, int, float)) else list(several)
     part = _Part(
         coordinates=listed,
         kinetic=as_expression(kinetic),
@@ -142,7 +144,7 @@ class Repetition:
                 algebra.know_sum(whole, parts.column(template), others)
 
 
-def _read_ends(values: Mapping[Coordinate, Any] | None, side: int) -> dict[tuple[str, int], sympy.Expr]:
+def _read_ends(values: Values | None, side: int) -> dict[tuple[str, int], sympy.Expr]:
     found = {}
     for key, value in (values or {}).items():
         base, offset = key.neighbour if isinstance(key, Coordinate) else (str(key), 0)

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import sympy
 
 from ..errors import ModelError
+from ..typing import Expression
 from .constraints import Constraint, holonomic
 from .flow import Action, Flow
 from .symbols import Coordinate, Parameter, as_expression
@@ -28,7 +29,7 @@ MOST_MANAKOV = 4
 
 
 def rigid_body(
-    inertias: int | Sequence[Any],
+    inertias: int | Sequence[Expression],
     side: Literal["left", "right"] = "left",
     *,
     symmetric: bool = False,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import sympy
 
@@ -43,7 +43,7 @@ class _RealSymbol(sympy.Symbol):
 
     __slots__ = ()
 
-    def __new__(cls, name: str, **assumptions: Any) -> _RealSymbol:
+    def __new__(cls, name: str, **assumptions: bool) -> Self:
         assumptions.setdefault("real", True)
         return super().__new__(cls, name, **assumptions)  # type: ignore[no-any-return]
 

@@ -18,6 +18,7 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
+from ..typing import Expression
 from .bracket_flows import entry_name
 from .constraints import holonomic
 from .flow import Action, Flow
@@ -34,8 +35,8 @@ def grassmannian_flow(
     q: int,
     *,
     complex: bool = False,
-    left_inertia: Sequence[Any] | None = None,
-    right_inertia: Sequence[Any] | None = None,
+    left_inertia: Sequence[Expression] | None = None,
+    right_inertia: Sequence[Expression] | None = None,
     name: str = "",
 ) -> Flow:
     """Optimal motions of a p x q matrix that two groups move; geodesics of a Grassmannian with the normal metric.

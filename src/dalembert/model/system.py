@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
+from ..model.drawing import Drawn
+from ..typing import BySymbol, Expression, Symbols, Values
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint, UnilateralConstraint
 from .drawing import Drawing
 from .forces import Part, sum_parts
@@ -19,6 +21,9 @@ from .renaming import sum_of_terms
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, by_name, name_of
 from .system_checks import check_bundle, check_energies, check_kinds, check_names, check_roles
 from .system_reader import Reader
+
+if TYPE_CHECKING:
+    from ..analysis.description import Description
 
 __all__ = ["System"]
 
@@ -92,21 +97,21 @@ class System:
 
     def __init__(
         self,
-        coordinates: Sequence[Any],
+        coordinates: Symbols,
         *,
-        lagrangian: Any | None = None,
-        kinetic: Any | None = None,
-        potential: Any | None = None,
-        hamiltonian: Any | None = None,
+        lagrangian: Expression | None = None,
+        kinetic: Expression | None = None,
+        potential: Expression | None = None,
+        hamiltonian: Expression | None = None,
         constraints: Sequence[Constraint] = (),
-        forces: Mapping[Any, Any] | None = None,
-        dissipation: Any = 0,
-        inputs: Mapping[Input, Any] | Sequence[Input] = (),
-        outputs: Mapping[str, Any] | None = None,
+        forces: Values | None = None,
+        dissipation: Expression = 0,
+        inputs: BySymbol[Expression | None] | Sequence[Input] = (),
+        outputs: Values | None = None,
         parts: Sequence[Part] = (),
-        bundle: Mapping[Speed, Any] | None = None,
+        bundle: Values | None = None,
         name: str = "system",
-        drawing: Any = None,
+        drawing: Drawn | None = None,
     ) -> None:
         faults: list[DalembertError] = []
         if isinstance(coordinates, sympy.Basic):
@@ -293,11 +298,11 @@ class System:
         ]
         return self.replacing(constraints=kept)
 
-    def describe(self, **options: Any) -> Any:
+    def describe(self, parameters: Values | None = None, start: Values | None = None) -> Description:
         """What kind of system this is; see `dalembert.analysis.description.describe`."""
         from ..analysis.description import describe
 
-        return describe(self, **options)
+        return describe(self, parameters, start)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What notebooks show."""

@@ -33,7 +33,7 @@ def plot_height(
     height: HeightFunction,
     components: Sequence[str] | None = None,
     *,
-    loops: AreaRule | Sequence[Any] = (),
+    loops: AreaRule | Array | Sequence[AreaRule | Array] = (),
     path: str | Path | None = None,
     style: str | Style = "light",
     title: str | None = None,

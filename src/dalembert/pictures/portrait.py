@@ -17,6 +17,7 @@ from ..analysis.zeros import full_turns
 from ..errors import FormError
 from ..model.scenario import Scenario
 from ..model.system import System
+from ..typing import Ranges, Values
 from .labels import mathtext
 from .sampling import Array
 from .style import Picture, Style, save_picture, style_named
@@ -31,8 +32,8 @@ ROOM = 1.6
 
 def phase_portrait(
     system: System | Scenario,
-    parameters: Mapping[Any, float] | None = None,
-    within: Mapping[Any, tuple[float, float]] | None = None,
+    parameters: Values | None = None,
+    within: Ranges | None = None,
     *,
     momentum: bool = False,
     upwards: tuple[float, float] | None = None,
@@ -153,7 +154,7 @@ class _Plane:
         return energies
 
 
-def _across(model: System, within: Mapping[Any, tuple[float, float]] | None) -> tuple[float, float]:
+def _across(model: System, within: Ranges | None) -> tuple[float, float]:
     if within:
         low, high = next(iter(within.values()))
         return float(low), float(high)

@@ -26,6 +26,7 @@ from ..errors import DalembertError, FileError
 from ..model.drawing import drawing_of
 from ..model.energy_changes import energy_changes
 from ..model.whole_file import write_whole
+from ..typing import Array
 from .display import statements
 from .formulas import can_typeset, equation_lines, formula, is_longer_than, letter_latex
 from .panels import Panel, chosen_panels
@@ -258,7 +259,7 @@ def _diagnostics(motion: Motion) -> list[tuple[str, str]]:
     return [*rows, ("version", f"dalembert {_text(__version__)}")]
 
 
-def _times(times: Sequence[float]) -> str:
+def _times(times: Sequence[float] | Array) -> str:
     shown = ", ".join(f"{float(time):.8g}" for time in list(times)[:8])
     return f"{len(times)} at t = {shown}{', ...' if len(times) > 8 else ''}" if len(times) else "none"
 

@@ -42,7 +42,7 @@ BY_PLACE: dict[str, Callable[[Any], Any]] = {
     "gradient": lambda at: da.gradient(PENDULUM, [l], at, (0, 1), parameters=VALUES, final=theta),
     "linearise": lambda at: da.linearise(PENDULUM, at, VALUES),
     "place_poles": lambda at: da.place_poles(DRIVEN, [-1, -2], at, parameters=VALUES),
-    "simulate_many": lambda at: da.simulate_many(PENDULUM, at, (0, 1), parameters=VALUES),
+    "simulate with arrays": lambda at: da.simulate(PENDULUM, at, (0, 1), parameters={**VALUES, l: [1.0, 2.0]}),
     "sweep": lambda at: da.sweep(PENDULUM, {l: [1.0, 2.0]}, start=at, span=(0, 1), parameters={m: 1.0, g: 9.81}),
 }
 WRONG_PARAMETERS = {

@@ -59,9 +59,7 @@ def test_far_from_zero_states_belong_to_the_times_that_the_clock_can_tell(method
 
 def test_many_runs_far_from_zero_keep_their_times():
     begin = 1e12
-    many = da.simulate_many(
-        OSCILLATOR, {x: np.array([1.0, 2.0])}, (begin, begin + 5), at=[begin + 5], method="taylor", rtol=1e-6
-    )
+    many = da.simulate(OSCILLATOR, {x: np.array([1.0, 2.0])}, (begin, begin + 5), at=[begin + 5], method="taylor", rtol=1e-6)
     np.testing.assert_allclose(many.final["x"], np.cos(5) * np.array([1.0, 2.0]), atol=1e-6)
 
 

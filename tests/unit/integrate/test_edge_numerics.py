@@ -48,7 +48,7 @@ def test_a_start_off_its_constraints_is_moved_and_said_to_be_in_any_unit(unit):
 def test_many_starts_are_completed_as_single_ones_in_small_units():
     values = {m: 1.0, l: SMALL, g: 8.0 * SMALL}
     places = np.array([0.6, -0.3]) * SMALL
-    many = da.simulate_many(PENDULUM, {x: places}, (0, 1), parameters=values, atol=1e-12 * SMALL)
+    many = da.simulate(PENDULUM, {x: places}, (0, 1), parameters=values, atol=1e-12 * SMALL)
     for place, end in zip(places, many.final["x"], strict=True):
         assert da.simulate(PENDULUM, {x: place}, (0, 1), parameters=values, atol=1e-12 * SMALL)["x"][-1] == end
 

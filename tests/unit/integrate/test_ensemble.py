@@ -94,7 +94,7 @@ def test_a_run_depends_neither_on_its_neighbours_nor_on_the_chunk_nor_on_threads
         alone = run_chunk(plan, p[place : place + 1], v[place : place + 1])
         assert np.array_equal(alone.states[0], whole.states[place])
     for workers in (1, 3):
-        runs = da.simulate_many(scenario, start, (0, 0.5), workers=workers)
+        runs = da.simulate(scenario, start, (0, 0.5), workers=workers)
         assert np.array_equal(runs.states, whole.states)
 
 
@@ -151,7 +151,9 @@ def test_options_that_speak_of_one_motion_are_refused():
     with pytest.raises(ModelError, match="every"):
         da.simulate(oscillator(), {x: [1.0]}, (0, 1), parameters={k: 1.0}, method="gauss4", step=0.1, every=2)
     with pytest.raises(ModelError, match="workers"):
-        da.simulate_many(oscillator(), {x: [1.0]}, (0, 1), parameters={k: 1.0}, workers=0)
+        da.simulate(oscillator(), {x: [1.0]}, (0, 1), parameters={k: 1.0}, workers=0)
+    with pytest.raises(ModelError, match=r"One run takes one thread.*workers=2.*array of starts"):
+        da.simulate(oscillator(), {x: 1.0}, (0, 1), parameters={k: 1.0}, workers=2)
 
 
 # -- failures --------------------------------------------------------------------------------------------------------
@@ -200,7 +202,7 @@ def test_ctrl_c_keeps_what_was_done():
         raise KeyboardInterrupt
 
     plenty = np.linspace(1.0, 2.0, 4000)
-    runs = da.simulate_many(oscillator(), {x: 1.0}, (0, 10), parameters={k: plenty}, workers=1, progress=press)
+    runs = da.simulate(oscillator(), {x: 1.0}, (0, 10), parameters={k: plenty}, workers=1, progress=press)
     counts = runs.counts
     assert counts["finished"] >= 64 and counts["not run"] > 0
     assert reported[-1] == counts["finished"]  # what was left out does not count
@@ -281,7 +283,7 @@ def test_what_is_masked_is_no_number_and_what_is_complex_no_start():
     assert [str(outcome) for outcome in runs.outcomes] == ["finished", "start refused"]
     for values in ([1.0 + 1.0j, 2.0], np.array([1.0 + 0.0j, 2.0]), 1.0j):
         with pytest.raises(da.errors.ModelError, match="`x` must be"):
-            da.simulate_many(free, {x: values}, (0, 1))
+            da.simulate(free, {x: values}, (0, 1))
     with pytest.raises(da.errors.ModelError, match="nan in `at`"):
         da.simulate(free, {x: 1.0}, (0, 1), at=np.ma.masked_array([0.5, 0.6], mask=[False, True]))
 

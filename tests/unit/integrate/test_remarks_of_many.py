@@ -109,7 +109,7 @@ def test_runs_have_the_remarks_of_single_runs_in_threads_and_blocks(case: str) -
     expected = alone(model, over, same, options)
     assert any(expected)
     for workers in (1, 3):
-        runs = da.simulate_many(model, **parted(model, same | over), **{"span": (0, 1), **options}, workers=workers)
+        runs = da.simulate(model, **parted(model, same | over), **{"span": (0, 1), **options}, workers=workers)
         assert runs.messages.tolist() == expected
     assert np.array_equal(runs.remarked, ~runs.failed & [bool(text) for text in expected])
     for chunk in (1, 2):

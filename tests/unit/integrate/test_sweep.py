@@ -307,5 +307,5 @@ def test_the_parameters_of_a_law_are_swept():
 def test_a_function_as_an_input_is_refused_with_what_to_do():
     u = da.inputs("u")
     driven = OSCILLATOR.replacing(forces={x: u}, inputs=[u])
-    with pytest.raises(ModelError, match=r"must be an expression.*write it in SymPy.*simulate_many"):
+    with pytest.raises(ModelError, match=r"must be an expression.*write it in SymPy.*simulate with arrays"):
         da.sweep(driven, {"k": [1.0]}, inputs={u: lambda t, state: 1.0}, start={x: 0.1}, span=(0, 1))

@@ -121,9 +121,7 @@ def test_lanes_agree_with_single_runs_and_not_with_neighbours() -> None:
     many = {**{name: np.full(count, value) for name, value in start.items()}, "theta": tilts}
     for name in ("x_dot", "y_dot"):
         many.pop(name, None)
-    ensemble = da.simulate_many(
-        system, start=many, span=(0, 3), parameters=parameters, at=[1.0, 3.0], rtol=1e-11, method="taylor"
-    )
+    ensemble = da.simulate(system, start=many, span=(0, 3), parameters=parameters, at=[1.0, 3.0], rtol=1e-11, method="taylor")
     assert set(np.ravel(ensemble.outcomes)) == {"finished"}
     one = {name: float(values[4]) for name, values in many.items()}
     alone = da.simulate(system, one, (0, 3), parameters=parameters, at=[1.0, 3.0], rtol=1e-11, method="taylor")
@@ -132,15 +130,13 @@ def test_lanes_agree_with_single_runs_and_not_with_neighbours() -> None:
             np.asarray(ensemble[name])[4], alone[name], rtol=0, atol=1e-12 * (1 + np.abs(alone[name]).max())
         )
     fewer = {name: values[4:6] for name, values in many.items()}
-    again = da.simulate_many(
-        system, start=fewer, span=(0, 3), parameters=parameters, at=[1.0, 3.0], rtol=1e-11, method="taylor"
-    )
+    again = da.simulate(system, start=fewer, span=(0, 3), parameters=parameters, at=[1.0, 3.0], rtol=1e-11, method="taylor")
     np.testing.assert_array_equal(np.asarray(again["x"]), np.asarray(ensemble["x"])[4:6])
 
 
 def test_lanes_with_constraints_of_positions() -> None:
     starts = {"x": np.linspace(0.2, 0.9, 6)}
-    ensemble = da.simulate_many(rod(), start=starts, span=(0, 4), at=[2.0, 4.0], rtol=1e-10, method="taylor")
+    ensemble = da.simulate(rod(), start=starts, span=(0, 4), at=[2.0, 4.0], rtol=1e-10, method="taylor")
     x, y = np.asarray(ensemble["x"]), np.asarray(ensemble["y"])
     assert np.max(np.abs(x**2 + y**2 - 1)) < 1e-14
     alone = da.simulate(rod(), {"x": 0.9}, (0, 4), at=[2.0, 4.0], rtol=1e-10, method="taylor")
@@ -157,8 +153,8 @@ def test_an_event_that_passes_twice_in_a_polynomial_motion_is_found() -> None:
 
 def test_a_first_step_is_honoured_in_many_runs() -> None:
     options = {"span": (0, 3), "at": [3.0], "method": "taylor", "rtol": 1e-10}
-    free = da.simulate_many(pendulum(), start={"angle": [1.0, 2.0]}, **options)
-    short = da.simulate_many(pendulum(), start={"angle": [1.0, 2.0]}, first_step=1e-3, **options)
+    free = da.simulate(pendulum(), start={"angle": [1.0, 2.0]}, **options)
+    short = da.simulate(pendulum(), start={"angle": [1.0, 2.0]}, first_step=1e-3, **options)
     alone = da.simulate(pendulum(), {"angle": 2.0}, (0, 3), at=[3.0], method="taylor", rtol=1e-10, first_step=1e-3)
     assert np.asarray(short["angle"])[1, -1] == alone["angle"][-1]
     np.testing.assert_allclose(np.asarray(short["angle"]), np.asarray(free["angle"]), atol=1e-9)
@@ -169,8 +165,8 @@ def test_a_neighbour_that_fails_changes_no_bit() -> None:
     falling = da.System([x], kinetic=x.dot**2 / 2, potential=-1 / x)
     options = {"span": (0, 3), "at": [3.0], "method": "taylor", "rtol": 1e-8, "max_steps": 3000}
     speeds = np.array([2.0, 0.0, 2.1, 2.2, 0.0, 2.3, 2.4])  # those at rest fall into the singularity
-    mixed = da.simulate_many(falling, start={"x": np.ones(7), "x_dot": speeds}, **options)
+    mixed = da.simulate(falling, start={"x": np.ones(7), "x_dot": speeds}, **options)
     fine = speeds > 0
     assert np.array_equal(np.asarray(mixed.outcomes) == "finished", fine)
-    apart = da.simulate_many(falling, start={"x": np.ones(5), "x_dot": speeds[fine]}, **options)
+    apart = da.simulate(falling, start={"x": np.ones(5), "x_dot": speeds[fine]}, **options)
     np.testing.assert_array_equal(np.asarray(mixed["x"])[fine], np.asarray(apart["x"]))

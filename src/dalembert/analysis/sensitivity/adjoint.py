@@ -11,13 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import sympy
 
+from ...analysis.sensitivity.data import Measured, Sigma
 from ...errors import ModelError
+from ...formulations.equations import Equations
 from ...integrate.motion import Motion
+from ...integrate.options import SimulateOptions
+from ...model.flow import Flow
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...typing import BySymbol, Expression, Span, Start, Symbol, Symbols
 from .data import Data, read_data
 from .observed import observe as observed
 from .question import Question, ask, name_of
@@ -62,18 +69,18 @@ class Gradient:
 
 
 def gradient(
-    model: Any,
-    wrt: Any,
-    start: Any = None,
-    span: Any = None,
+    model: System | Flow | Equations | Scenario | Motion,
+    wrt: Symbols,
+    start: Start | None = None,
+    span: Span | None = None,
     *,
-    final: Any = None,
-    integral: Any = None,
-    data: Any = None,
-    observe: Mapping[str, Any] | None = None,
-    sigma: Any = None,
-    given: Any = None,
-    **options: Any,
+    final: Symbol | None = None,
+    integral: Expression | None = None,
+    data: Measured | None = None,
+    observe: BySymbol[Symbol] | None = None,
+    sigma: Sigma | None = None,
+    given: Symbols | None = None,
+    **options: Unpack[SimulateOptions],
 ) -> Gradient:
     """The gradient of a number that a motion gives, by the discrete adjoint of its steps.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,11 +12,25 @@ from ...errors import ModelError
 from ...integrate.motion import Motion
 from ...model.symbols import by_name
 from ...model.values import real_array
+from ...typing import ArrayLike, BySymbol, Frame, Symbol
 from .question import name_of
 
 __all__ = ["Data", "read_data"]
 
 _TIME = ("t", "time")
+
+
+class Dataset(Protocol):
+    """A Dataset of xarray."""
+
+    @property
+    def data_vars(self) -> object: ...
+
+
+#: Measured values by name, with their times under ``t``.
+Measured: TypeAlias = "Motion | Dataset | Frame | BySymbol[ArrayLike]"
+#: Standard deviations: of all values, or by the name of a column.
+Sigma: TypeAlias = "ArrayLike | BySymbol[ArrayLike]"
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ class Data:
         return int(np.sum(self.measured))
 
 
-def read_data(data: Any, observe: Mapping[str, Any] | None = None, sigma: Any = None) -> Data:
+def read_data(data: Any, observe: BySymbol[Symbol] | None = None, sigma: Any = None) -> Data:
     """Data from a Motion, an xarray Dataset, a pandas DataFrame, or a mapping of names to arrays with times under `t`.
 
     Parameters

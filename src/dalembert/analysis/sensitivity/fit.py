@@ -15,15 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from ...analysis.sensitivity.data import Measured, Sigma
 from ...errors import ModelError, RunError
+from ...formulations.equations import Equations
+from ...integrate.options import SpanOptions
 from ...integrate.simulate import simulate
+from ...model.flow import Flow
 from ...model.scenario import Scenario
 from ...model.symbols import by_name
+from ...model.system import System
 from ...model.values import numbers_by_name
+from ...typing import BySymbol, Ranges, Symbol, Symbols, Values
 from .data import Data, read_data
 from .fitted import Fit, fit_of
 from .forward import carry
@@ -36,21 +42,21 @@ HOPELESS = 1e12
 
 
 def fit(
-    system: Any,
-    data: Any,
-    unknown: Any,
-    start: Mapping[Any, float] | None = None,
+    system: System | Flow | Equations | Scenario,
+    data: Measured,
+    unknown: Symbols,
+    start: Values | None = None,
     *,
-    parameters: Mapping[Any, float] | None = None,
-    observe: Mapping[str, Any] | None = None,
-    sigma: Any = None,
-    bounds: Mapping[Any, tuple[float, float]] | None = None,
-    priors: Mapping[Any, tuple[float, float]] | None = None,
+    parameters: Values | None = None,
+    observe: BySymbol[Symbol] | None = None,
+    sigma: Sigma | None = None,
+    bounds: Ranges | None = None,
+    priors: Ranges | None = None,
     loss: str = "linear",
     loss_scale: float = 1.0,
     confidence: float = 0.95,
     max_runs: int = 200,
-    **options: Any,
+    **options: Unpack[SpanOptions],
 ) -> Fit:
     """Estimate parameters and start values of a system from data.
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ...errors import ModelError
+from ...formulations.equations import Equations
 from ...integrate.motion import Motion
+from ...integrate.options import ModelOptions
+from ...model.flow import Flow
 from ...model.read_only import freeze_arrays
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...typing import ArrayLike, Span, Start, Symbols
 from .observed import Observed, observe
 from .question import Question, ask, name_of
 
@@ -102,14 +108,14 @@ def _chained(seen: Observed, slopes: Any, directions: Any) -> Any:
 
 
 def sensitivities(
-    model: Any,
-    wrt: Any,
-    start: Any = None,
-    span: Any = None,
+    model: System | Flow | Equations | Scenario | Motion,
+    wrt: Symbols,
+    start: Start | None = None,
+    span: Span | None = None,
     *,
-    given: Any = None,
-    at: Any = None,
-    **options: Any,
+    given: Symbols | None = None,
+    at: ArrayLike | None = None,
+    **options: Unpack[ModelOptions],
 ) -> Sensitivities:
     """The exact derivatives of a motion by parameters and start values.
 
@@ -145,9 +151,8 @@ def sensitivities(
     >>> bool(np.allclose(found["x", x][-1], np.cos(2), atol=1e-10))
     True
     """
-    if not isinstance(model, Motion) and at is not None:
-        options = {**options, "at": at}
-    question = ask(model, wrt, start, span, given, options)
+    stored = {} if isinstance(model, Motion) or at is None else {"at": at}
+    question = ask(model, wrt, start, span, given, {**options, **stored})
     return carry(question, question.motion.t if at is None else np.atleast_1d(np.asarray(at, dtype=float)))
 
 

@@ -12,6 +12,7 @@ import sympy
 from ...errors import ModelError
 from ...model.symbols import Parameter, t
 from ...model.values import real_array
+from ...typing import ArrayLike
 
 __all__ = ["GriddedInput", "gridded_input"]
 
@@ -41,7 +42,7 @@ class GriddedInput:
         return {symbol.name: number for symbol, number in zip(self.parameters, listed, strict=True)}
 
 
-def gridded_input(name: str, times: Any, kind: str = "linear") -> GriddedInput:
+def gridded_input(name: str, times: ArrayLike, kind: str = "linear") -> GriddedInput:
     """An input that is linear between its values at some times, or constant from each time to the next.
 
     Before the first time and after the last it keeps the value there.

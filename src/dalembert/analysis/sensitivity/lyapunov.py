@@ -11,15 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import casadi as ca
 import numpy as np
 
 from ...compiled.constrained_solve import rank
 from ...errors import ModelError
+from ...formulations.equations import Equations
 from ...integrate.motion import Motion
+from ...integrate.options import SimulateOptions
+from ...model.flow import Flow
 from ...model.read_only import freeze_arrays
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...typing import Span, Start
 from .question import Question, ask
 
 __all__ = ["Lyapunov", "lyapunov"]
@@ -86,15 +92,15 @@ class Lyapunov:
 
 
 def lyapunov(
-    model: Any,
-    start: Any = None,
-    span: Any = None,
+    model: System | Flow | Equations | Scenario | Motion,
+    start: Start | None = None,
+    span: Span | None = None,
     *,
     count: int | None = None,
     interval: float | None = None,
     transient: float = 0.0,
     seed: int = 0,
-    **options: Any,
+    **options: Unpack[SimulateOptions],
 ) -> Lyapunov:
     """The Lyapunov exponents of a motion.
 

@@ -28,6 +28,7 @@ from ...model.scenario import Scenario
 from ...model.symbols import by_name
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...typing import BySymbol, Symbols, Values
 
 __all__ = ["LinearFeedback", "LinearParts", "controllable_part", "feedback", "lqr", "place_poles"]
 
@@ -135,9 +136,9 @@ def _opened(model: Any, names: Sequence[Any] | None) -> Any:
 
 def controllable_part(
     model: Equations | System | Scenario,
-    at: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
-    inputs: Sequence[Any] | None = None,
+    at: Values | None = None,
+    parameters: Values | None = None,
+    inputs: Symbols | None = None,
 ) -> LinearParts:
     """The part of the linearised system that inputs move, and the eigenvalues of both parts, labelled.
 
@@ -190,11 +191,11 @@ def _sorted(values: Any) -> list[complex]:
 def place_poles(
     model: Equations | System | Scenario,
     poles: Sequence[complex],
-    at: Mapping[Any, Any] | None = None,
+    at: Values | None = None,
     *,
-    parameters: Mapping[Any, Any] | None = None,
-    inputs: Sequence[Any] | None = None,
-    letters: Sequence[Any] | None = None,
+    parameters: Values | None = None,
+    inputs: Symbols | None = None,
+    letters: Symbols | None = None,
 ) -> LinearFeedback:
     """Gains that give the controllable part chosen eigenvalues.
 
@@ -247,13 +248,13 @@ def place_poles(
 
 def lqr(
     model: Equations | System | Scenario,
-    at: Mapping[Any, Any] | None = None,
+    at: Values | None = None,
     *,
-    weights: Mapping[Any, float] | None = None,
-    effort: float | Mapping[Any, float] = 1.0,
-    parameters: Mapping[Any, Any] | None = None,
-    inputs: Sequence[Any] | None = None,
-    letters: Sequence[Any] | None = None,
+    weights: Values | None = None,
+    effort: float | Values = 1.0,
+    parameters: Values | None = None,
+    inputs: Symbols | None = None,
+    letters: Symbols | None = None,
 ) -> LinearFeedback:
     """Gains of least cost int (sum w_i z_i^2 + sum r_k u_k^2) dt on the controllable part.
 
@@ -353,8 +354,8 @@ def _feedback(parts: LinearParts, K: Any, letters: Sequence[Any] | None, cost: A
 
 def feedback(
     model: System | Scenario,
-    gains: LinearFeedback | Mapping[Any, Mapping[Any, float]],
-    at: Mapping[Any, Any] | None = None,
+    gains: LinearFeedback | BySymbol[Values],
+    at: Values | None = None,
 ) -> Any:
     """The closed loop u = sum k (z - z*) as a System, or as a Scenario where one is given.
 

@@ -12,7 +12,7 @@ gives it, needs d < 0. The sign is chosen here by the definiteness that is found
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from ...compiled.constrained_solve import rank
 from ...errors import FormError, ModelError, nearest
 from ...model.scenario import Scenario
 from ...model.system import System
+from ...typing import Ranges, Symbols, Values
 from .level_sets import LevelSet, largest_level_set
 from .matching_ansatz import ansatz
 from .matching_classes import CLASSES, UnsuitedError, best_damping
@@ -114,16 +115,16 @@ class Matching(Report):
 
 def match(
     model: System | Scenario,
-    actuated: Sequence[Any] | None = None,
-    at: Mapping[Any, Any] | None = None,
+    actuated: Symbols | None = None,
+    at: Values | None = None,
     *,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
     using: str | None = None,
     gains: Mapping[str, float] | None = None,
     damping: float | None = None,
     negative: bool = False,
     region: bool = True,
-    within: Mapping[Any, tuple[float, float]] | None = None,
+    within: Ranges | None = None,
 ) -> Matching:
     """A controlled Lagrangian that stabilises an equilibrium, with its control law, certificate and closed loop.
 

@@ -26,6 +26,7 @@ from ...model.scenario import Scenario
 from ...model.symbols import t
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...typing import Values
 
 __all__ = ["Mechanics", "read_mechanics"]
 
@@ -121,8 +122,8 @@ class Mechanics:
 def read_mechanics(
     model: System | Scenario,
     actuated: Sequence[Any] | None,
-    at: Mapping[Any, Any] | None,
-    parameters: Mapping[Any, Any] | None,
+    at: Values | None,
+    parameters: Values | None,
 ) -> Mechanics:
     """What matching needs of a model.
 

@@ -33,6 +33,7 @@ from ...formulations.reduction import bundle_of, equations_on
 from ...model.symbols import inputs as input_letters
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...typing import Values
 from .matching_ansatz import ansatz
 from .matching_classes import UnsuitedError, actuated_shape, slowest
 from .mechanics import Mechanics, read_mechanics
@@ -113,10 +114,10 @@ def _written(value: complex) -> str:
 
 def match_routhian(
     routhian: NonholonomicRouthian,
-    at: Mapping[Any, Any],
+    at: Values,
     *,
     damping: float | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
 ) -> RouthianMatching:
     """A control by a controlled Routhian for the steady motion r = 0, p = p^0 (or r given in `at`).
 

@@ -12,14 +12,14 @@ metric, short ways and long ways, and is led by continuation where Newton's meth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...errors import RunError
 from ...integrate.simulate import simulate
 from ...model.flow import Flow
+from ...typing import ArrayLike, Expression, Values
 from .conjugate import along_arc
 from .extremal import Branch, Extremal
 from .group_problem import GroupProblem
@@ -35,15 +35,15 @@ ROUNDS = 3
 
 def optimal_on_group(
     flow: Flow,
-    start: Any,
-    end: Any,
+    start: ArrayLike,
+    end: ArrayLike,
     span: Sequence[float],
     *,
     place: str | None = None,
-    cost: Any = None,
-    parameters: Mapping[Any, Any] | None = None,
-    easy: Mapping[Any, Any] | None = None,
-    guess: Any = None,
+    cost: Expression | None = None,
+    parameters: Values | None = None,
+    easy: Values | None = None,
+    guess: ArrayLike | None = None,
     ways: int = 4,
     seed: int = 0,
 ) -> Extremal:

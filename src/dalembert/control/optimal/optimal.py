@@ -10,8 +10,8 @@ the relations leave, so that no chart is needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypedDict
 
 import casadi as ca
 import numpy as np
@@ -20,7 +20,10 @@ from ...algebra.graph import GraphAlgebra
 from ...compiled.kernel import parameter_values
 from ...errors import RunError
 from ...integrate.simulate import simulate
+from ...model.flow import Flow
 from ...model.symbols import t
+from ...model.system import System
+from ...typing import ArrayLike, BySymbol, Expression, Symbols, Values
 from .ends import Relations, boundary_of, ends_of
 from .extremal import Branch, Extremal
 from .lagrangian_path import ConjugateSearch, letters_and_costates
@@ -33,16 +36,33 @@ from .spans import read_span
 __all__ = ["optimal"]
 
 
+#: Values of letters by symbol or name, and of matrices by name.
+Ends: TypeAlias = BySymbol["Expression | ArrayLike"]
+#: Letters and inputs as expressions or functions of time, or costates as numbers.
+Guess: TypeAlias = BySymbol["Expression | Callable[[float], float]"]
+
+
+class OptimalOptions(TypedDict, total=False):
+    """How an extremal is searched for; see `optimal`."""
+
+    guess: Guess | None
+    free: Symbols
+    nodes: int
+    segments: int
+    ways: int
+    seed: int
+
+
 def optimal(
-    model: Any,
-    cost: Any,
-    start: Mapping[Any, Any],
-    end: Mapping[Any, Any],
+    model: System | Flow,
+    cost: Expression,
+    start: Ends,
+    end: Ends,
     span: Sequence[float],
     *,
-    parameters: Mapping[Any, Any] | None = None,
-    guess: Mapping[Any, Any] | None = None,
-    free: Sequence[Any] = (),
+    parameters: Values | None = None,
+    guess: Guess | None = None,
+    free: Symbols = (),
     nodes: int = 60,
     segments: int = 4,
     ways: int = 1,

@@ -26,6 +26,7 @@ from ...integrate.simulate import simulate
 from ...model.bracket_flows import skew_letters
 from ...model.flow import Action, Flow
 from ...model.rigid_bodies import rigid_body
+from ...typing import ArrayLike, Expression, Values
 from .extremal import Branch, Extremal
 from .lagrangian_path import Canonical, ConjugateSearch
 from .maximum import RUNNING_COST
@@ -38,7 +39,7 @@ from .ways import continued, turn_name
 __all__ = ["rest_to_rest", "torque_flow"]
 
 
-def torque_flow(inertias: int | Sequence[Any]) -> Flow:
+def torque_flow(inertias: int | Sequence[Expression]) -> Flow:
     """The extremals as a flow with the matrices Q, M, Pi and tau.
 
     >>> flow = torque_flow([1, 2, 3])
@@ -75,12 +76,12 @@ def torque_flow(inertias: int | Sequence[Any]) -> Flow:
 
 
 def rest_to_rest(
-    inertias: Sequence[Any] | Flow,
-    start: Any,
-    end: Any,
+    inertias: Sequence[Expression] | Flow,
+    start: ArrayLike,
+    end: ArrayLike,
     span: Sequence[float],
     *,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
     ways: int = 2,
 ) -> Extremal:
     """Torques of least effort that turn a body from rest to rest.

@@ -2,7 +2,7 @@ r"""The search for an extremal between two ends: a transcription to begin with, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import sympy
 
 from ...errors import ModelError, RunError
 from ...model.symbols import t
+from ...typing import BySymbol
 from .ends import Ends, Relations
 from .maximum import costate_of
 from .problem import ControlProblem
@@ -45,7 +46,7 @@ class Task:
     ends: Ends
     relations: Relations
     span: tuple[float, float]
-    guess: Mapping[Any, Any] | None
+    guess: BySymbol[Any] | None
     nodes: int
     segments: int
     seed: int
@@ -124,7 +125,7 @@ def _shoot_from(task: Task, draft: Draft) -> Shot:
     return shoot(task.arcs, task.boundary, times, unknowns, states[1:])
 
 
-def _costate_guess(problem: ControlProblem, guess: Mapping[Any, Any] | None) -> Any:
+def _costate_guess(problem: ControlProblem, guess: BySymbol[Any] | None) -> Any:
     """The costates (n,) where they are given, in the order of the letters."""
     table = {getattr(key, "name", str(key)): value for key, value in (guess or {}).items()}
     names = [costate_of(letter).name for letter in problem.letters]
@@ -138,7 +139,7 @@ def _costate_guess(problem: ControlProblem, guess: Mapping[Any, Any] | None) -> 
     return np.array([float(table[name]) for name in names])
 
 
-def _guess_functions(problem: ControlProblem, guess: Mapping[Any, Any] | None) -> dict[str, Callable[[float], float]]:
+def _guess_functions(problem: ControlProblem, guess: BySymbol[Any] | None) -> dict[str, Callable[[float], float]]:
     known = [symbol.name for symbol in (*problem.letters, *problem.inputs)]
     found: dict[str, Callable[[float], float]] = {}
     for key, value in (guess or {}).items():

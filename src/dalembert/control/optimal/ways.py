@@ -8,13 +8,14 @@ guess arrives to where it should.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...errors import ModelError, RunError
 from ...model.values import numbers_by_name
+from ...typing import Values
 from .group_problem import GroupProblem
 from .rotations import Turn, turns
 from .sensitivities import Arcs
@@ -66,7 +67,7 @@ def _chords(problem: GroupProblem, ways: int, seed: int, label: str = "") -> lis
     return found
 
 
-def reach(problem: GroupProblem, unknowns: Any, easy: Mapping[Any, Any] | None) -> Shot | None:
+def reach(problem: GroupProblem, unknowns: Any, easy: Values | None) -> Shot | None:
     """The best that Newton's method finds from a guess, led by continuation where it fails alone."""
     shot = _shoot(problem, problem.arcs, problem.boundary, unknowns)
     if shot is None or not shot.converged:
@@ -83,7 +84,7 @@ def _shoot(problem: GroupProblem, arcs: Arcs, boundary: Boundary, unknowns: Any)
         return None
 
 
-def _led_by_parameters(problem: GroupProblem, unknowns: Any, easy: Mapping[Any, Any]) -> Shot | None:
+def _led_by_parameters(problem: GroupProblem, unknowns: Any, easy: Values) -> Shot | None:
     given = numbers_by_name(easy)
     strange = [name for name in given if name not in problem.table]
     if strange:

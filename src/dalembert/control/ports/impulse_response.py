@@ -12,7 +12,7 @@ matrix of its samples (Ho and Kalman).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from ...model.read_only import freeze_arrays
 from ...model.symbols import Input
 from ...model.system import System
 from ...model.values import numbers_by_name, real_array
+from ...typing import ArrayLike, Values
 from ..servo.affine import Instants, affine_field
 
 __all__ = ["ImpulseTest", "LinearInputOutput", "input_output", "is_hamiltonian_impulse_response"]
@@ -103,10 +104,10 @@ class ImpulseTest:
 
 
 def is_hamiltonian_impulse_response(
-    response: Callable[[float], Any] | LinearInputOutput | Any,
-    times: Any = None,
+    response: Callable[[float], ArrayLike] | LinearInputOutput | ArrayLike | Sequence[ArrayLike],
+    times: ArrayLike | None = None,
     *,
-    feedthrough: Any = None,
+    feedthrough: ArrayLike | None = None,
     tolerance: float = 1e-8,
 ) -> ImpulseTest:
     """The test W(t) = -W(-t)^T, D = D^T (Bloch 4.7.5).
@@ -236,8 +237,8 @@ def _realised(W: Any, tolerance: float) -> tuple[Any, Any, Any]:
 def input_output(
     model: System | Flow,
     outputs: Sequence[str] | None = None,
-    at: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    at: Values | None = None,
+    parameters: Values | None = None,
 ) -> LinearInputOutput:
     """The input-output form of a model, linearised at a state: from its free inputs to its outputs.
 

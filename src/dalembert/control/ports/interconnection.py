@@ -17,6 +17,7 @@ from ...errors import ModelError
 from ...model.constraints import velocity
 from ...model.symbols import Input, as_expression, as_matrix
 from ...model.system import System
+from ...typing import Matrix, Symbol
 from .ports import PortForm, port_forces
 
 __all__ = ["interconnect"]
@@ -24,13 +25,15 @@ __all__ = ["interconnect"]
 
 @overload
 def interconnect(
-    first: System, second: System, pairs: Sequence[tuple[Any, Any]], kind: str = ..., matrix: Any = ...
+    first: System, second: System, pairs: Sequence[tuple[Symbol, Symbol]], kind: str = ..., matrix: Matrix | None = ...
 ) -> System: ...
 @overload
 def interconnect(
-    first: PortForm, second: PortForm, pairs: Sequence[tuple[Any, Any]], kind: str = ..., matrix: Any = ...
+    first: PortForm, second: PortForm, pairs: Sequence[tuple[Symbol, Symbol]], kind: str = ..., matrix: Matrix | None = ...
 ) -> PortForm: ...
-def interconnect(first: Any, second: Any, pairs: Sequence[tuple[Any, Any]], kind: str = "feedback", matrix: Any = None) -> Any:
+def interconnect(
+    first: Any, second: Any, pairs: Sequence[tuple[Symbol, Symbol]], kind: str = "feedback", matrix: Matrix | None = None
+) -> Any:
     """Two systems joined at pairs of ports (input of the first, input of the second).
 
     Parameters

@@ -30,6 +30,7 @@ from ...model.flow import Flow
 from ...model.symbols import Coordinate, Input, Momentum, Parameter, as_expression, t
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...typing import Expression
 from ..servo.affine import Instants, small_solve
 
 __all__ = ["PortForm", "hamiltonian_control", "port_forces", "port_form"]
@@ -278,7 +279,10 @@ def _moving(name: str) -> ModelError:
 
 
 def hamiltonian_control(
-    hamiltonian: Any, pairs: Sequence[tuple[Coordinate, Coordinate]], inputs: Sequence[Input], name: str = "Hamiltonian control"
+    hamiltonian: Expression,
+    pairs: Sequence[tuple[Coordinate, Coordinate]],
+    inputs: Sequence[Input],
+    name: str = "Hamiltonian control",
 ) -> Flow:
     """The Hamiltonian control system x_dot = X_H(x, u), y = dH/du (Bloch 4.7.2) as a Flow with outputs ``y_<input>``.
 

@@ -25,9 +25,11 @@ import sympy
 from ...algebra.tabulate import tabulated
 from ...compiled.constrained_solve import rank
 from ...errors import ModelError, RunError
+from ...integrate.options import Inputs
 from ...integrate.simulate import simulate
 from ...model.flow import Flow
 from ...model.symbols import Coordinate, as_expression, t
+from ...typing import Values
 
 __all__ = ["SkewForm", "variational_skew_form"]
 
@@ -61,10 +63,10 @@ class SkewForm:
 def variational_skew_form(
     flow: Flow,
     outputs: Sequence[str],
-    inputs: Mapping[Any, Any],
-    start: Mapping[Any, Any],
+    inputs: Inputs,
+    start: Values,
     span: Sequence[float],
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
 ) -> SkewForm:
     """omega along the trajectory of a flow under inputs that are expressions of time.
 

@@ -34,6 +34,7 @@ from ...model.flow import Flow
 from ...model.symbols import Coordinate, Input, Parameter, as_expression, as_matrix, t
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...typing import BySymbol, Expression, Matrix, Symbols, Values, Vector
 from .affine import AffineField, affine_field, small_solve
 from .internal_dynamics import InternalDynamics, held_state, linearised_internal_dynamics
 from .inversion import Inversion, invert
@@ -147,7 +148,8 @@ class Servo(Report):
                 f"{max(found.eigenvalues, key=lambda v: v.real):.4g} where they rest",
                 stacklevel=2,
             )
-        return simulate(self.system, start, span, **options)
+        motion: Motion = simulate(self.system, start, span, **options)
+        return motion
 
     def _title(self) -> str:
         return f"Servo of {self.system.name}"
@@ -171,12 +173,12 @@ class Servo(Report):
 
 def servo(
     model: System | Flow,
-    requirements: Mapping[str, Any] | Sequence[Any],
+    requirements: BySymbol[Expression] | Sequence[Expression | Constraint],
     *,
-    actuators: Any = None,
-    weight: Any = None,
-    rate: Any = 1,
-    near: Mapping[Any, Any] | None = None,
+    actuators: Symbols | BySymbol[Values] | None = None,
+    weight: str | Matrix | Vector | Expression | None = None,
+    rate: Expression | Values = 1,
+    near: Values | None = None,
 ) -> Servo:
     """The closed loop in which a model holds requirements with the least control force.
 

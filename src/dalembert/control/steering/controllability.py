@@ -13,13 +13,15 @@ r"""What a control system y_dot = f(y) + sum_a g_a(y) u_a can reach from a point
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...analysis.tables import Report, Section
+from ...model.flow import Flow
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...typing import Values
 from .brackets import Bracket, Brackets, is_spanned, rank_of
 from .input_fields import ControlAffine, control_affine
 from .stabilisability import Brockett, LinearPart, brockett_condition, linear_part
@@ -158,9 +160,9 @@ def _vector(numbers: tuple[int, ...]) -> str:
 
 
 def controllability(
-    model: Any,
-    at: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    model: System | Flow | Scenario,
+    at: Values | None = None,
+    parameters: Values | None = None,
     longest: int = 7,
 ) -> Controllability:
     """What a system that is affine in its inputs can reach from a point, and whether a smooth feedback can stabilise it.

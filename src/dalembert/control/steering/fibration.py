@@ -27,6 +27,7 @@ from ...formulations.registry import derive
 from ...model.flow import Flow
 from ...model.symbols import Coordinate, Input, Parameter, t
 from ...model.system import System
+from ...typing import Symbols
 
 __all__ = ["Fibration", "fibration", "kinematic_flow"]
 
@@ -141,7 +142,7 @@ class Fibration:
         return derive(Flow(dict(zip(self.fibre, self.coefficients.xreplace(dict(place)) * speed, strict=True))))
 
 
-def fibration(model: Any, base: Sequence[Any] = ()) -> Fibration:
+def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibration:
     """The base and the fibre of a model.
 
     Parameters

@@ -14,20 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import casadi as ca
 import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
+from ...analysis.connections import Connection
 from ...analysis.tables import Report, Section
 from ...compiled.kernel import parameter_values
+from ...control.optimal.optimal import OptimalOptions
 from ...errors import FormError, ModelError, RunError
 from ...integrate.events import find_root
 from ...integrate.simulate import simulate
+from ...model.flow import Flow
 from ...model.symbols import Coordinate, Parameter, as_expression, t
 from ...model.values import numbers_by_name, real_array, real_number
+from ...typing import ArrayLike, Symbols, Values
 from ..optimal.optimal import optimal
 from .fibration import Fibration, fibration
 
@@ -140,13 +144,13 @@ class Holonomy(Report):
 
 
 def holonomy(
-    model: Any,
-    path: Any,
+    model: Flow | Connection | Fibration,
+    path: ArrayLike | Values,
     span: Sequence[float] | None = None,
     *,
-    base: Sequence[Any] = (),
-    start: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    base: Symbols = (),
+    start: Values | None = None,
+    parameters: Values | None = None,
     rtol: float = 1e-11,
 ) -> Holonomy:
     """The displacement of the fibre by a closed path of the base.
@@ -195,7 +199,7 @@ def holonomy(
     return Holonomy(tuple(q.name for q in found.fibre), moved, None if found.depends_on_fibre else surface, area)
 
 
-def _fibre_start(found: Fibration, start: Mapping[Any, Any] | None) -> dict[str, float]:
+def _fibre_start(found: Fibration, start: Values | None) -> dict[str, float]:
     given = numbers_by_name(start)
     names = [q.name for q in found.fibre]
     strange = [name for name in given if name not in names]
@@ -294,15 +298,15 @@ class Loop(Report):
 
 
 def holonomy_loop(
-    model: Any,
-    displacement: Any,
+    model: Flow | Connection | Fibration,
+    displacement: ArrayLike,
     shape: str = "rectangle",
     *,
-    base: Sequence[Any] = (),
+    base: Symbols = (),
     around: Sequence[float] | None = None,
-    start: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
-    **search: Any,
+    start: Values | None = None,
+    parameters: Values | None = None,
+    **search: Unpack[OptimalOptions],
 ) -> Loop:
     """A loop of the base, from and to a place, that displaces the fibre as wanted.
 

@@ -29,6 +29,7 @@ from ...model.flow import Flow
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...typing import Values
 
 __all__ = ["ControlAffine", "control_affine"]
 
@@ -134,9 +135,7 @@ class ControlAffine:
         return float(np.max(np.abs(self.values(self.drift)[0]), initial=0.0))
 
 
-def control_affine(
-    model: Any, at: Mapping[Any, Any] | None = None, parameters: Mapping[Any, Any] | None = None
-) -> ControlAffine:
+def control_affine(model: Any, at: Values | None = None, parameters: Values | None = None) -> ControlAffine:
     """The fields of a model with inputs.
 
     Parameters

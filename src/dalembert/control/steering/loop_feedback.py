@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from ...analysis.connections import Connection
 from ...analysis.tables import Report, Section
 from ...errors import FormError, ModelError, RunError
 from ...formulations.equations import Equations
@@ -37,6 +38,7 @@ from ...integrate.simulate import simulate
 from ...model.flow import Flow
 from ...model.symbols import Coordinate, Parameter, t
 from ...model.values import numbers_by_name
+from ...typing import Symbols, Values
 from .fibration import Fibration, fibration
 from .holonomy import holonomy_loop
 from .stages import Stage, Stages
@@ -93,12 +95,12 @@ class LoopStabilisation(Report):
 
 
 def stabilise_by_loops(
-    model: Any,
-    start: Mapping[Any, Any],
+    model: Flow | Connection | Fibration,
+    start: Values,
     *,
-    base: Sequence[Any] = (),
+    base: Symbols = (),
     plant: Flow | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: Values | None = None,
     leg: float = 1.0,
     gain: float = 5.0,
     tolerance: float = 1e-6,

@@ -30,6 +30,7 @@ from ...integrate.simulate import simulate
 from ...model.brockett_form import brockett_form, brockett_law
 from ...model.flow import Flow
 from ...model.symbols import Parameter
+from ...typing import ArrayLike
 from .stages import Stage, Stages
 
 __all__ = ["Pass", "SoStabilisation", "stabilise_so"]
@@ -125,8 +126,8 @@ def spectrum(Y: Any) -> Any:
 
 
 def stabilise_so(
-    x0: Any,
-    Y0: Any,
+    x0: ArrayLike,
+    Y0: ArrayLike,
     *,
     tolerance: float = 1e-6,
     size: float = 1.5,

@@ -15,7 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ...model.read_only import read_only, restore
 from ...model.symbols import by_name
 from ...model.values import check_sign, real_array, real_number
 from ...model.whole_file import place_beside, write_whole
+from ...typing import Array, Symbol
 from ..file_image import file_image
 from ..motion import Motion
 from ..remarks import remarks_in
@@ -34,7 +35,13 @@ from ..start import own_letters, start_names
 from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan, Results, run_chunk
 from .table import Axis, Table, laid_out
 
-__all__ = ["Ensemble", "simulate_many"]
+if TYPE_CHECKING:
+    import xarray
+    from numpy.typing import NDArray
+
+    from .store import StoredArray
+
+__all__ = ["Ensemble", "ensemble_of"]
 
 #: The most runs that one thread takes at a time.
 LARGEST_CHUNK, LARGEST_OF_LANES = 64, 2048
@@ -97,7 +104,7 @@ class Ensemble:
     """
 
     table: Table
-    columns: Mapping[str, Any] = field(repr=False)
+    columns: Mapping[str, NDArray[Any] | StoredArray] = field(repr=False)
     statistics: dict[str, Any]
     _rerun: Callable[[int], Motion] | None = field(default=None, repr=False, compare=False)
 
@@ -110,35 +117,35 @@ class Ensemble:
         return replace(self, statistics=deepcopy(self.statistics))
 
     @cached_property
-    def states(self) -> Any:
+    def states(self) -> Array:
         """All states, (\\*shape, nt, n)."""
         return read_only(np.stack([self.columns[name][...] for name in self.table.letters], axis=-1))
 
     @cached_property
-    def codes(self) -> Any:
+    def codes(self) -> NDArray[np.int8]:
         """How each run ended as a number, (\\*shape)."""
         return self._own("outcome")
 
     @cached_property
-    def messages(self) -> Any:
+    def messages(self) -> NDArray[np.object_]:
         """How each run ended that did not finish, and remarks on those that did, (\\*shape) of str."""
         return read_only(self._own("message").astype(object))
 
     @cached_property
-    def steps(self) -> Any:
+    def steps(self) -> NDArray[np.int64]:
         """Steps of each run, (\\*shape)."""
         return self._own("steps")
 
     @cached_property
-    def energy_drift(self) -> Any:
+    def energy_drift(self) -> Array:
         """The drift of the energy of each run, (\\*shape)."""
         return self._own("energy_drift")
 
-    def _own(self, name: str) -> Any:
+    def _own(self, name: str) -> NDArray[Any]:
         return read_only(self.columns[self.table.own_names[name]][...])
 
     @property
-    def t(self) -> Any:
+    def t(self) -> Array:
         """The times that were asked for, (nt,)."""
         return self.table.times
 
@@ -150,7 +157,7 @@ class Ensemble:
     def __len__(self) -> int:
         return math.prod(self.shape)
 
-    def __getitem__(self, name: Any) -> Any:
+    def __getitem__(self, name: Symbol) -> Array:
         """A letter of the state, (\\*shape, nt), or a value that differs from run to run, (\\*shape)."""
         key = getattr(name, "name", name)
         if key in self.table.letters:
@@ -168,24 +175,25 @@ class Ensemble:
         )
 
     @property
-    def final(self) -> dict[str, Any]:
+    def final(self) -> dict[str, Array]:
         """The last state of every run by letter, (\\*shape) each."""
         first, last = self.statistics["span"]
         place = int(np.argmax(self.t) if last >= first else np.argmin(self.t))
         return {name: read_only(self.columns[name][..., place]) for name in self.table.letters}
 
     @cached_property
-    def outcomes(self) -> Any:
+    def outcomes(self) -> NDArray[np.object_]:
         """How each run ended, (\\*shape) of str."""
         return read_only(np.array([*OUTCOMES, "not run"], dtype=object)[self.codes])
 
     @property
-    def failed(self) -> Any:
+    def failed(self) -> NDArray[np.bool_]:
         """Which runs were made and did not reach their end, (\\*shape) of bool."""
-        return (self.codes != NOT_RUN) & ~np.isin(self.codes, SUCCESS)
+        failed: NDArray[np.bool_] = (self.codes != NOT_RUN) & ~np.isin(self.codes, SUCCESS)
+        return failed
 
     @cached_property
-    def remarked(self) -> Any:
+    def remarked(self) -> NDArray[np.bool_]:
         """Which runs reached their end and have a remark in their message, (\\*shape) of bool."""
         found = np.isin(self.codes, SUCCESS) & (self.messages != "").astype(bool)
         found[found] = [bool(remarks_in(message)) for message in self.messages[found]]
@@ -229,7 +237,7 @@ class Ensemble:
         remark = f"; {self.remark}" if self.remark else ""
         return f"<Ensemble of {len(self)} runs ({shape}) of {self.statistics.get('system', 'a system')}: {counted}{remark}>"
 
-    def motion(self, index: Any) -> Motion:
+    def motion(self, index: int | tuple[int, ...]) -> Motion:
         """One of the runs again, as a motion with all its steps."""
         try:
             place = int(np.ravel_multi_index(index if isinstance(index, tuple) else (index,), self.shape))
@@ -241,7 +249,7 @@ class Ensemble:
             raise ModelError("The ensemble does not know its model", remedy="open it with da.sweep(..., resume=True)")
         return self._rerun(place)
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """The runs as an `xarray.Dataset`: states over the runs and time, outcomes, messages, steps, drift of the energy."""
         import xarray as xr
 
@@ -288,9 +296,9 @@ class Ensemble:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def simulate_many(
+def ensemble_of(
     model: Any,
-    start: Mapping[Any, Any] | None = None,
+    start: Any = None,
     span: Sequence[float] | None = None,
     *,
     parameters: Any = None,
@@ -299,38 +307,7 @@ def simulate_many(
     progress: Callable[[float, float], None] | None = None,
     **options: Any,
 ) -> Ensemble:
-    """Simulate one system for many parameters and starts.
-
-    Parameters
-    ----------
-    model : System, Flow, Equations or Scenario
-    start, parameters : mapping of symbol or name to value or array
-        Arrays of one length are paired; shapes such as (50, 1) and (20,) broadcast to 50 x 20 runs.
-    at : sequence of times
-        The times that are kept, by default the last one.
-    workers : int
-        Threads, by default one for each processor. The numbers do not depend on it.
-    progress : callable
-        Called now and then with the fraction of the runs done.
-    options
-        Further options of `simulate`.
-
-    Returns
-    -------
-    Ensemble
-        With every run, also those that could not be made; after Ctrl-C with what was done.
-
-    Examples
-    --------
-    >>> import dalembert as da
-    >>> x = da.coordinates("x")
-    >>> k = da.parameters("k", positive=True)
-    >>> oscillator = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
-    >>> stiffness, starts = np.array([[1.0], [4.0]]), np.array([1.0, 2.0, 3.0])
-    >>> runs = simulate_many(oscillator, {x: starts}, (0, np.pi), parameters={k: stiffness}, workers=1)
-    >>> runs.final["x"].round(9).tolist()
-    [[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]
-    """
+    """The runs that `simulate` makes where a start or a parameter is an array; one run where none is."""
     plan, axes = read_plan(model, start, span, parameters, at, options)
     shape, dims, coordinates = laid_out(axes)
     p, v = flat_values(plan, axes, shape)

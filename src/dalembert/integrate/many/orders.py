@@ -92,7 +92,7 @@ def order_of(model: Any, start: Mapping[str, float], parameters: Mapping[str, fl
         raise ModelError(
             f"A sweep has no option `{unknown[0]}`",
             seen=", ".join(OPTIONS),
-            remedy="use these, or simulate_many in one process",
+            remedy="use these, or simulate with arrays in one process",
         )
     options = stated | {name: value for name, value in given.items() if value is not None}
     options |= {key: value for key, value in (("span", span), ("at", at)) if value is not None}
@@ -119,7 +119,7 @@ def system_of(model: Any) -> Any:
             raise ModelError(
                 "Equations that were derived with options cannot be written as a model file",
                 seen=", ".join(model.options),
-                remedy="sweep the system itself, or use simulate_many in one process",
+                remedy="sweep the system itself, or use simulate with arrays in one process",
             )
         return system_of(model.system)
     if not isinstance(model, (System, Flow)):

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import FileError
 from ...model.names import shortened
@@ -302,9 +303,9 @@ class StoredArray:
         self._path, self._array = path, array
         self._whole: Any = None
 
-    def __getitem__(self, part: Any) -> Any:
+    def __getitem__(self, part: Any) -> NDArray[Any]:
         if self._whole is not None:
-            return self._whole[part]
+            return np.asarray(self._whole[part])
         if not self._path.exists():  # Zarr would take what is missing for what was never run
             raise FileError(
                 f"The store {shortened(str(self._path))} is gone, and results that were not read yet with it",

@@ -10,18 +10,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ...errors import ModelError, nearest
 from ...formulations.equations import Equations
 from ...formulations.registry import derive
+from ...integrate.options import MethodOptions
+from ...model.flow import Flow
 from ...model.labels import aligned
 from ...model.names import shortened
 from ...model.scenario import Scenario
 from ...model.symbols import by_name, name_of
+from ...model.system import System
 from ...model.values import numbers_by_name, real_array, used_parameters
+from ...typing import ArrayLike, BySymbol, Span, Values
 from ..start import fibre_velocities
 from .chunks import Plan, Results, run_chunk
 from .ensemble import Ensemble, Rerun, described, empty_results, flat_values, put, thread_count
@@ -42,26 +46,26 @@ TIMED = 12
 
 
 def sweep(
-    model: Any,
-    over: Mapping[Any, Any],
+    model: System | Flow | Equations | Scenario,
+    over: BySymbol[ArrayLike],
     *,
-    start: Mapping[Any, Any] | None = None,
-    parameters: Mapping[Any, Any] | None = None,
-    inputs: Mapping[Any, Any] | None = None,
-    span: Sequence[float] | None = None,
-    at: Any = None,
+    start: Values | None = None,
+    parameters: Values | None = None,
+    inputs: Values | None = None,
+    span: Span | None = None,
+    at: ArrayLike | None = None,
     paired: bool = False,
     sample: int | None = None,
     seed: int = 0,
-    store: Any = None,
+    store: Path | None = None,
     resume: bool = False,
     workers: int | None = None,
-    client: Any = None,
+    client: object = None,
     scheduler: str | None = None,
     chunk: int | None = None,
     progress: Callable[[float, float], None] | None = None,
     derived: Iterable[Axis] = (),
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Ensemble:
     """Simulate a system over a grid, a list or a sample of parameters and starts.
 
@@ -157,7 +161,7 @@ def latin_hypercube(bounds: Mapping[str, Sequence[float]], count: int, seed: int
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _driven(model: Any, inputs: Mapping[Any, Any] | None) -> Any:
+def _driven(model: Any, inputs: Values | None) -> Any:
     """The model with laws for its inputs, which are then part of it."""
     if not inputs:
         return model
@@ -166,7 +170,7 @@ def _driven(model: Any, inputs: Mapping[Any, Any] | None) -> Any:
         raise ModelError(
             f"The input `{functions[0]}` of a sweep must be an expression",
             seen="a Python function",
-            remedy="write it in SymPy, such as u0*sin(w*da.t), or use simulate_many in one process",
+            remedy="write it in SymPy, such as u0*sin(w*da.t), or use simulate with arrays in one process",
         )
     system = system_of(model).driven(inputs)
     if isinstance(model, Scenario):

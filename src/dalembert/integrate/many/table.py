@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model.read_only import freeze_arrays, read_only, restore
+from ...typing import Array
 from .chunks import NOT_RUN, OUTCOMES
 
 __all__ = ["MESSAGE", "MESSAGE_BEFORE", "Axis", "Table", "Variable", "laid_out"]
@@ -71,7 +72,7 @@ class Table:
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     coordinates: Mapping[str, tuple[tuple[str, ...], Any]]
-    times: Any
+    times: Array
     letters: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
