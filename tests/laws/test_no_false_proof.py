@@ -20,6 +20,7 @@ from dalembert.analysis.intervals import IntervalFunction
 from dalembert.analysis.stability import second_variation
 from dalembert.analysis.symmetry_proofs import vanishes
 from dalembert.analysis.zeros import find_zeros
+from dalembert.control.feedback.shaped import Shaped
 from dalembert.geometry.poisson import PoissonStructure
 from dalembert.geometry.vanishing import vanish
 
@@ -298,6 +299,43 @@ def test_the_structure_that_is_there_is_proved():
     variable = algebra.vector([x])
     assert algebra.degree(square, variable, 2).is_proved and algebra.homogeneity(square, variable, 2).is_proved
     assert algebra.vanishing(square - algebra.vector([y * x**2])).is_proved
+
+
+#: Terms that vanish, or are small, near the equilibrium or in some unit.
+SPOILING = [
+    lambda u: R(1, 10**30) * u**2,
+    lambda u: 1e-13 * sympy.cos(u),
+    lambda u: sympy.Piecewise((0, u < 7), ((u - 7) ** 3, True)),
+    lambda u: sympy.Piecewise((0, u < 1e6), (u**3, True)),
+    lambda u: u**2 * sympy.exp(-((u - 40) ** 2)),
+    lambda u: sympy.Abs(u) ** 3 * 1e-20,
+]
+
+
+@pytest.mark.parametrize("spoiling", SPOILING, ids=range(len(SPOILING)))
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_no_matching_and_no_routhian_is_proved_that_is_spoiled(spoiling, unit):
+    cart = da.gallery.load("cart-pendulum")
+    shaped = da.match(cart, region=False, damping=0).shaped
+    assert shaped.verdict.is_proved
+    phi, _ = here = shaped.mechanics.coordinates
+    parts = {"metric": shaped.metric, "potential": shaped.potential, "gyroscopic": shaped.gyroscopic}
+    spoiled = [
+        {"potential": shaped.potential + unit * spoiling(phi)},
+        {"metric": shaped.metric + unit * spoiling(phi) * sympy.eye(2)},
+        {"gyroscopic": unit * spoiling(phi) * sympy.Matrix([q.dot**2 for q in here])},
+    ]
+    for change in spoiled:
+        assert not Shaped(shaped.mechanics, shaped.kind, **(parts | change)).verdict.is_proved, change
+    z = da.coordinates("z")
+    for term, proved in ((sympy.S.Zero, True), (spoiling(y), False)):
+        kinetic = unit * ((z.dot + (1 + term) * x.dot) ** 2 + x.dot**2 + y.dot**2) / 2
+        try:
+            found = da.nonholonomic_routhian(da.System([x, y, z], kinetic=kinetic), {"turn": {z: 1}})
+        except da.errors.FormError:
+            assert not proved
+        else:
+            assert found.conditions.is_proved == proved
 
 
 # -- definiteness and stability ----------------------------------------------------------------------------------------

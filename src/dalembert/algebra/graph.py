@@ -284,9 +284,9 @@ class GraphAlgebra:
 
     # -- what expressions are (see `structure`) ----------------------------------------------------------------------
 
-    def vanishing(self, block: Any) -> structure.Verdict:
-        """Whether a block is zero for all values of its symbols."""
-        return structure.vanishing(self.letters, block)
+    def vanishing(self, block: Any, accuracy: float = structure.UNIT) -> structure.Verdict:
+        """Whether a block is zero for all values of its symbols; `accuracy` is that of its constants."""
+        return structure.vanishing(self.letters, block, accuracy)
 
     def independence(self, block: Any, variables: Any) -> structure.Verdict:
         """Whether a block has the same value for all values of some variables."""

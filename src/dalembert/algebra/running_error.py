@@ -12,30 +12,33 @@ import casadi as ca
 
 from .finite_field import Instructions
 
-__all__ = ["Bounded", "bounded_values"]
+__all__ = ["UNIT", "Bounded", "bounded_values"]
 
 #: A value and a bound of its distance from the exact one.
 Bounded = tuple[float, float]
 
-_UNIT = 2.0**-52
+UNIT = 2.0**-52
 _UNKNOWN: Bounded = (math.nan, math.inf)
 
 
-def bounded_values(instructions: Instructions, point: Sequence[float]) -> list[Bounded]:
-    """The outputs at a point; a bound is infinite where the expressions are not defined or jump nearby."""
+def bounded_values(instructions: Instructions, point: Sequence[float], accuracy: float = UNIT) -> list[Bounded]:
+    """The outputs at a point, for constants that are known with a relative accuracy.
+
+    A bound is infinite where the expressions are not defined or jump nearby.
+    """
     values: list[Bounded] = []
     for code, a, b, datum in instructions.steps:
         if code == ca.OP_INPUT:
             values.append((point[int(datum)], 0.0))
         elif code == ca.OP_CONST:
-            values.append((datum, _UNIT * abs(datum)))
+            values.append((datum, accuracy * abs(datum)))
         else:
             try:
                 value, bound = _step(code, values[a], values[b])
             except (ValueError, ZeroDivisionError, OverflowError):
                 value, bound = _UNKNOWN
             finite = math.isfinite(value) and math.isfinite(bound)
-            values.append((value, bound + _UNIT * abs(value)) if finite else _UNKNOWN)
+            values.append((value, bound + UNIT * abs(value)) if finite else _UNKNOWN)
     return [(0.0, 0.0) if place is None else values[place] for place in instructions.outputs]
 
 
@@ -88,7 +91,7 @@ def _step(code: int, first: Bounded, second: Bounded) -> Bounded:
     function, derivative = found_function
     low, high = (abs(derivative(min(max(a + side * da, -700.0), 700.0))) for side in (-1.0, 1.0))
     value = function(a)
-    return value, 2 * max(low, high) * da + 4 * _UNIT * abs(value)
+    return value, 2 * max(low, high) * da + 4 * UNIT * abs(value)
 
 
 def _quotient(first: Bounded, second: Bounded) -> Bounded:
@@ -105,8 +108,8 @@ def _power(first: Bounded, second: Bounded) -> Bounded:
     value = a**b
     if a == 0:
         return (value, math.inf if da else 0.0)
-    relative = abs(b) * da / abs(a) + (db * abs(math.log(abs(a))) if db > _UNIT * abs(b) else 0.0)
-    return value, (2 * relative + 8 * _UNIT) * abs(value) if relative < 0.1 else math.inf
+    relative = abs(b) * da / abs(a) + (db * abs(math.log(abs(a))) if db > UNIT * abs(b) else 0.0)
+    return value, (2 * relative + 8 * UNIT) * abs(value) if relative < 0.1 else math.inf
 
 
 def _comparison(code: int, difference: float, bound: float) -> Bounded:

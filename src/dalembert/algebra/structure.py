@@ -29,9 +29,10 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from .finite_field import PRIME, Instructions, NoPointError, Residues, is_represented, rank_modulo
-from .running_error import Bounded, bounded_values
+from .running_error import UNIT, Bounded, bounded_values
 
 __all__ = [
+    "UNIT",
     "Rank",
     "Verdict",
     "conjunction",
@@ -94,13 +95,14 @@ class Verdict:
         return self.status if self.is_proved else f"{self.status}: {self.grounds}"
 
     @classmethod
-    def to_rounding(cls, states: int) -> Verdict:
-        """What is not proved, and holds at some states within the rounding of constants.
+    def to_rounding(cls, states: int, accuracy: float = UNIT) -> Verdict:
+        """What is not proved, and holds at some states within the rounding or the accuracy of constants.
 
         >>> print(Verdict.to_rounding(12))
         not established: holds to rounding at 12 states
         """
-        return cls("not established", f"holds to rounding at {states} states", holds_to_rounding=True)
+        within = "rounding" if accuracy == UNIT else f"an accuracy of {accuracy:g}"
+        return cls("not established", f"holds to {within} at {states} states", holds_to_rounding=True)
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,10 @@ def without_unrepresented(expression: sympy.Expr) -> sympy.Expr:
     )
 
 
-def vanishing(symbols: Symbols, block: ca.SX) -> Verdict:
+def vanishing(symbols: Symbols, block: ca.SX, accuracy: float = UNIT) -> Verdict:
     """Whether every entry of a block is zero for all values of the symbols.
+
+    A lower `accuracy` of its constants, where they are fitted, relatively, leaves more to be not established.
 
     >>> x = sympy.Symbol("x", real=True)
     >>> node = ca.SX.sym("x")
@@ -185,7 +189,7 @@ def vanishing(symbols: Symbols, block: ca.SX) -> Verdict:
     >>> vanishing({x: node}, ca.fmax(node - 1e9, 0)).status
     'not established'
     """
-    return _Question(symbols, block).identity([], lambda at, _: at(1, 0), "is zero")
+    return _Question(symbols, block, accuracy).identity([], lambda at, _: at(1, 0), "is zero")
 
 
 def independence(symbols: Symbols, block: ca.SX, variables: ca.SX) -> Verdict:
@@ -354,8 +358,8 @@ _Identity = Callable[[_OnLine, int], list[_Combination]]
 class _Question:
     """An identity among the values of expressions at related points."""
 
-    def __init__(self, symbols: Symbols, block: ca.SX) -> None:
-        self.symbols, self.block = list(symbols), block
+    def __init__(self, symbols: Symbols, block: ca.SX, accuracy: float = UNIT) -> None:
+        self.symbols, self.block, self.accuracy = list(symbols), block, accuracy
         self.nodes = list(symbols.values())
         self.points_found = self.samples_found = 0
 
@@ -374,12 +378,12 @@ class _Question:
         if refuting is not None:
             return refuting
         known = self.instructions
-        if entry is not None and known.is_exact and known.has_plain_constants:
+        if entry is not None and known.is_exact and known.has_plain_constants and self.accuracy == UNIT:
             return Verdict("refuted", "it fails in exact arithmetic modulo a prime", entry)
         if not self.samples_found:
             return Verdict("not established", f"no proof was found that it {words}, and no sample where it is defined")
         if entry is not None and known.is_exact:
-            return Verdict.to_rounding(self.samples_found)
+            return Verdict.to_rounding(self.samples_found, self.accuracy)
         return Verdict("not established", f"no proof was found that it {words}, and no point where not")
 
     def _fails_in_field(self, moved: Sequence[int], claim: _Identity) -> int | None:
@@ -437,7 +441,7 @@ class _Question:
         """What refutes the identity beyond rounding."""
 
         def values(place: list[float]) -> list[_Combination]:
-            return [_Combination(*pair) for pair in bounded_values(self.instructions, place)]
+            return [_Combination(*pair) for pair in bounded_values(self.instructions, place, self.accuracy)]
 
         for point, direction in self._sample_points():
             found = claim(_line(values, point, direction, moved), 3)

@@ -353,7 +353,8 @@ class CoefficientField:
         shape = [bundle.system.coordinates[j] for j in bundle.shape]
         worst = max(_relative(found.lam[:m], found.lam), _relative(found.inertia @ found.inverse - np.eye(m), 0.0))
         for _ in range(TRIES):
-            v, a, p = (random.uniform(-1, 1, size) for size in (len(shape), len(shape), m))
+            v, a, along = (random.uniform(-1, 1, size) for size in (len(shape), len(shape), m))
+            p = found.inertia @ along
             letters = dict(zip((q.dot.name for q in shape), v, strict=True))
             letters |= dict(zip((q.ddot.name for q in shape), a, strict=True))
             letters |= dict(zip((q.name for q in bundle.momenta), p, strict=True))
@@ -374,9 +375,8 @@ class CoefficientField:
     def _gap_of_brackets(self, found: ReducedCoefficients, values: Mapping[str, float]) -> float:
         """C, B, F and gamma - C A against brackets of vector fields on Q, at a random group element."""
         k, m, s = self.sizes
-        random = np.random.default_rng(19)
         names = [self.bundle.system.coordinates[j].name for j in self.bundle.group]
-        element = dict(zip(names, random.uniform(0.3, 1.1, k), strict=True))
+        element = dict(zip(names, np.random.default_rng(19).uniform(0.3, 1.1, k), strict=True))
         fields, slopes = self._evaluated(self._fields, {**element, **values})
         slopes = slopes.reshape(fields.shape[1], k + s, k + s)  # field, component, direction
         turned = np.einsum("bij,ja->abi", slopes, fields)

@@ -173,7 +173,7 @@ class NonholonomicRouthian(Report):
             ("Shape metric", entries("g", self.shape_metric)),
             ("Inertia of the momenta", entries("I", self.inertia)),
             ("Potential", [("U", str(self.potential))]),
-            ("Other terms", [("vanish", f"{self.conditions.status}: {self.conditions.grounds}")]),
+            ("Other terms", [("vanish", str(self.conditions))]),
             ("Equations", [("residual", f"{self.residual:.1e} from those of reduce, at random states")]),
         ]
 

@@ -55,6 +55,14 @@ def spatial() -> tuple[da.System, dict[str, float]]:
     return da.System([x, y, s, r], parts=parts, forces={s: u, r: w}, inputs=[u, w]), {}
 
 
+def in_units(unit: float, **changes: Any) -> da.System:
+    """The cart with all energies multiplied."""
+    cart = CART.system.replacing(**changes)
+    kinetic, potential = unit * (cart.lagrangian + cart.potential), unit * cart.potential
+    forces = {q: unit * force for q, force in cart.forces.items()}
+    return da.System(cart.coordinates, kinetic=kinetic, potential=potential, forces=forces, inputs=list(cart.inputs))
+
+
 MODELS = {
     "cart": (lambda: (CART.system, dict(CART.parameters)), "simplified"),
     "incline": (incline, "simplified"),
@@ -140,6 +148,30 @@ def test_only_metrics_with_constant_inertia_match_without_a_force_beside_them() 
     assert shaped.is_gyroscopic
     none = Shaped(shaped.mechanics, shaped.kind, shaped.metric, shaped.potential, sympy.zeros(2, 1))
     assert none.certificate().kinetic > 1e-6 > shaped.certificate().kinetic
+
+
+@pytest.mark.parametrize("using", ["simplified", "one-unactuated", "ansatz"])
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_units_of_energy_change_nothing(using: str, unit: float) -> None:
+    system = in_units(unit)
+    plain, scaled = (da.match(s, parameters=CART.parameters, using=using, region=False) for s in (CART.system, system))
+    np.testing.assert_allclose(np.poly(scaled.eigenvalues), np.poly(plain.eigenvalues), rtol=1e-6)
+    with pytest.raises(FormError, match="no equilibrium"):
+        da.match(system, at={"phi": 0.4}, parameters=CART.parameters, using=using)
+
+
+def test_a_certificate_says_on_what_it_rests() -> None:
+    """Gains as letters make a proof; numbers that were fitted do not, and say to which accuracy they agree."""
+    assert found("cart")[0].certificate.verdict.is_proved and "proved" in str(found("cart")[0])
+    fitted = found("acrobot")[0].certificate.verdict
+    assert fitted.status == "not established" and fitted.holds_to_rounding and "accuracy of 1e-10" in fitted.grounds
+    shaped = found("cart")[0].shaped
+    angle = shaped.mechanics.coordinates[0]
+    late = sympy.Piecewise((0, angle < 10**7), (angle**3, True))
+    open_one = Shaped(shaped.mechanics, shaped.kind, shaped.metric, shaped.potential + late, shaped.gyroscopic)
+    assert open_one.certificate().verdict.status == "not established"
+    bent = Shaped(shaped.mechanics, shaped.kind, shaped.metric * 2, shaped.potential, shaped.gyroscopic)
+    assert bent.certificate().verdict.is_refuted
 
 
 def test_classes_that_overlap_agree() -> None:
@@ -274,17 +306,29 @@ class TestRefusals:
         with pytest.raises(FormError, match=r"ansatz: .*(residual|positive)"):
             da.match(system, parameters=values, using="ansatz")
 
-    def test_a_wrong_solution_is_refused_with_its_residual(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("unit", [1, 1e-12, 1e12])
+    @pytest.mark.parametrize(
+        ("off", "words"),
+        [
+            (lambda x: x**4 / 1000, r"simplified: residual .*limit 1e-10"),
+            (
+                lambda x: sympy.Piecewise((0, x < 2), ((x - 2) ** 3, True)),
+                r"simplified: .* do not hold everywhere: potential: it fails by",
+            ),
+        ],
+        ids=["little", "late"],
+    )
+    def test_a_wrong_solution_is_refused(self, monkeypatch: pytest.MonkeyPatch, off: Any, words: str, unit: float) -> None:
         honest = SOLVERS["simplified"]
 
         def wrong(here: Any, gains: Any) -> Shaped:
             right = honest(here, gains)
-            off = right.potential + sympy.Rational(1, 1000) * here.coordinates[0] ** 4
-            return Shaped(here, right.kind, right.metric, off, right.gyroscopic)
+            potential = right.potential + unit * off(here.coordinates[0])
+            return Shaped(here, right.kind, right.metric, potential, right.gyroscopic)
 
         monkeypatch.setitem(SOLVERS, "simplified", wrong)
-        with pytest.raises(FormError, match=r"simplified: residual .*limit 1e-10"):
-            da.match(CART, using="simplified")
+        with pytest.raises(FormError, match=words):
+            da.match(in_units(unit), parameters=CART.parameters, using="simplified")
 
     @pytest.mark.parametrize(
         ("change", "words"),

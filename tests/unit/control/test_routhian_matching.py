@@ -11,7 +11,7 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.feedback.routhian_matching import closed_on_quotient
+from dalembert.control.feedback.routhian_matching import _Chosen, _momentum_condition, closed_on_quotient
 from dalembert.errors import FormError
 
 RIDER = da.gallery.load("unicycle-rider")
@@ -36,6 +36,29 @@ pytestmark = pytest.mark.long
 
 def test_the_conditions_hold() -> None:
     assert found().certificate.residual < 1e-10 and found().momentum_residual < 1e-10
+
+
+def test_it_says_on_what_the_conditions_rest() -> None:
+    """Fitted numbers keep g~ from being proved, to rounding; what is left of the momenta does not depend on their size."""
+    judged = found().conditions
+    assert judged.status == "not established" and judged.holds_to_rounding and "shape" in judged.grounds
+    assert "not established" in str(found())
+    p = sympy.Matrix(routhian().momenta)
+    turning = (p.T * sympy.Matrix(routhian().inertia).inv() * p)[0] / 2
+    for unit, off in ((1, 1), (1e-12, 1), (1, 1.001), (1e-12, 1.001)):
+        chosen = _Chosen(found().shaped, sympy.Matrix(found().form) * unit * off, 0.0)
+        verdict, residual = _momentum_condition(chosen, routhian(), unit * turning)
+        assert verdict.is_refuted == (off != 1) and (residual < 1e-10) == (off == 1)
+
+
+@pytest.mark.parametrize("momentum", [1.0, 1e-6])
+def test_momenta_that_turn_the_routhian_are_refused_however_small(momentum: float) -> None:
+    """p_dot = p y y_dot/(1 + y^2): nabla R - dR = -p^2 y/(1 + y^2)^2."""
+    particle = da.gallery.load("constrained-particle")
+    x, _, z = particle.system.coordinates
+    turned = da.nonholonomic_routhian(particle, {"u": {x: 1}, "w": {z: 1}})
+    with pytest.raises(FormError, match="nabla R differs"):
+        da.match_routhian(turned, {"p_1": momentum})
 
 
 def test_the_spectrum_is_imaginary_before_and_left_after_damping() -> None:

@@ -27,13 +27,11 @@ from ...typing import Ranges, Symbols, Values
 from .level_sets import LevelSet, largest_level_set
 from .matching_ansatz import ansatz
 from .matching_classes import CLASSES, UnsuitedError, best_damping
-from .mechanics import Mechanics, read_mechanics
+from .mechanics import FITTED, Mechanics, read_mechanics
 from .shaped import Certificate, Shaped
 
 __all__ = ["ENERGY", "Matching", "match"]
 
-#: The largest residual of the matching conditions that is accepted.
-LIMIT = 1e-10
 #: The output of the closed loop that holds E~.
 ENERGY = "controlled_energy"
 SOLVERS = {**CLASSES, "ansatz": ansatz}
@@ -50,7 +48,7 @@ class Matching(Report):
     shaped : Shaped
         g~, U~, the control law.
     certificate : Certificate
-        Residuals of the matching conditions at random states.
+        Whether the matching conditions hold, and their residuals at random states.
     definite : int
         1 where E~ is positive definite at the equilibrium, -1 where it is negative definite, 0 otherwise.
     damping : float
@@ -90,6 +88,7 @@ class Matching(Report):
         lines = [
             ("class", f"{self.kind}, {beside}"),
             ("gains", ", ".join(f"{name} = {value:.6g}" for name, value in self.shaped.gains.items())),
+            ("conditions", str(found.verdict)),
             ("residual", f"{found.residual:.1e} of the matching conditions at {found.states} random states"),
         ]
         energy = [
@@ -186,9 +185,12 @@ def _solved(here: Mechanics, using: str | None, gains: Mapping[str, float]) -> t
             reasons.append(f"{name}: {error}")
             continue
         certificate = shaped.certificate()
-        if certificate.residual <= LIMIT and certificate.states:
+        if not certificate.residual <= FITTED:
+            reasons.append(f"{name}: residual {certificate.residual:.2g} of the matching conditions (limit {FITTED:g})")
+        elif certificate.verdict.is_refuted:
+            reasons.append(f"{name}: the matching conditions do not hold everywhere: {certificate.verdict.grounds}")
+        else:
             return shaped, certificate
-        reasons.append(f"{name}: residual {certificate.residual:.2g} of the matching conditions (limit {LIMIT:g})")
     number, whole = controllable(here)
     raise FormError(
         "The matching conditions were not solved",

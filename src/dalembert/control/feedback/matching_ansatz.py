@@ -24,7 +24,7 @@ from ...algebra.graph import GraphAlgebra
 from ...compiled.constrained_solve import rank
 from .matching_classes import UnsuitedError
 from .mechanics import Mechanics
-from .shaped import Shaped
+from .shaped import Shaped, part_of
 
 __all__ = ["ansatz"]
 
@@ -32,8 +32,8 @@ __all__ = ["ansatz"]
 MOST, PLACES, TINY = 160, 4, 1e-11
 #: Where equations are imposed, around the equilibrium, and the tolerance of their rank.
 AROUND, DEPENDENT = 0.6, 1e-8
-#: What may be left of equations that are solved, before the certificate looks.
-SOLVED = 1e-11
+#: What may be left of equations that are solved, before the certificate looks; what is no part of a sum.
+SOLVED, NEGLIGIBLE = 1e-11, 1e-9
 
 
 def _functions(here: Mechanics, letters: Sequence[Any]) -> list[sympy.Expr]:
@@ -63,7 +63,7 @@ class _Unknown:
     def written(self, numbers: Any) -> sympy.Matrix:
         """The sums with numbers for the coefficients."""
         table = np.asarray(numbers).reshape(self.count, len(self.functions))
-        size = float(np.max(np.abs(table), initial=1.0))
+        size = float(np.max(np.abs(table), initial=0.0))
         return sympy.Matrix(
             [
                 sympy.Add(*(sympy.Float(c) * f for c, f in zip(row, self.functions, strict=True) if abs(c) > TINY * size))
@@ -103,19 +103,19 @@ class _Places:
 
 
 def _fitted(matrix: Any, right: Any) -> tuple[Any, Any, float]:
-    """The least-squares solution of least norm, the solutions of the homogeneous equations (k, free), and what is left."""
+    """The least-squares solution of least norm, those of the homogeneous equations (k, free), and what is left, relatively."""
     sizes = np.linalg.norm(matrix, axis=1)
     kept = sizes > 1e-12 * np.max(sizes, initial=0.0)  # rows of rounding are not equations
     matrix, right = matrix[kept], right[kept]
     scale = np.linalg.norm(matrix, axis=0)
     idle = scale <= 1e-12 * np.max(scale, initial=0.0)  # nor are columns of rounding coefficients that matter
-    scale[idle] = 1.0
+    scale[idle] = np.max(scale, initial=0.0) or 1.0
     scaled = np.where(idle, 0.0, matrix / scale)
     free = rank(scaled, DEPENDENT).null_space
     Q, R = np.linalg.qr(np.vstack([scaled, free.T]))
     found = np.linalg.solve(R, Q.T @ np.concatenate([right, np.zeros(free.shape[1])]))
     left = float(np.max(np.abs(scaled @ found - right), initial=0.0))
-    return found / scale, free / scale[:, None], left
+    return found / scale, free / scale[:, None], part_of(left, float(np.max(np.abs(right), initial=0.0)))
 
 
 def _plain(vectors: Any) -> Any:
@@ -172,7 +172,7 @@ def _directions(here: Mechanics, places: _Places, field: _Unknown, free: Any) ->
     for chosen in chain.from_iterable(combinations(range(free.shape[1]), k) for k in (1, 2, 3)):
         part = [w[list(chosen)] for w in weights]
         norms = [float(np.linalg.norm(p)) for p in part]
-        if min(norms) < 1e-9 * max(*sizes, 1e-300):
+        if any(norm <= NEGLIGIBLE * size for norm, size in zip(norms, sizes, strict=True)):
             continue
         mixed = part[0] / norms[0] + part[1] / norms[1]
         signs = [float(p @ mixed) / size for p, size in zip(part, norms, strict=True)]
@@ -200,7 +200,7 @@ def _metric(here: Mechanics, places: _Places, along: Any, g: Any, gains: Mapping
     found, free, left = _fitted(*places.imposed(wanted, entries))
     rows, right = places.imposed(ca.vec(table), entries, places.origin())
     base, extra = (rows @ found - right).reshape(n, n), (rows @ free).reshape(n, n, -1)
-    numbers = found + free @ _made_definite(base, extra, float(gains.get("inertia", 1.0)))
+    numbers = found + free @ _made_definite(here, base, extra, float(gains.get("inertia", 1.0)))
     written = entries.written(numbers)
     out = sympy.zeros(n, n)
     for k, (i, j) in enumerate(pairs):
@@ -219,17 +219,17 @@ def _potential(here: Mechanics, places: _Places, along: Any, gains: Mapping[str,
     found, free, left = _fitted(np.vstack([rows, still]), np.concatenate([right, none]))
     bent, _ = places.imposed(ca.vec(ca.hessian(values.value, q)[0]), values, places.origin())
     base, extra = (bent @ found).reshape(n, n), (bent @ free).reshape(n, n, -1)
-    numbers = found + free @ _made_definite(base, extra, float(gains.get("spring", 1.0)))
+    numbers = found + free @ _made_definite(here, base, extra, float(gains.get("spring", 1.0)))
     return values.written(numbers)[0], left
 
 
-def _made_definite(base: Any, extra: Any, margin: float) -> Any:
+def _made_definite(here: Mechanics, base: Any, extra: Any, margin: float) -> Any:
     """Coefficients z with base + extra z positive definite, by steps along the traces of `extra`; 0 where none is."""
     count = extra.shape[2]
     push = np.array([np.trace(extra[:, :, k]) for k in range(count)])
-    if not count or np.linalg.norm(push) < 1e-9:
+    if not np.linalg.norm(push) > NEGLIGIBLE * np.linalg.norm(extra):
         return np.zeros(count)
-    size = max(float(np.max(np.abs(base))), 1e-9)
+    size = max(float(np.max(np.abs(base))), NEGLIGIBLE * float(np.max(np.abs(here.numbers(here.metric)))))
     for step in np.geomspace(1e-2, 1e4, 40) * size / np.linalg.norm(push) ** 2:
         table = base + extra @ (step * push)
         if np.linalg.eigvalsh((table + table.T) / 2)[0] > 0.02 * margin * size:

@@ -135,9 +135,9 @@ def _unmixed(here: Mechanics) -> None:
 
 def _unstable(here: Mechanics) -> None:
     """U must be largest at the equilibrium along unactuated coordinates."""
-    table = here.hessian(here.potential)[np.ix_(here.unactuated, here.unactuated)]
-    values = np.linalg.eigvalsh(table)
-    if values[-1] >= -TINY * np.max(np.abs(table), initial=1.0):
+    whole = here.hessian(here.potential)
+    values = np.linalg.eigvalsh(whole[np.ix_(here.unactuated, here.unactuated)])
+    if values[-1] >= -TINY * np.max(np.abs(whole)):
         seen = ", ".join(f"{v:.3g}" for v in values)
         raise UnsuitedError(
             f"U is not largest at the equilibrium along {here.names(here.unactuated)} (second variation {seen})"
@@ -293,8 +293,8 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     (i,), (j,) = here.unactuated, here.actuated
     x, y = here.coordinates[i], here.coordinates[j]
     g, bent = here.numbers(here.metric), here.hessian(here.potential)
-    ends = (-g[i, j] / g[i, i], -bent[i, j] / bent[i, i] if abs(bent[i, i]) > TINY else np.inf)
-    if not abs(ends[0] - ends[1]) > TINY:
+    ends = (-g[i, j] / g[i, i], -bent[i, j] / bent[i, i] if abs(bent[i, i]) > TINY * np.max(np.abs(bent)) else np.inf)
+    if not abs(ends[0] - ends[1]) > TINY * max(abs(end) for end in ends if np.isfinite(end)):
         raise UnsuitedError(f"the equilibrium is not controllable: slopes {ends[0]:.3g} and {ends[1]:.3g} coincide")
     share = float(gains.get("share", 0.5))
     r = float(gains.get("slope", ends[0] + share * (ends[1] - ends[0]) if np.isfinite(ends[1]) else ends[0] + share))
@@ -326,15 +326,16 @@ def potential_shaping(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     """The metric stays; a spring on actuated coordinates."""
     slopes = here.numbers(here.slopes(here.potential))
     shifts = sympy.Matrix([q - sympy.nsimplify(here.equilibrium[q.name]) for q in here.coordinates])
-    held = sympy.Add(*(float(slopes[k, 0]) * shifts[k] for k in here.actuated if abs(slopes[k, 0]) > TINY))
+    least = TINY * np.max(np.abs(here.hessian(here.potential)))
+    held = sympy.Add(*(float(slopes[k, 0]) * shifts[k] for k in here.actuated if abs(slopes[k, 0]) > least))
     bare = here.potential - frozen(here, here.potential, range(len(here.coordinates))) - held
     y = shifts.extract(list(here.actuated), [0])
     G0 = frozen(here, here.block(here.actuated, here.actuated), range(len(here.coordinates)))
     spring = (y.T * G0 * y)[0] * HALF
     if here.unactuated:
-        left = here.hessian(bare)[np.ix_(here.unactuated, here.unactuated)]
-        values = np.linalg.eigvalsh(left)
-        if values[0] <= TINY * np.max(np.abs(left), initial=1.0):
+        whole = here.hessian(bare)
+        values = np.linalg.eigvalsh(whole[np.ix_(here.unactuated, here.unactuated)])
+        if values[0] <= TINY * np.max(np.abs(whole)):
             seen = ", ".join(f"{v:.3g}" for v in values)
             raise UnsuitedError(
                 f"U is not least at the equilibrium along {here.names(here.unactuated)} (second variation {seen})"
@@ -347,9 +348,9 @@ def potential_shaping(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
 def _enough(here: Mechanics, bare: sympy.Expr, spring: sympy.Expr) -> float:
     """A stiffness that makes U~ definite with some margin."""
     K0, K1 = here.hessian(bare), here.hessian(spring)
-    size = max(float(np.max(np.abs(K0))), 1.0) / float(np.max(np.abs(K1)))
-    for factor in np.geomspace(0.1, 1e4, 26):
-        if np.linalg.eigvalsh(K0 + factor * size * K1)[0] > 0.05 * float(np.max(np.abs(K0)) + 1e-9):
+    size = max(float(np.max(np.abs(K0)) / np.max(np.abs(K1))), TINY)
+    for factor in np.geomspace(0.5, 1e4, 26):
+        if np.linalg.eigvalsh(K0 + factor * size * K1)[0] > 0.05 * float(np.max(np.abs(K0))):
             return float(factor * size)
     raise UnsuitedError("no spring on actuated coordinates makes U~ definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}")
 

@@ -17,6 +17,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
+from ...algebra.structure import Verdict
 from ...algebra.tidy import tidy
 from ...analysis.anatomy import read_model
 from ...analysis.named_blocks import NamedBlocks
@@ -28,11 +29,13 @@ from ...model.system import System
 from ...model.values import numbers_by_name
 from ...typing import Values
 
-__all__ = ["Mechanics", "read_mechanics"]
+__all__ = ["FITTED", "Mechanics", "read_mechanics", "vanishing_at"]
 
 ZERO = sympy.Integer(0)
-#: The largest slope of U along unactuated coordinates that counts as none, beside the terms of U.
+#: The largest slope of U along unactuated coordinates that counts as none, beside its second derivatives.
 AT_REST = 1e-9
+#: Numbers that were fitted, such as gains, are known to this accuracy.
+FITTED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +120,17 @@ class Mechanics:
         """The coordinates among `places` that occur."""
         free = set().union(*(sympy.expand(e).free_symbols for e in sympy.Matrix(expressions)))
         return [q.name for q in self.letters(places) if q in free]
+
+
+def vanishing_at(algebra: GraphAlgebra, block: Any, values: Mapping[str, float]) -> Verdict:
+    """Whether a block vanishes for all values of its symbols, or else where some have these values."""
+    found = algebra.vanishing(block)
+    given = [symbol for symbol in algebra.letters if symbol.name in values]
+    if found.is_proved:
+        return found
+    numbers = algebra.vector([sympy.Float(values[symbol.name]) for symbol in given])
+    bound = algebra.substitute(block, algebra.vector(given), numbers) if given else block
+    return algebra.vanishing(bound, FITTED)
 
 
 def read_mechanics(
@@ -239,7 +253,7 @@ def _check_inputs(here: Mechanics) -> None:
 def _check_rest(here: Mechanics) -> None:
     """No input can hold a slope of U along unactuated coordinates."""
     slopes = here.numbers(here.slopes(here.potential, here.unactuated)) if here.unactuated else np.zeros((0, 1))
-    size = 1.0 + float(np.max(np.abs(here.hessian(here.potential))))
+    size = float(np.max(np.abs(here.hessian(here.potential))))
     if np.max(np.abs(slopes), initial=0.0) > AT_REST * size:
         k = here.unactuated[int(np.argmax(np.abs(slopes)))]
         raise FormError(

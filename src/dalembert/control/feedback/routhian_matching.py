@@ -22,9 +22,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import sympy
 
+from ...algebra.graph import GraphAlgebra
+from ...algebra.structure import Verdict, conjunction
+from ...analysis.named_blocks import NamedBlocks
 from ...analysis.routhian import NonholonomicRouthian
 from ...analysis.stability import Stability, stability
 from ...analysis.tables import Report, Section
@@ -36,17 +40,16 @@ from ...model.values import numbers_by_name
 from ...typing import Values
 from .matching_ansatz import ansatz
 from .matching_classes import UnsuitedError, actuated_shape, slowest
-from .mechanics import Mechanics, read_mechanics
-from .shaped import Certificate, Shaped, bend, inverse
+from .mechanics import FITTED, Mechanics, read_mechanics, vanishing_at
+from .shaped import Certificate, Shaped, bend, in_graph, inverse, part_of
 
 __all__ = ["RouthianMatching", "closed_on_quotient", "match_routhian"]
 
-LIMIT = 1e-10
 #: What is tried: places of lambda between its limits, shares of N along both axes, stiffnesses and dampings by their scales.
 SHARES, FORMS = (0.25, 0.5, 0.75), (0.0, 0.5, 1.0)
 SCALES, STIFFER = np.geomspace(1e-2, 1e2, 33), np.geomspace(0.05, 20.0, 17)
-#: The largest |nabla R - dR| at p^0 that counts as none (9.4.26).
-FLAT = 1e-9
+#: Random shapes and momenta for the residual of the third condition, and how far they are from zero.
+STATES, SPREAD = 6, 0.4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +72,8 @@ class RouthianMatching(Report):
         Of the first two conditions of (9.4.28).
     momentum_residual : float
         Of the third, at random shapes and momenta.
+    conditions : Verdict
+        Of all conditions, with (9.4.26) and those of the Routhian: proved, or not established.
     strict : str
         What stands in the way of matching without Y.
     undamped : array of complex
@@ -85,6 +90,7 @@ class RouthianMatching(Report):
     form: tuple[sympy.Expr, ...]
     certificate: Certificate
     momentum_residual: float
+    conditions: Verdict
     strict: str
     undamped: Any
     stability: Stability
@@ -98,6 +104,7 @@ class RouthianMatching(Report):
         lines = [
             ("without Y", self.strict),
             ("with Y", f"residuals {self.certificate.residual:.1e}, of the momenta {self.momentum_residual:.1e}"),
+            ("conditions", str(self.conditions)),
             ("g~", ", ".join(f"{v:.4g}" for v in kinetic)),
             ("U~", ", ".join(f"{v:.4g}" for v in potential) + " (second variation, with p at rest)"),
             ("damping", f"d = {self.damping:.6g}"),
@@ -151,7 +158,7 @@ def match_routhian(
     """
     values = numbers_by_name(routhian._values, parameters)
     given = numbers_by_name(at)
-    _check_flat(routhian, given, values)
+    flat = _flatness(routhian, given, values)
     letters = {p: sympy.nsimplify(given.get(p.name, 0.0)) for p in routhian.momenta}
     p = sympy.Matrix(routhian.momenta)
     turning = (p.T * inverse(sympy.Matrix(routhian.inertia)) * p)[0] / 2
@@ -168,11 +175,13 @@ def match_routhian(
             remedy="use da.place_poles near the steady motion",
         ) from error
     certificate = chosen.shaped.certificate()
-    residual = _momentum_residual(chosen, routhian, turning, values)
-    if not max(certificate.residual, residual) <= LIMIT:
+    momenta, residual = _momentum_condition(chosen, routhian, turning)
+    verdicts = {"Routhian": routhian.conditions, "(9.4.26)": flat, "shape": certificate.verdict, "momenta": momenta}
+    conditions = conjunction(verdicts)
+    if conditions.is_refuted or not max(certificate.residual, residual) <= FITTED:
         raise FormError(
             "The matching conditions of the Routhian were not solved",
-            seen=f"residuals {certificate.residual:.2g} and {residual:.2g}",
+            seen=f"residuals {certificate.residual:.2g} and {residual:.2g}; {conditions}",
             remedy="use da.place_poles near the steady motion",
         )
     control = _control(routhian, chosen, turning)
@@ -181,8 +190,8 @@ def match_routhian(
     point = {**shape, **{letter.name: float(value) for letter, value in letters.items()}}
     undamped = _Loop(routhian, chosen, letters, values).eigenvalues(0.0)
     return RouthianMatching(
-        closed, control, auxiliary, chosen.shaped, tuple(chosen.form), certificate, residual, _strict(here), undamped,
-        stability(closed_on_quotient(routhian, closed), point, values), chosen.damping,
+        closed, control, auxiliary, chosen.shaped, tuple(chosen.form), certificate, residual, conditions, _strict(here),
+        undamped, stability(closed_on_quotient(routhian, closed), point, values), chosen.damping,
     )  # fmt: skip
 
 
@@ -195,23 +204,17 @@ class _Chosen:
     damping: float
 
 
-def _check_flat(routhian: NonholonomicRouthian, given: Mapping[str, float], values: Mapping[str, float]) -> None:
-    """(9.4.26), at shapes nearby."""
-    random, worst = np.random.default_rng(1), 0.0
-    p = np.array([given.get(x.name, 0.0) for x in routhian.momenta])
-    for _ in range(4):
-        shape = {q: given.get(q.name, 0.0) + random.uniform(-0.3, 0.3) for q in routhian.shape}
-        D = routhian.transport(shape, values)
-        names = {q.name: value for q, value in shape.items()}
-        inertia = np.array(routhian.inertia.xreplace(_symbols(routhian, {**values, **names})), dtype=float)
-        worst = max(worst, float(np.max(np.abs(np.einsum("bax,b,a->x", D, p, np.linalg.solve(inertia, p))))))
-    if worst > FLAT:
-        raise FormError("nabla R differs from dR at these momenta (9.4.26)", seen=f"{worst:.2g}", remedy="choose others")
-
-
-def _symbols(routhian: NonholonomicRouthian, values: Mapping[str, float]) -> dict[Any, Any]:
-    known = {x.name: x for x in (*routhian.bundle.system.parameters, *routhian.shape)}
-    return {known[name]: sympy.Float(value) for name, value in values.items() if name in known}
+def _flatness(routhian: NonholonomicRouthian, given: Mapping[str, float], values: Mapping[str, float]) -> Verdict:
+    """(9.4.26), for all shapes."""
+    field = routhian._coefficients
+    algebra, table = field.reduced.algebra, field.in_graph
+    at = {x.name: given.get(x.name, 0.0) for x in routhian.momenta}
+    p = np.fromiter((algebra.scalar(x) if at[x.name] else ca.SX(0) for x in routhian.momenta), object)
+    terms = np.einsum("bax,b,ac,c->x", table.transport, p, table.inverse, p)
+    found = vanishing_at(algebra, ca.vertcat(*terms), {**values, **at})
+    if found.is_refuted:
+        raise FormError("nabla R differs from dR at these momenta (9.4.26)", seen=found.grounds, remedy="choose others")
+    return found
 
 
 def _auxiliary(routhian: NonholonomicRouthian, momenta: Mapping[Any, Any], turning: sympy.Expr) -> System:
@@ -313,29 +316,27 @@ def _strict(here: Mechanics) -> str:
         found = ansatz(here, {})
     except DalembertError as error:
         return f"not solved in the class of the ansatz: {error}"
-    residual, (kinetic, potential) = found.certificate().residual, found.definiteness()
-    if residual > LIMIT:
-        return f"not solved in the class of the ansatz: residual {residual:.2g}"
+    certificate, (kinetic, potential) = found.certificate(), found.definiteness()
+    if certificate.verdict.is_refuted or not certificate.residual <= FITTED:
+        return f"not solved in the class of the ansatz: residual {certificate.residual:.2g}, {certificate.verdict.grounds}"
     if min(kinetic[0], potential[0]) <= 0 <= max(kinetic[-1], potential[-1]):
         return f"solved only by indefinite energies: g~ {np.round(kinetic, 6).tolist()}, U~ {np.round(potential, 6).tolist()}"
-    return f"solved, residual {residual:.1e}"
+    return f"solved ({certificate.verdict.status}), residual {certificate.residual:.1e}"
 
 
-def _momentum_residual(
-    chosen: _Chosen, routhian: NonholonomicRouthian, turning: sympy.Expr, values: Mapping[str, float]
-) -> float:
-    """lambda . N against the slope of I^bc p_b p_c / 2 along the unactuated coordinate, at random shapes and momenta."""
-    here, random, worst = chosen.shaped.mechanics, np.random.default_rng(3), 0.0
+def _momentum_condition(chosen: _Chosen, routhian: NonholonomicRouthian, turning: sympy.Expr) -> tuple[Verdict, float]:
+    """lambda . N against the derivative of I^bc p_b p_c / 2 by the unactuated coordinate: the verdict, and what is left."""
+    here, algebra, random = chosen.shaped.mechanics, GraphAlgebra(), np.random.default_rng(3)
     (i,) = here.unactuated
-    rows = [*chosen.form, sympy.diff(turning, here.coordinates[i])]
-    letters = [*here.coordinates, *routhian.momenta]
-    for _ in range(6):
-        at = dict(zip((x.name for x in letters), random.uniform(-0.4, 0.4, len(letters)), strict=True))
-        wide = Mechanics(here.system, here.metric, here.potential, here.unactuated, here.actuated, here.acts, at, dict(values))
-        *form, slope = wide.numbers(sympy.Matrix(rows))[:, 0]
-        h = wide.numbers(here.metric) @ np.linalg.inv(wide.numbers(chosen.shaped.metric))
-        worst = max(worst, abs(float(h[i] @ np.array(form) - slope)) / (1 + abs(slope)))
-    return worst
+    own, new = (in_graph(algebra, matrix) for matrix in (here.metric, chosen.shaped.metric))
+    lifted = algebra.part(own @ algebra.solve_square(new, algebra.vector(list(chosen.form))), [i], [0])
+    wanted = algebra.vector([sympy.diff(turning, here.coordinates[i])])
+    names = [x.name for x in (*here.coordinates, *routhian.momenta)]
+    blocks = NamedBlocks(algebra, {"left": lifted - wanted, "wanted": wanted}, [*here.known, *names])
+    drawn = random.uniform(-SPREAD, SPREAD, (STATES, len(names)))
+    found = [blocks({**here.values, **dict(zip(names, state, strict=True))}) for state in drawn]
+    left, terms = (float(np.max(np.abs([one[name] for one in found]))) for name in ("left", "wanted"))
+    return vanishing_at(algebra, lifted - wanted, here.values), part_of(left, terms)
 
 
 def _control(routhian: NonholonomicRouthian, chosen: _Chosen, turning: sympy.Expr) -> sympy.Expr:

@@ -23,14 +23,16 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
+from ...algebra.structure import Verdict, conjunction
 from ...analysis.named_blocks import NamedBlocks
-from .mechanics import Mechanics
+from .mechanics import Mechanics, vanishing_at
 
-__all__ = ["Certificate", "Shaped", "bend", "gyroscopic_force", "inverse"]
+__all__ = ["Certificate", "Shaped", "bend", "gyroscopic_force", "in_graph", "inverse", "part_of"]
 
 ZERO = sympy.Integer(0)
 #: Random states of a certificate, and how far their coordinates and velocities are from the equilibrium.
 STATES, SPREAD = 24, 0.5
+NAMES = ("kinetic", "potential", "power")
 
 
 def bend(metric: sympy.Matrix, q: Any, v: Any) -> sympy.Matrix:
@@ -66,19 +68,23 @@ def inverse(matrix: sympy.Matrix) -> sympy.Matrix:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is left of the matching conditions at random states.
+    """Whether the matching conditions hold, and what is left of them at random states.
 
     Attributes
     ----------
     kinetic, potential, power : float
-        Of (9.4.21), first and second; and q_dot . Y beside |q_dot| |Y|.
+        Of (9.4.21), first and second; and q_dot . Y beside |q_dot| |Y|; each as a part of its terms.
     states : int
+        Near the equilibrium.
+    verdict : Verdict
+        Proved or refuted for all states; not established where numbers that were fitted stand in the way.
     """
 
     kinetic: float
     potential: float
     power: float
     states: int
+    verdict: Verdict
 
     @property
     def residual(self) -> float:
@@ -169,57 +175,71 @@ class Shaped:
         return np.linalg.eigvalsh((metric + metric.T) / 2), np.linalg.eigvalsh(here.hessian(self.potential))
 
     @cached_property
-    def _residuals(self) -> NamedBlocks:
+    def _conditions(self) -> tuple[GraphAlgebra, dict[str, Any]]:
         """Both conditions with derivatives by CasADi, where the control law has those of SymPy."""
         here, algebra = self.mechanics, GraphAlgebra()
         q, v = algebra.vector(here.coordinates), algebra.vector(here.velocities)
-        n, free = len(here.coordinates), list(here.unactuated)
-
-        def square(matrix: sympy.Matrix) -> Any:
-            return algebra.columns([algebra.vector(list(matrix.col(k))) for k in range(n)])
+        free = list(here.unactuated)
 
         def push(metric: Any) -> Any:
             """d/dt (g v) without accelerations, less the slope of the kinetic energy."""
             momentum = metric @ v
             return algebra.along(momentum, q, v) - algebra.gradient(algebra.inner(v, momentum) / 2, q)
 
-        own, new = square(here.metric), square(self.metric)
+        own, new = (in_graph(algebra, matrix) for matrix in (here.metric, self.metric))
         force = algebra.vector(list(self.gyroscopic))
         moved = own @ algebra.solve_square(new, push(new) - force)
         lifted = own @ algebra.solve_square(new, algebra.gradient(algebra.scalar(self.potential), q))
-        blocks = {
+        slopes = algebra.gradient(algebra.scalar(here.potential), q)
+        return algebra, {
             "metric": new,
             "kinetic": algebra.part(moved - push(own), free, [0]),
-            "kinetic_size": moved,
-            "potential": algebra.part(lifted - algebra.gradient(algebra.scalar(here.potential), q), free, [0]),
-            "potential_size": lifted,
-            "force": force,
+            "kinetic_terms": algebra.stack([moved, push(own), own @ (v * v)]),
+            "potential": algebra.part(lifted - slopes, free, [0]),
+            "potential_terms": algebra.stack([lifted, slopes]),
+            "power": algebra.inner(v, force),
+            "power_terms": force,
         }
-        return NamedBlocks(algebra, blocks, here.known)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the conditions hold for all states."""
+        algebra, blocks = self._conditions
+        return conjunction({name: vanishing_at(algebra, blocks[name], self.mechanics.values) for name in NAMES})
 
     def certificate(self, seed: int = 0) -> Certificate:
-        """The residuals of the matching conditions at random states, beside the terms they are differences of."""
+        """The verdict on the matching conditions, with their residuals at random states near the equilibrium."""
         here, random = self.mechanics, np.random.default_rng(seed)
-        signs, worst, count = None, np.zeros(3), 0
+        blocks = NamedBlocks(*self._conditions, here.known)
+        left, terms, count = np.zeros(len(NAMES)), np.zeros(len(NAMES)), 0
+        signs = np.sign(self.definiteness()[0])
+        names = [x.name for x in (*here.coordinates, *here.velocities)]
         for _ in range(20 * STATES):
             q = np.array(list(here.equilibrium.values())) + random.uniform(-SPREAD, SPREAD, len(here.coordinates))
             v = random.uniform(-1, 1, len(here.velocities))
-            names = [x.name for x in (*here.coordinates, *here.velocities)]
-            found = self._residuals({**here.values, **dict(zip(names, [*q, *v], strict=True))}, finite=False)
+            found = blocks({**here.values, **dict(zip(names, [*q, *v], strict=True))}, finite=False)
             turned = np.sign(np.linalg.eigvalsh((found["metric"] + found["metric"].T) / 2))
-            signs = np.sign(self.definiteness()[0]) if signs is None else signs
             if not np.array_equal(signs, turned):
                 continue  # beyond the edge of the region in which g~ keeps its signature
             count += 1
-            sizes = [1 + np.max(np.abs(found[f"{name}_size"])) for name in ("kinetic", "potential")]
-            left = [np.max(np.abs(found[n]), initial=0.0) / s for n, s in zip(("kinetic", "potential"), sizes, strict=True)]
-            force = found["force"][:, 0]
-            work = abs(v @ force) / (1 + np.linalg.norm(v) * np.linalg.norm(force))
-            worst = np.maximum(worst, [*left, work])
+            left, terms = (
+                np.maximum(worst, [np.max(np.abs(found[name + kind]), initial=0.0) for name in NAMES])
+                for worst, kind in ((left, ""), (terms, "_terms"))
+            )
             if count == STATES:
                 break
-        kinetic, potential, power = (float(x) for x in worst) if count else (np.inf,) * 3
-        return Certificate(kinetic, potential, power, count)
+        kinetic, potential, power = (part_of(*pair) if count else np.inf for pair in zip(left, terms, strict=True))
+        return Certificate(kinetic, potential, power, count, self.verdict)
+
+
+def part_of(left: float, terms: float) -> float:
+    """A residual as a part of the terms that it is a difference of."""
+    return float(left / terms) if 0 < terms < np.inf else 0.0 if left == 0 else np.inf
+
+
+def in_graph(algebra: GraphAlgebra, matrix: sympy.Matrix) -> Any:
+    """A matrix of expressions in a graph."""
+    return algebra.columns([algebra.vector(list(matrix.col(k))) for k in range(matrix.cols)])
 
 
 def gyroscopic_force(here: Mechanics, metric: sympy.Matrix, field: sympy.Matrix, unactuated: int, pivot: int) -> sympy.Matrix:
