@@ -38,6 +38,7 @@ __all__ = [
     "conjunction",
     "constant_values",
     "degree",
+    "equilibrated",
     "homogeneity",
     "independence",
     "numeric_rank",
@@ -306,20 +307,20 @@ def numeric_rank(matrix: ArrayLike) -> int:
 
     Rows and columns are brought to size one first, so that units do not matter.
     """
-    scaled, _ = _equilibrated(np.array(matrix, dtype=float))
+    scaled, _ = equilibrated(np.array(matrix, dtype=float))
     sizes = np.linalg.svd(scaled, compute_uv=False)
     return int(np.sum(sizes > 1e-11 * max(1e-300, float(sizes.max(initial=0.0)))))
 
 
 def _certain_rank(matrix: FloatArray, bounds: FloatArray) -> int:
     """How many singular values exceed what the errors of the entries can make of zero."""
-    scaled, scales = _equilibrated(np.where(np.abs(matrix) > 4.0 * bounds, matrix, 0.0))
+    scaled, scales = equilibrated(np.where(np.abs(matrix) > 4.0 * bounds, matrix, 0.0))
     sizes = np.linalg.svd(scaled, compute_uv=False)
     error = float(np.linalg.norm(bounds * scales)) + 1e-14 * float(sizes.max(initial=0.0))
     return int(np.sum(sizes > 4.0 * error))
 
 
-def _equilibrated(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def equilibrated(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """A matrix with rows and columns of size one, and what each entry was multiplied by."""
     scaled, scales = matrix.copy(), np.ones_like(matrix)
     for _ in range(8):

@@ -132,13 +132,14 @@ class Anatomy:
         """p_dot without the reactions, (points, n); what is rounding beside its own terms is zero."""
         graph, algebra = self.kernel.graph, self.kernel.algebra
         if graph.free is not None:
-            rates, bulk = self.values(graph.free), self.values(graph.free)
+            rates = terms = graph.free
         else:
             transport = algebra.along(graph.momenta, self.coordinates, graph.velocities)
             transport = transport + algebra.jacobian(graph.momenta, self.time)
-            rates, bulk = self.values(graph.force + transport), self.values(algebra.columns([graph.force, transport]))
-        size = np.max(np.abs(bulk)) + np.max(np.abs(self.samples.momenta)) * np.max(np.abs(self.samples.velocities))
-        return np.where(np.abs(rates[:, :, 0]) < 1e-12 * size, 0.0, rates[:, :, 0])
+            rates, terms = graph.force + transport, algebra.columns([graph.force, transport])
+        values, sizes = self.values(rates)[:, :, 0], np.max(np.abs(self.values(terms)), axis=(0, 2))
+        is_zero = [algebra.vanishing(rates[k]).holds_to_rounding for k in range(rates.shape[0])]
+        return np.where((np.abs(values) < 1e-12 * sizes) | np.array(is_zero), 0.0, values)
 
 
 def common(numbers: Any) -> int:

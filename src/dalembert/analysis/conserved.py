@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ..algebra.structure import Verdict
+from ..algebra.structure import Verdict, equilibrated
 from ..compiled.book import Book
 from ..compiled.constrained_solve import rank
 from ..errors import RunError
@@ -61,15 +61,19 @@ def reaction_power(anatomy: Anatomy, place: int) -> Verdict:
     """
     algebra, graph = anatomy.kernel.algebra, anatomy.kernel.graph
     row, residual = anatomy.rows[place, :], anatomy.residual[place]
+    rounded = None
     for degree in DEGREES:
         found = algebra.vanishing(row @ graph.velocities - degree * residual)
-        if found.holds_to_rounding:
+        if found.is_proved:
             return Verdict("proved", f"homogeneous of degree {degree} in the velocities", holds_to_rounding=True)
-    rows, velocities = anatomy.row_values[:, place, :], anatomy.samples.velocities
-    powers = np.abs((rows * velocities).sum(axis=1))
-    if np.any(powers > ROUNDING * np.abs(rows).max(axis=1) * np.abs(velocities).max(axis=1)):
+        if rounded is None and found.holds_to_rounding:
+            rounded = found
+    if rounded is not None:
+        return rounded
+    terms = anatomy.row_values[:, place, :] * anatomy.samples.velocities
+    if np.any(np.abs(terms.sum(axis=1)) > ROUNDING * np.abs(terms).sum(axis=1)):
         return Verdict("refuted", "its power differs from zero at a consistent state")
-    return Verdict("not established", f"its power is zero at {len(powers)} consistent states")
+    return Verdict("not established", f"its power is zero at {len(terms)} consistent states")
 
 
 def energy_verdict(anatomy: Anatomy) -> Verdict:
@@ -94,7 +98,7 @@ def _forces_are_powerless(anatomy: Anatomy) -> bool:
     if system.inputs:
         laws = kernel.lower(list(system.inputs.values()))
         power = algebra.substitute(power, algebra.vector(list(system.inputs)), laws)
-    return algebra.vanishing(power).holds_to_rounding
+    return algebra.vanishing(power).is_proved
 
 
 def _sampled_energy(anatomy: Anatomy, working: list[str]) -> Verdict:
@@ -118,7 +122,7 @@ def _sampled_energy(anatomy: Anatomy, working: list[str]) -> Verdict:
     if not changes:
         return Verdict("not established", f"the powers cancel at {tried} consistent states, without a proof")
     reasons = []
-    if np.any(np.abs(slopes[:, -1]) > ROUNDING * np.max(np.abs(slopes))):
+    if anatomy.kernel.algebra.independence(anatomy.kernel.graph.energy, anatomy.time).is_refuted:
         reasons.append("the energy contains time")
     if anatomy.system.forces or anatomy.system.dissipation != 0:
         reasons.append("applied forces do work")
@@ -142,9 +146,9 @@ def conserved_momenta(anatomy: Anatomy) -> list[Conserved]:
     if any(value is None for value in system.inputs.values()) and system.forces:
         return []
     rows = np.vstack([anatomy.impulse_rates, *anatomy.every_row])
-    directions = rank(rows, GENERIC).null_space.T
+    units = _units(rows)
     found = []
-    for direction in _echelon(directions):
+    for direction in _echelon(rank(rows * units, GENERIC).null_space.T * units, units):
         coefficients = [_recognised(value, anatomy) for value in direction]
         if any(value is None for value in coefficients):
             continue
@@ -175,14 +179,20 @@ def _is_free_direction(anatomy: Anatomy, coefficients: list[Any]) -> bool:
         laws = kernel.lower([sympy.S.Zero if law is None else law for law in system.inputs.values()])
         force = algebra.substitute(force, algebra.vector(list(system.inputs)), laws)
     pushes = algebra.stack([algebra.inner(force, c), anatomy.rows @ c])
-    if not (algebra.independence(moved, shift).is_proved and algebra.vanishing(pushes).holds_to_rounding):
+    if not (algebra.independence(moved, shift).is_proved and algebra.vanishing(pushes).is_proved):
         return False
     frame = anatomy.image_frame
     return frame is None or algebra.rank(algebra.columns([frame, c])).at_most == algebra.rank(frame).value
 
 
-def _echelon(directions: Any) -> Any:
-    """The same span (k x n) with a column of its own, where it is one, for every vector."""
+def _units(rows: Any) -> Any:
+    """Powers of a thousand, one for each column (n,), that bring the columns to about the same size."""
+    scales = equilibrated(rows)[1]
+    return 1000.0 ** np.round(np.log(scales[0] / np.exp(np.log(scales[0]).mean())) / np.log(1000.0))
+
+
+def _echelon(directions: Any, units: Any) -> Any:
+    """The same span (k x n) with a column of its own, where it is one, for every vector; entries of rounding are zero."""
     table = np.array(directions)
     free = list(range(table.shape[0]))
     while free:
@@ -193,8 +203,8 @@ def _echelon(directions: Any) -> Any:
         for other in range(table.shape[0]):
             if other != row:
                 table[other] -= table[other, j] * table[row]
-    table[np.abs(table) < 1e-9] = 0.0
-    return table
+    sizes = np.abs(table) / units
+    return np.where(sizes < ROUNDING * sizes.max(axis=1, keepdims=True, initial=0.0), 0.0, table)
 
 
 def _recognised(value: float, anatomy: Anatomy) -> sympy.Expr | None:

@@ -203,7 +203,7 @@ def _is_kept(kernel: Kernel, expression: Any) -> bool:
     state = algebra.vector([*kernel.equations.state, t])
     value = kernel.lower([expression])
     rate = ca.jacobian(value, state) @ ca.vertcat(kernel.graph.velocities, 1)
-    return algebra.vanishing(rate).holds_to_rounding
+    return algebra.vanishing(rate).is_proved
 
 
 def _matrices(flow: Flow) -> dict[str, str]:

@@ -15,7 +15,7 @@ which the methods that stay on orbits of the group must know: a flow says it wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
@@ -344,7 +344,10 @@ def _matrix(value: Any, name: str, reader: Reader) -> sympy.ImmutableMatrix:
 
 
 def _check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> None:
-    """X_dot of the rates must be left X - X right; decided at two points of exact numbers."""
+    """Refuse an action where X_dot of the rates differs from left X - X right at one of two points of exact numbers.
+
+    Methods that rest on the action prove it.
+    """
     matrix = flow.matrices.get(action.matrix)
     if matrix is None:
         faults.append(
@@ -366,30 +369,29 @@ def _check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> N
     for seed in (2, 5):
         point = {s: sympy.Rational((seed * k * k + 7 * k + seed) % 23 + 3, 17) for k, s in enumerate(letters, start=1)}
         try:
-            here, moved = (
-                _numbers(matrix, point),
-                _rates_of(matrix, {q: float(e.xreplace(point)) for q, e in flow.rates.items()}),
-            )
+            here = _numbers(matrix, point)
+            terms = {q: [float(term.xreplace(point)) for term in sympy.Add.make_args(e)] for q, e in flow.rates.items()}
+            moved = _rates_of(matrix, {q: sum(values) for q, values in terms.items()})
+            sizes = _rates_of(matrix, {q: sum(map(abs, values)) for q, values in terms.items()}, abs)
             left = _numbers(action.left, point) if action.left is not None else [{} for _ in range(rows)]
             right = _numbers(action.right, point) if action.right is not None else [{} for _ in range(columns)]
         except (TypeError, ValueError):  # not a real number there; `describe` tries states near a start
             continue
-        worst, size = 0.0, 1.0
+        worst = 0.0
         for i in range(rows):
-            said = dict.fromkeys(range(columns), 0.0)
-            for k, entry in left[i].items():
-                for j, other in here[k].items():
-                    said[j] += entry * other
-            for k, entry in here[i].items():
-                for j, other in right[k].items():
-                    said[j] -= entry * other
-            worst = max(worst, *(abs(value - moved[i].get(j, 0.0)) for j, value in said.items()))
-            size = max(size, *map(abs, said.values()))
-        if not worst <= 1e-9 * size:
+            said, size = dict.fromkeys(range(columns), 0.0), {j: sizes[i].get(j, 0.0) for j in range(columns)}
+            products = [(j, entry * other) for k, entry in left[i].items() for j, other in here[k].items()]
+            products += [(j, -entry * other) for k, entry in here[i].items() for j, other in right[k].items()]
+            for j, product in products:
+                said[j] += product
+                size[j] += abs(product)
+            parts = [(abs(value - moved[i].get(j, 0.0)), size[j]) for j, value in said.items()]
+            worst = max(worst, *(gap / whole if whole else gap for gap, whole in parts))
+        if not worst <= 1e-9:
             faults.append(
                 ModelError(
                     f"The rates of `{action.matrix}` are not those of its action",
-                    seen=f"a difference of {worst:.2g} at a point",
+                    seen=f"a difference of {worst:.2g} of their terms at a point",
                     remedy="check left X - X right",
                 )
             )
@@ -402,13 +404,17 @@ def _numbers(matrix: sympy.ImmutableMatrix, point: Mapping[Any, Any]) -> list[di
     return [{j: float(matrix[i, j].xreplace(point)) for j in range(columns) if matrix[i, j] != 0} for i in range(rows)]
 
 
-def _rates_of(matrix: sympy.ImmutableMatrix, rates: Mapping[Coordinate, float]) -> list[dict[int, float]]:
-    """The rate of each entry of a matrix that is affine in the letters, row by row."""
+def _rates_of(
+    matrix: sympy.ImmutableMatrix, rates: Mapping[Coordinate, float], weight: Callable[[Any], Any] = float
+) -> list[dict[int, float]]:
+    """The rate of each entry of a matrix that is affine in the letters, row by row; with `abs`, a bound of its terms."""
     rows, columns = matrix.shape
     return [
         {
             j: sum(
-                float(slope) * rates[letter] for letter, slope in matrix[i, j].as_coefficients_dict().items() if letter in rates
+                float(weight(slope)) * rates[letter]
+                for letter, slope in matrix[i, j].as_coefficients_dict().items()
+                if letter in rates
             )
             for j in range(columns)
             if matrix[i, j].free_symbols
@@ -438,7 +444,7 @@ def _letters_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[st
                 found[unknown[0].name] = float((value - rest) / sympy.diff(entry, unknown[0]))
         if len(found) == count:
             break
-    size = 1.0 + max(abs(entry) for row in numbers for entry in row)
+    size = max(abs(entry) for row in numbers for entry in row)
     for i in range(rows):
         for j in range(columns):
             entry = matrix[i, j]

@@ -366,3 +366,37 @@ def test_a_constraint_that_is_affine_beyond_the_samples() -> None:
     assert late.kind == "affine"
     assert late.workless is None
     assert "energy" not in [item.name for item in describe(system).conserved]
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_momenta_along_directions_in_any_units(unit):
+    """p_x + s p_y is conserved where the potential is one of s x - y, whatever s is worth."""
+    x, y = da.coordinates("x y")
+    s = da.parameters("s", positive=True)
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=(s * x - y) ** 2)
+    found = da.describe(system, {s: 0.7 * unit})
+    momenta = [item.expression for item in found.conserved if item.expression is not None]
+    assert len(momenta) == 1
+    ratio = momenta[0].coeff(y.momentum) / momenta[0].coeff(x.momentum)
+    assert sympy.simplify(ratio / s) == 1
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_the_power_of_a_reaction_in_any_units(unit):
+    """A conveyor that moves with the speed 1 in a letter of other units does work."""
+    x, y = da.coordinates("x y")
+    belt = da.velocity(x.dot / unit - 1, name="belt")
+    system = da.System([x, y], kinetic=(x.dot**2 / unit**2 + y.dot**2) / 2, constraints=[belt])
+    assert da.describe(system, start={x.dot: unit, y.dot: 5.0}).constraints[0].workless is False
+
+
+def test_a_reaction_that_is_powerless_to_rounding_is_not_proved_to_be():
+    m = da.parameters("m", positive=True)
+    x, y = da.coordinates("x y")
+    root = sympy.sin(1.0)
+    rest = (m + root) * (m - root) + root**2 - m**2
+    held = da.velocity(x.dot - y.dot + rest, name="held")
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[held])
+    found = da.describe(system)
+    assert "energy" not in [item.name for item in found.conserved]
+    assert found.energy_status == "not established"

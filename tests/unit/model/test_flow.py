@@ -236,3 +236,26 @@ def test_rates_that_are_those_of_an_action_only_at_samples_are_refused() -> None
     for extra in (sympy.Max(r11 - 50, 0), sympy.Float(1e-12) * r11):
         with pytest.raises(FormError, match="not shown to be those of its action"):
             da.simulate(_rotation(extra), start, (0, 1), method="rkmk4", step=0.1)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_actions_and_values_of_matrices_in_any_units(unit):
+    p, q = da.coordinates("p q")
+    skew = sympy.Matrix([[0, p], [-p, 0]])
+    rates = {p: unit * q, q: -unit * p}
+    column = sympy.Matrix([p, q])
+    turn = unit * sympy.Matrix([[0, 1], [-1, 0]])
+    da.Flow(rates, matrices={"X": column}, actions=[da.Action("X", left=turn)])
+    with pytest.raises(ModelError, match="are not those of its action"):
+        da.Flow(rates, matrices={"X": column}, actions=[da.Action("X", left=2 * turn)])
+    flow = da.Flow({p: -p}, matrices={"S": skew})
+    assert flow.start(S=[[0, unit], [-unit, 0]]) == {"p": unit}
+    with pytest.raises(ModelError, match="cannot have this value"):
+        flow.start(S=[[0, unit], [unit, 0]])
+
+
+def test_actions_hold_to_the_rounding_of_their_terms():
+    p, q = da.coordinates("p q")
+    rates = {p: (0.1 + 0.2) * p - 0.3 * p + q, q: sympy.S.Zero}
+    turn = sympy.Matrix([[0, 1], [0, 0]])
+    da.Flow(rates, matrices={"X": sympy.Matrix([p, q])}, actions=[da.Action("X", left=turn)])

@@ -201,7 +201,7 @@ def _two_sided(samples: Any, times: Any, tolerance: float) -> tuple[Any, Any, in
             raise ModelError("Samples at negative times need partners at positive ones", remedy="sample at t and -t")
         return W, W[partner], None
     steps = np.diff(moments)
-    if abs(moments[0]) > 1e-12 or np.ptp(steps) > 1e-9 * np.max(steps):
+    if abs(moments[0]) > 1e-9 * np.max(steps, initial=0.0) or np.ptp(steps) > 1e-9 * np.max(steps):
         raise ModelError(
             "Samples from one side must be evenly spaced and begin at t = 0",
             seen=f"from {moments[0]:g} in steps of {np.min(steps):g} to {np.max(steps):g}",

@@ -17,12 +17,12 @@ import numpy as np
 
 from ...compiled.constrained_solve import rank
 from ...geometry.distributions import bracket
-from .input_fields import ControlAffine
+from .input_fields import NOISY, ControlAffine
 
 __all__ = ["Bracket", "Brackets", "bracketing", "is_spanned", "lyndon_words", "rank_of"]
 
-#: A bracket below this part of its terms is rounding, and one below this multiple of what rounding of the point does to it.
-ROUNDING, NOISY = 1e-10, 30.0
+#: A bracket below this part of its terms is rounding.
+ROUNDING = 1e-10
 #: A column whose part outside the span of the others is below this depends on them.
 DEPENDENT = 1e-8
 #: The most brackets that are made, and the most nodes that their graphs may have together.

@@ -37,6 +37,10 @@ __all__ = ["ControlAffine", "control_affine"]
 POINTS, RADIUS = 6, 0.7
 #: How far places are moved to see what rounding does to values there, and how often.
 SHAKEN, SHAKES = 1e-13, 3
+#: Values below this multiple of that are rounding.
+NOISY = 30.0
+#: The part of its terms up to which a relation of the point, and a rate there, is rounding of the numbers given for it.
+ON_RELATIONS, ROUNDING = 1e-7, 2.0**-50
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,8 @@ class ControlAffine:
     relations : column (r x 1)
         What vanishes on the states.
     point : array (n,)
+    sizes : array (n,)
+        The sizes of the terms of the drift at the point.
     """
 
     name: str
@@ -67,6 +73,7 @@ class ControlAffine:
     fields: Any
     relations: Any
     point: Any
+    sizes: Any
 
     @cached_property
     def places(self) -> Any:
@@ -107,9 +114,17 @@ class ControlAffine:
         """By how much a block (r x c) changes where the places are off by rounding, such as pi/2 in a float, (places, r, c)."""
         count = len(self.places)
         signs = np.random.default_rng(13).choice([-1.0, 1.0], (SHAKES, *self.places.shape))
-        moved = self.places + SHAKEN * signs * np.maximum(1.0, np.abs(self.places))
+        sizes = np.abs(self.places)
+        if self.relations.numel():  # solving them leaves rounding of the other letters
+            sizes = np.maximum(sizes, np.max(sizes, axis=1, keepdims=True))
+        moved = self.places + SHAKEN * signs * sizes
         values = self.values(block, np.concatenate([self.places, *moved])).reshape(1 + SHAKES, count, *block.shape)
         return np.max(np.abs(values[1:] - values[0]), axis=0)
+
+    def at_point(self, block: Any) -> Any:
+        """A block at the point, (r, c); entries that its rounding may have made are zero."""
+        values = self.values(block)[0]
+        return np.where(np.abs(values) > NOISY * self.noise(block)[0], values, 0.0)
 
     @cached_property
     def chart(self) -> Chart:
@@ -131,8 +146,10 @@ class ControlAffine:
 
     @cached_property
     def rest(self) -> float:
-        """The largest rate at the point."""
-        return float(np.max(np.abs(self.values(self.drift)[0]), initial=0.0))
+        """The largest rate at the point, as a part of its terms; infinite where it has a single one."""
+        rates = np.abs(self.values(self.drift)[0][:, 0])
+        parts = np.divide(rates, self.sizes, out=np.full(len(rates), np.inf), where=self.sizes > 0)
+        return float(np.max(np.where(rates > 0, parts, 0.0), initial=0.0))
 
 
 def control_affine(model: Any, at: Values | None = None, parameters: Values | None = None) -> ControlAffine:
@@ -178,6 +195,10 @@ def control_affine(model: Any, at: Values | None = None, parameters: Values | No
     values = {key: value for key, value in values.items() if key not in known - {s.name for s in kernel.parameters}}
     numbers = generic_parameters(kernel.parameters, values, np.random.default_rng(3))
     relations = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
+    zero = np.array([place.get(name, 0.0) for name in inputs])
+    point = np.array([place.get(name, 0.0) for name in names])
+    variables, at_point = ca.vertcat(state, symbols, letters), np.concatenate([point, numbers, zero])
+    sizes = [_sizes(block, time, variables, at_point) for block in (rates, relations)]
     rates, relations = (ca.substitute(ca.densify(block), symbols, ca.SX(ca.DM(numbers))) for block in (rates, relations))
     if ca.depends_on(rates, time):
         raise FormError(
@@ -186,23 +207,34 @@ def control_affine(model: Any, at: Values | None = None, parameters: Values | No
             remedy="make time a letter with the rate 1, or impose no inputs in time",
         )
     _check_affine(rates, letters, stated)
-    zero = np.array([place.get(name, 0.0) for name in inputs])
     found = ControlAffine(
         stated.name, names, inputs, kernel.algebra, state,
         ca.substitute(rates, letters, ca.SX(ca.DM(zero))), ca.densify(ca.jacobian(rates, letters)), relations,
-        np.array([place.get(name, 0.0) for name in names]),
+        point, sizes[0],
     )  # fmt: skip
-    _check_point(found)
+    _check_point(found, sizes[1])
     return found
 
 
-def _check_point(found: ControlAffine) -> None:
+def _sizes(block: Any, time: Any, variables: Any, values: Any) -> Any:
+    """The sizes of the terms of a block (r x 1) at a point, sum_k |d block / d w_k| |w_k|, in its units, (r,)."""
+    function = ca.Function("sizes", [time, variables], [ca.densify(ca.jacobian(block, variables))])
+    with np.errstate(invalid="ignore"):  # a point that is not finite is found next
+        return np.abs(np.asarray(function(0.0, values), dtype=float)) @ np.abs(values)
+
+
+def _check_point(found: ControlAffine, sizes: Any) -> None:
     """The point has finite fields and obeys the relations."""
     shown = ", ".join(f"{name} = {value:g}" for name, value in zip(found.letters, found.point, strict=True))
     if not all(np.all(np.isfinite(found.values(block)[0])) for block in (found.drift, found.fields)):
         raise ModelError("The fields are not finite at the point", seen=shown, remedy="choose another one: at={...}")
-    off = np.max(np.abs(found.values(found.relations)[0]), initial=0.0) if found.relations.numel() else 0.0
-    if off > 1e-7:
+    if not found.relations.numel():
+        return
+    slope = found.values(ca.jacobian(found.relations, found.state))[0]
+    rounding = ROUNDING * np.abs(slope).sum(axis=1) * np.max(np.abs(found.point))
+    residual = np.abs(found.values(found.relations)[0][:, 0])
+    off = float(np.max(residual))
+    if np.any(residual > ON_RELATIONS * sizes + rounding):
         raise ModelError(
             "The point does not obey the relations of the model", seen=f"{shown}: off by {off:.3g}", remedy="choose one on them"
         )

@@ -65,22 +65,40 @@ class Brockett:
 
 def linear_part(system: ControlAffine) -> LinearPart:
     """The linear part at the point, with its reachable space by Kalman."""
-    slope, B = system.values(ca.jacobian(system.drift, system.state))[0], system.values(system.fields)[0]
     tangent = _tangent(system)
-    A, B = tangent.T @ slope @ tangent, tangent.T @ B
-    reached = _span(B.T)
+    A = tangent.T @ system.at_point(ca.jacobian(system.drift, system.state)) @ tangent
+    B = tangent.T @ system.at_point(system.fields)
+    units, is_touched = _units(A, B)
+    scaled = units[:, None] * A / units
+    rounding = 1e-12 * np.abs(scaled[:, is_touched]).sum(axis=1)
+    reached = _span(units * B.T)
     while True:
-        longer = _span(np.vstack([reached, reached @ A.T]))
+        following = reached @ scaled.T
+        longer = _span(np.vstack([reached, np.where(np.abs(following) > rounding, following, 0.0)]))
         if len(longer) == len(reached):
             break
         reached = longer
     left = rank(reached, DEPENDENT).null_space if len(reached) else np.eye(len(A))
-    return LinearPart(A, B, len(reached), np.linalg.eigvals(left.T @ A @ left) if left.size else np.zeros(0))
+    return LinearPart(A, B, len(reached), np.linalg.eigvals(left.T @ scaled @ left) if left.size else np.zeros(0))
+
+
+def _units(A: Any, B: Any) -> tuple[Any, Any]:
+    """Factors (d,) that make all letters that the inputs move equally large, and which letters these are.
+
+    They come from the sizes sum_k (|A| / rho)^k |B| with the spectral radius rho of |A|, so that the units of letters, inputs
+    and time play no part.
+    """
+    radius = float(np.abs(np.linalg.eigvals(np.abs(A))).max(initial=0.0)) or 1.0
+    reach = following = np.abs(B)
+    for _ in range(len(A) - 1):
+        following = np.abs(A) @ following / radius
+        reach = reach + following
+    return structure.equilibrated(reach)[1][:, 0], np.any(reach > 0, axis=1)
 
 
 def _span(rows: Any) -> Any:
-    """An orthonormal basis (r, n) of the span of some rows; rows of rounding are none."""
-    kept = rows[np.linalg.norm(rows, axis=1) > 1e-12 * (1 + np.abs(rows).max(initial=0.0))]
+    """An orthonormal basis (r, n) of the span of some rows."""
+    kept = rows[np.any(rows != 0, axis=1)]
     if not len(kept):
         return np.zeros((0, rows.shape[1]))
     return np.linalg.qr(kept[rank(kept, DEPENDENT).independent].T)[0].T
@@ -96,7 +114,7 @@ def _tangent(system: ControlAffine) -> Any:
 
 def brockett_condition(system: ControlAffine, linear: LinearPart) -> Brockett:
     """Whether (y, u) -> F(y, u) covers a neighbourhood of 0, near the point."""
-    both = np.hstack([linear.A, linear.B])
+    both, scales = structure.equilibrated(np.hstack([linear.A, linear.B]))
     size = len(linear.A)
     found = int(rank(both, DEPENDENT).rank)
     if found == size:
@@ -110,7 +128,7 @@ def brockett_condition(system: ControlAffine, linear: LinearPart) -> Brockett:
         if reason:
             return Brockett("fails", reason)
     if size - found == 1:
-        return whole.second_order(both, missing)
+        return whole.second_order(both, scales, missing)
     return Brockett("undecided", f"{missing}; neither fewer variables nor one missing direction decide")
 
 
@@ -124,14 +142,10 @@ class _Whole:
         self.rates = ca.densify(system.drift + system.fields @ inputs)
         self.names = [*system.letters, *system.inputs]
         self.center = np.concatenate([system.point, np.zeros(len(system.inputs))])
+        slope = ca.jacobian(system.drift, system.state)
+        self.slope = np.hstack([system.at_point(slope), system.at_point(system.fields)])
         free = [sympy.Dummy(name, real=True) for name in system.inputs]
         self._symbols = {**system.algebra.letters, **dict(zip(free, ca.vertsplit(inputs), strict=True))}
-        slope = ca.densify(ca.jacobian(self.rates, self.variables))
-        self._function = ca.Function("rates", [self.variables], [self.rates, slope])
-
-    def _at(self, place: Any) -> tuple[Any, Any]:
-        rates, slope = self._function(place)
-        return np.asarray(rates, dtype=float).ravel(), np.asarray(slope, dtype=float)
 
     @property
     def without_inputs(self) -> list[int]:
@@ -141,10 +155,10 @@ class _Whole:
 
     def confined(self, rows: list[int]) -> str:
         """Why the rates `rows` miss a neighbourhood of 0 because fewer variables move them; empty where they do not."""
-        slope = self._at(self.center)[1][rows]
-        largest = float(np.max(np.abs(slope), initial=0.0))
-        moving = [k for k, column in enumerate(slope.T) if np.any(np.abs(column) > 1e-10 * largest)]
-        if len(moving) >= len(rows) or rank(slope[:, moving].T, DEPENDENT).rank < len(moving):
+        slope = self.slope[rows]
+        moving = [k for k, column in enumerate(slope.T) if np.any(column != 0)]
+        scaled, _ = structure.equilibrated(slope[:, moving].T)
+        if len(moving) >= len(rows) or rank(scaled, DEPENDENT).rank < len(moving):
             return ""
         at_rest = ca.substitute(self.rates[rows], self.variables[moving], ca.SX(ca.DM(self.center[moving])))
         if not structure.vanishing(self._symbols, at_rest).holds_to_rounding:
@@ -153,16 +167,27 @@ class _Whole:
         few = ", ".join(self.names[k] for k in moving)
         return f"the rates of {rates} vanish with {few}: {len(moving)} variables for {len(rows)} directions"
 
-    def second_order(self, both: Any, missing: str) -> Brockett:
-        """The sign of the second derivative in the one direction that the first leaves out."""
-        direction = rank(both.T, DEPENDENT).null_space[:, 0]
+    def second_order(self, both: Any, scales: Any, missing: str) -> Brockett:
+        """The sign of the second derivative in the one direction that the first, scaled by row and column, leaves out."""
+        rows = scales[:, 0]
+        columns = scales[0] / rows[0]
+        direction = rows * rank(both.T, DEPENDENT).null_space[:, 0]
         bend = ca.hessian(ca.dot(ca.SX(ca.DM(direction)), self.rates), self.variables)[0]
         matrix = np.asarray(ca.Function("bend", [self.variables], [ca.densify(bend)])(self.center), dtype=float)
-        kernel = rank(both, DEPENDENT).null_space
-        values = np.linalg.eigvalsh(kernel.T @ matrix @ kernel)
-        tiny = 1e-9 * (1 + np.abs(matrix).max())
+        kernel = columns[:, None] * rank(both, DEPENDENT).null_space
+        bent, terms = kernel.T @ matrix @ kernel, np.abs(kernel).T @ np.abs(matrix) @ np.abs(kernel)
+        values, tiny = np.linalg.eigvalsh(_congruent(np.where(np.abs(bent) > 1e-12 * terms, bent, 0.0))), 1e-9
         if values[0] < -tiny and values[-1] > tiny:
             return Brockett("holds to second order", f"{missing}, and the missing direction bends to both sides")
         if np.all(values > tiny) or np.all(values < -tiny):
             return Brockett("fails", f"{missing}, and the missing direction bends to one side")
         return Brockett("undecided", f"{missing}, and the second order does not decide")
+
+
+def _congruent(matrix: Any) -> Any:
+    """A symmetric matrix D M D with entries of size one, whose eigenvalues have the signs of those of M."""
+    for _ in range(16):
+        largest = np.abs(matrix).max(axis=0, initial=0.0)
+        factor = 1.0 / np.sqrt(np.where(largest > 0, largest, 1.0))
+        matrix = factor[:, None] * matrix * factor
+    return matrix
