@@ -176,7 +176,9 @@ def motion_record(motion: Any) -> dict[str, Any]:
 
 def ensemble_record(model: Any, start: Any, names: Sequence[str], **options: Any) -> dict[str, Any]:
     """The final states of many runs."""
-    runs = public("simulate_many")(model, start, **options)
+    import dalembert as da
+
+    runs = da.simulate(model, start, **options)
     return {name: digest(runs[name]) for name in names}
 
 

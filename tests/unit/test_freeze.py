@@ -109,6 +109,21 @@ def test_every_method_of_the_library_is_frozen(freeze: Any) -> None:
     assert {*home, *import_module("freeze_parts").ADAPTIVE} == set(METHODS) - set(EXTERNAL)
 
 
+def test_runs_and_their_derivatives_are_recorded_bit_for_bit(freeze: Any) -> None:
+    records, spring = import_module("freeze_records"), da.gallery.load("elastic-pendulum")
+    short = {"span": (0.0, 0.5)}
+    motion = records.motion_record(da.simulate(spring, **short))
+    assert motion == records.motion_record(da.simulate(spring, **short)) | {
+        "statistics": motion["statistics"]  # it has run times, which `condensed` leaves out
+    }
+    near = records.motion_record(da.simulate(spring, {"u": 1 + 1e-15}, **short))
+    assert near["names"]["u"] != motion["names"]["u"]
+    many = records.ensemble_record(spring, {"u": [0.9, 1.0]}, ("u",), workers=1, **short)
+    assert many["u"].startswith("2x1 ")
+    found = records.derivative_record(spring, ("u",), ("K",), **short)
+    assert set(found) == {"u by K", "gradient"} and found["gradient"]["K"] < 0
+
+
 def test_without_goldens_nothing_is_compared(freeze: Any, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="There are no goldens"):
         freeze.main(["compare", str(tmp_path)])
