@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from .language import ELEMENT, parsed, resolved, signature_of
+from .language import ELEMENT, Record, field_of, parsed, resolved, signature_of
 
 __all__ = ["BookInC", "c_functions", "c_number"]
 
@@ -48,6 +48,7 @@ _RELATIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 #: The parameter of native functions that is a book, and what reads arrays from it.
 _BOOK, _ARRAYS = "book", {"reals_at": "reals", "integers_at": "integers"}
+_CONTEXT = "context"
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,12 @@ class BookInC:
     ----------
     type : str
         The C type of the structure that stands for a book.
-    entries : mapping of place to int or str
+    entries : mapping of place or field to int or str
         A number that is known beforehand, or the C text of an array or of a number that is not.
     """
 
     type: str
-    entries: Mapping[int, int | str]
+    entries: Mapping[int | str, int | str]
 
 
 def c_number(value: float) -> str:
@@ -116,7 +117,16 @@ def _what(function: Callable[..., Any]) -> list[str]:
 
 
 def _declaration(kind: str, name: str) -> str:
-    return f"{_C[kind]}{'' if _C[kind].endswith('*') else ' '}{name}"
+    declared = _record_type(kind) if kind.startswith("@") else _C[kind]
+    return f"{declared}{'' if declared.endswith('*') else ' '}{name}"
+
+
+def _record_type(kind: str) -> str:
+    """A record within the context as C: an array of numbers of one type."""
+    types = {_C[field_of(kind, name)[1]] for name in Record.named(kind).fields}
+    if types not in ({"double"}, {"long"}):
+        raise TypeError(f"the record {kind[1:]} has fields of several types, and no C structure")
+    return f"{types.pop()} *"
 
 
 class _Writer:
@@ -153,7 +163,12 @@ class _Writer:
         return "\n".join([*_what(self.function), title, "{", *head, *self.lines, "}"])
 
     def _parameter(self, name: str, kind: str) -> str:
-        return f"{self.book.type} *{name}" if self.book is not None and name == _BOOK else _declaration(kind, name)
+        is_context = name == _BOOK or self._is_context(name)
+        return f"{self.book.type} *{name}" if self.book is not None and is_context else _declaration(kind, name)
+
+    def _is_context(self, name: str) -> bool:
+        """Whether a name is the parameter that stands for the context of a kernel."""
+        return name == _CONTEXT and self.parameters.get(name, "").startswith("@")
 
     def _put(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -285,6 +300,9 @@ class _Writer:
             case ast.Subscript(value=ast.Name(id=name), slice=index) if self.book is not None and name == _BOOK:
                 entry = self.book.entries[int(self._known(index) or 0)]
                 return entry if isinstance(entry, int) else None
+            case ast.Attribute(value=ast.Name(id=name), attr=field) if self._is_context(name):
+                entry = self._entry(field)
+                return entry if isinstance(entry, int) else None
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 first, second = self._known(left), self._known(right)
                 return None if first is None or second is None else bool(_RELATIONS[type(op)](first, second))
@@ -314,6 +332,8 @@ class _Writer:
             case ast.Name(id=name) if name in self.kinds:
                 self.read.add(name)
                 return name, self.kinds[name]
+            case ast.Attribute(value=base, attr=field) if self._is_field(node):
+                return self._field(base, field)
             case ast.Name() | ast.Attribute():
                 return self._constant(node)
             case ast.Subscript(value=ast.Name(id=name), slice=index) if self.book is not None and name == _BOOK:
@@ -356,6 +376,29 @@ class _Writer:
             case ast.Call():
                 return self._call(node)
         raise TypeError(f"{self.signature.name}: cannot translate {ast.unparse(node)}")
+
+    def _is_field(self, node: ast.expr) -> bool:
+        """Whether a dotted name begins with a variable, so that it is a field of a record."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.kinds
+
+    def _entry(self, field: str) -> int | str:
+        """What a field of the context is in C."""
+        if self.book is None:
+            raise TypeError(f"{self.signature.name}: the context has no C structure")
+        return self.book.entries[field]
+
+    def _field(self, base: ast.expr, field: str) -> tuple[str, str]:
+        """A field: of the context by its C text, of a record within it by its number."""
+        if isinstance(base, ast.Name) and self._is_context(base.id):
+            entry = self._entry(field)
+            if isinstance(entry, str):
+                self.read.add(base.id)
+            return str(entry), field_of(self.kinds[base.id], field)[1]
+        text, kind = self._expression(base)
+        number, found = field_of(kind, field)
+        return f"{text}[{number}]", found
 
     def _operand(self, node: ast.expr) -> tuple[str, str]:
         """An expression that can stand inside another: in parentheses unless it is one word."""
@@ -415,8 +458,9 @@ class _Writer:
                 kind = "double" if any(kind == "double" for _, kind in found) else "i64"
                 return f"({second} {relation} {first} ? {second} : {first})", kind
             case "call_program" if self.book is not None:
-                self.read.add(_BOOK)
-                return f"call_program({', '.join([_BOOK, *texts])})", "void"
+                context = next(name for name in (_BOOK, _CONTEXT) if name in self.parameters)
+                self.read.add(context)
+                return f"call_program({', '.join([context, *texts])})", "void"
         function = resolved(node.func, self.function.__globals__)
         if not getattr(function, "__native__", False):
             raise TypeError(f"{self.signature.name}: `{ast.unparse(node.func)}` is not native")

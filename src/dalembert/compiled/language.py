@@ -5,6 +5,11 @@ of the first of many numbers, indexed and offset like in C; loops over ``range``
 functions and of a few from mathematics. A native function finds constants and other native functions where Python finds
 them: among the names of the module it stands in.
 
+A `Record` names fields of 64 bits each, in the order of their declaration: numbers, addresses of
+arrays, and addresses of other records. Native code takes a record by its address and reads
+``context.clock.t``. A record that derives from another begins with the fields of that one, so that
+it can be passed in its place.
+
 Here is the language and how a function is read. `llvm_language` translates it to LLVM, `c_language` to C, and
 `native_module` compiles and calls it.
 
@@ -29,15 +34,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 __all__ = [
     "ELEMENT",
     "Integers",
     "Reals",
+    "Record",
     "Signature",
     "call_program",
+    "field_of",
     "integers_at",
+    "is_address",
+    "is_kind_of",
     "native",
     "parsed",
     "rare",
@@ -68,6 +77,62 @@ class Integers:
     def __getitem__(self, place: int) -> int: ...  # type: ignore[empty-body]
     def __setitem__(self, place: int, value: int) -> None: ...
     def __add__(self, places: int) -> Integers: ...  # type: ignore[empty-body]
+
+
+class Record:
+    """Fields of 64 bits that native code finds at one address, in the order of their declaration.
+
+    A subclass annotates its fields with ``int``, ``float``, `Reals`, `Integers` or another record.
+
+    >>> class StepTimes(Record):
+    ...     time: float
+    ...     step: float
+    >>> StepTimes.fields
+    {'time': (0, 'float'), 'step': (1, 'float')}
+    """
+
+    #: The index of each field and what it is declared as, those of the base record first.
+    fields: ClassVar[dict[str, tuple[int, str]]] = {}
+    _known: ClassVar[dict[str, type[Record]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Number the fields."""
+        own = inspect.get_annotations(cls)
+        if twice := [name for name in own if name in cls.fields]:
+            raise TypeError(f"{cls.__name__}: the field `{twice[0]}` is declared twice")
+        names = {name: declared if isinstance(declared, str) else declared.__name__ for name, declared in own.items()}
+        first = len(cls.fields)
+        cls.fields = cls.fields | {name: (first + k, declared) for k, (name, declared) in enumerate(names.items())}
+        other = Record._known.setdefault(cls.__name__, cls)
+        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(f"two records are called `{cls.__name__}`")
+        Record._known[cls.__name__] = cls
+
+    @staticmethod
+    def named(kind: str) -> type[Record]:
+        """The record of a kind."""
+        return Record._known[kind.removeprefix("@")]
+
+
+def is_address(kind: str) -> bool:
+    """Whether values of a kind are addresses: arrays and records."""
+    return kind in ELEMENT or kind.startswith("@")
+
+
+def is_kind_of(kind: str, wanted: str) -> bool:
+    """Whether a value of one kind can be passed as another: a record as one that it derives from."""
+    if kind == wanted or not (kind.startswith("@") and wanted.startswith("@")):
+        return kind == wanted
+    return issubclass(Record.named(kind), Record.named(wanted))
+
+
+def field_of(kind: str, name: str) -> tuple[int, str]:
+    """The index and the kind of a field of a record."""
+    record = Record.named(kind)
+    if name not in record.fields:
+        raise TypeError(f"{record.__name__} has no field `{name}`")
+    index, declared = record.fields[name]
+    return index, _kind(declared)
 
 
 def reals_at(address: int) -> Reals:
@@ -117,7 +182,11 @@ def signature_of(function: Callable[..., Any]) -> Signature:
 def _kind(annotation: Any) -> str:
     """The kind that an annotation stands for; annotations are text or the types themselves."""
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    return KINDS[name]
+    if name in KINDS:
+        return KINDS[name]
+    if name not in Record._known:
+        raise TypeError(f"`{name}` is neither a kind of the native language nor a record")
+    return f"@{name}"
 
 
 @cache

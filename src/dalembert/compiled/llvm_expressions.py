@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .language import ELEMENT, resolved, signature_of
+from .language import ELEMENT, field_of, resolved, signature_of
 from .llvm_steps import float_text
 from .llvm_values import Body, Value, llvm_type
 
@@ -47,6 +47,9 @@ class Expressions:
                 return _constant(value)
             case ast.Name(id=name) if name in body.kinds:
                 return body.load(name)
+            case ast.Attribute() if self._is_field(node):
+                address, kind = self.address(node)
+                return body.emit(f"load {llvm_type(kind)}, ptr {address}", kind)
             case ast.Name() | ast.Attribute():
                 return self._global(node)
             case ast.Subscript():
@@ -85,9 +88,20 @@ class Expressions:
             return _constant(value)
         raise self.body.fault(f"`{ast.unparse(node)}` is no constant")
 
-    def address(self, node: ast.Subscript) -> tuple[str, str]:
-        """Where an element is, and what it is; a table of two dimensions takes two indices."""
+    def _is_field(self, node: ast.expr) -> bool:
+        """Whether a dotted name begins with a variable, so that it is a field of a record."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.body.kinds
+
+    def address(self, node: ast.Subscript | ast.Attribute) -> tuple[str, str]:
+        """Where an element or a field is, and what it is; a table of two dimensions takes two indices."""
         base = self.value(node.value)
+        if isinstance(node, ast.Attribute):
+            if not base.kind.startswith("@"):
+                raise self.body.fault(f"{ast.unparse(node.value)} is no record")
+            number, kind = field_of(base.kind, node.attr)
+            return self.body.emit(f"getelementptr inbounds i64, ptr {base.text}, i64 {number}", kind).text, kind
         index = node.slice
         if isinstance(index, ast.Tuple):
             table = self.tables[base.text.lstrip("@")]

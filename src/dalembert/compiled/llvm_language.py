@@ -108,7 +108,7 @@ class _FunctionWriter:
             self.body.declare(target.id, value.kind)
             self.body.store(value, f"%{target.id}")
             return
-        assert isinstance(target, ast.Subscript)
+        assert isinstance(target, ast.Subscript | ast.Attribute)
         address, element = self.expressions.address(target)
         self.body.store(self.body.converted(value, element), address)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from .language import ELEMENT
+from .language import ELEMENT, is_address, is_kind_of
 from .llvm_steps import float_text
 
 __all__ = ["Body", "Value", "llvm_type", "stated"]
@@ -31,15 +31,15 @@ _ARITHMETIC = {
 
 @dataclass(frozen=True)
 class Value:
-    """An operand: LLVM text and its kind (i64, double, i1, reals, integers)."""
+    """An operand: LLVM text and its kind (i64, double, i1, reals, integers, @ and a record)."""
 
     text: str
     kind: str
 
 
 def llvm_type(kind: str) -> str:
-    """The LLVM type of a kind: arrays are addresses."""
-    return "ptr" if kind in ELEMENT else kind
+    """The LLVM type of a kind: arrays and records are addresses."""
+    return "ptr" if is_address(kind) else kind
 
 
 def stated(value: Value) -> int | None:
@@ -121,6 +121,8 @@ class Body:
         """A value as another kind: integers become doubles, truth values and integers each other."""
         if value.kind == kind:
             return value
+        if is_kind_of(value.kind, kind):
+            return Value(value.text, kind)
         if value.kind == "i64" and kind == "double":
             if stated(value) is not None:
                 return Value(float_text(float(value.text)), "double")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dalembert.compiled.constrained_solve import solve
 from dalembert.compiled.gauss_problem import gauss_solve, order_size, work_size
-from dalembert.compiled.language import Integers, Reals, native
+from dalembert.compiled.language import Integers, Reals, Record, native
 from dalembert.compiled.native_module import NativeModule
 from dalembert.compiled.verdicts import DEPENDENT, REGULAR
 
@@ -45,6 +45,21 @@ class Pointer:
 
     def __add__(self, places: int) -> Pointer:
         return Pointer(self.values, self.offset + places)
+
+
+class Clock(Record):
+    time: float
+    step: float
+
+
+class Plain(Record):
+    size: int
+    clock: Clock
+    values: Reals
+
+
+class Counted(Plain):
+    seen: int
 
 
 # -- the functions -------------------------------------------------------------------------------------------------------
@@ -162,6 +177,26 @@ def same_letter_twice(n: int, out: Integers) -> int:
         i = 100
         n = 1
     return place
+
+
+@native
+def tick(context: Plain) -> float:
+    clock = context.clock
+    clock.time += clock.step
+    total = 0.0
+    for k in range(context.size):
+        context.values[k] *= context.clock.time
+        total += context.values[k]
+    return total
+
+
+@native
+def count_ticks(context: Counted, n: int) -> float:
+    total = 0.0
+    for _ in range(n):
+        total += tick(context)
+        context.seen += 1
+    return total
 
 
 @native
@@ -394,3 +429,34 @@ def test_a_whole_algorithm(seed: int) -> None:
     assert status == (DEPENDENT if m > 1 else REGULAR)
     assert np.allclose(shims[4].values, solution.z, atol=1e-11)
     assert np.allclose(shims[5].values, solution.multipliers, atol=1e-11)
+
+
+def test_fields_of_records_are_found_by_name() -> None:
+    """A record that derives from another is passed in its place; nested ones are addresses."""
+    clock, values = np.array([0.5, 0.25]), np.array([1.0, 2.0, 4.0])
+    words = np.array([3, clock.ctypes.data, values.ctypes.data, 7], np.int64)
+    plain = Counted()
+    plain.size, plain.seen, plain.values = 3, 7, Pointer([1.0, 2.0, 4.0])
+    plain.clock = Clock()
+    plain.clock.time, plain.clock.step = 0.5, 0.25
+    assert NativeModule([count_ticks]).functions["count_ticks"](words, 2) == count_ticks(plain, 2)
+    assert list(clock) == [plain.clock.time, plain.clock.step] and words[3] == plain.seen == 9
+    assert list(values) == plain.values.values
+
+
+def test_a_field_that_is_not_there_is_refused() -> None:
+    @native
+    def reads(context: Plain) -> int:
+        return context.length
+
+    with pytest.raises(TypeError, match="Plain has no field `length`"):
+        NativeModule([reads])
+
+
+def test_a_record_in_the_place_of_one_that_derives_from_it_is_refused() -> None:
+    @native
+    def passes(context: Plain) -> float:
+        return count_ticks(context, 1)
+
+    with pytest.raises(TypeError, match="@Plain cannot become @Counted"):
+        NativeModule([passes])
