@@ -199,3 +199,14 @@ def test_a_lagrangian_of_first_order_is_named():
     system = da.System([x, y], lagrangian=y * x.dot - (x**2 + y**2) / 2)
     with pytest.raises(SingularError, match="first order"):
         da.simulate(system, {x: 1.0}, (0, 1))
+
+
+def test_an_integral_that_holds_only_inside_the_samples():
+    """x' + (1 + Max(y - 10^7, 0)) y' = 0 keeps x + y, and adds a square from y = 10^7 on."""
+    late = da.velocity(x.dot + (1 + Max(y - 10**7, 0)) * y.dot, name="late")
+    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[late])
+    integral = da.describe(system).constraints[0].integral
+    for place in (2.0, 3e7):
+        if integral is not None:
+            slopes = [float(sympy.diff(integral, q).subs({x: 0.5, y: place})) for q in (x, y)]
+            assert slopes[1] == pytest.approx(slopes[0] * (1 + max(place - 1e7, 0)), rel=1e-9)

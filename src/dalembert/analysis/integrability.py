@@ -335,18 +335,15 @@ def _by_velocities(system: System, constraint: Constraint, effort: int = 150) ->
 
 
 def _equality(anatomy: Anatomy) -> Any:
-    """Whether pairs of expressions have equal values at the generic points."""
+    """Whether pairs of expressions are shown to be equal, at least to rounding."""
 
     def equal(pairs: Sequence[tuple[sympy.Expr, sympy.Expr]]) -> bool:
         if not pairs:
             return True
         try:
-            block = anatomy.kernel.algebra.vector([side for pair in pairs for side in pair])
+            block = anatomy.kernel.algebra.vector([left - right for left, right in pairs])
         except ModelError:
             return False
-        values = anatomy.values(block)[:, :, 0].reshape(len(anatomy.samples), len(pairs), 2)
-        values = values[np.all(np.isfinite(values), axis=(1, 2))]
-        gap, size = np.abs(values[:, :, 0] - values[:, :, 1]), np.abs(values).sum(axis=2)
-        return len(values) >= min(3, len(anatomy.samples)) and bool(np.all(gap <= ROUNDING * size + 1e-14))
+        return anatomy.kernel.algebra.vanishing(block).holds_to_rounding
 
     return equal

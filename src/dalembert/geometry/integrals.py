@@ -2,7 +2,7 @@
 
 The form is exact, or becomes so when it is divided by one or two of its own coefficients; or it is a form in two letters that
 separates as it stands, or whose coefficients depend on one linear combination of them. Nothing is returned that was not
-checked at generic points.
+shown to be an integral.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def find_integral(coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Sy
     coefficients : sequence of expressions (n,)
     letters : sequence of symbols (n,)
     equal : callable
-        Whether the two sides of every pair have the same values at generic points.
+        Whether the two sides of every pair are shown to be equal.
 
     Examples
     --------
@@ -52,7 +52,9 @@ def _is_integral(
     candidate: sympy.Expr, coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol], equal: Equal
 ) -> bool:
     """Whether dI is parallel to the form and not zero."""
-    slopes = [sympy.diff(candidate, letter) for letter in letters]
+    # d log|u| = du/u
+    plain = candidate.replace(sympy.log, lambda u: sympy.log(u.args[0] if isinstance(u, sympy.Abs) else u))
+    slopes = [sympy.diff(plain, letter) for letter in letters]
     minors = [(slopes[i] * coefficients[j], slopes[j] * coefficients[i]) for i, j in combinations(range(len(letters)), 2)]
     flat = [(slope, sympy.S.Zero) for slope in slopes]
     return equal(minors) and not equal(flat)
