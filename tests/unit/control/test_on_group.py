@@ -319,3 +319,12 @@ def test_a_cost_that_is_quadratic_only_at_samples_is_not_taken() -> None:
     )
     with pytest.raises(ModelError, match="not shown to be quadratic"):
         da.optimal_on_group(bent, np.eye(3), rotation(3, 2), (0, 1))
+
+
+def test_ends_that_are_rotations_make_no_flow_of_rotations() -> None:
+    """Q_dot = Q W with a W that stretches: the end is met in all four entries, not in its angle alone."""
+    Q, W = (sympy.Matrix(2, 2, da.coordinates(" ".join(f"{name}_{k}" for k in (11, 12, 21, 22)))) for name in "QW")
+    rates = {**dict(zip(Q, Q * W, strict=True)), **dict.fromkeys(W, sympy.Integer(0)), W[0, 0]: W[1, 0]}
+    flow = da.Flow(rates, matrices={"Q": Q, "W": W}, integrals={"energy": sum(w**2 for w in W) / 2})
+    end = np.array([[np.cos(0.5), -np.sin(0.5)], [np.sin(0.5), np.cos(0.5)]])
+    assert np.allclose(da.optimal_on_group(flow, np.eye(2), end, (0, 1)).motion["Q"][-1], end, atol=1e-8)

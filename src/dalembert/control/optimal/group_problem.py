@@ -121,10 +121,18 @@ class GroupProblem:
 
     @cached_property
     def is_rotation(self) -> bool:
+        """Whether both ends are orthogonal matrices Q and Q^-1 Q_dot or Q_dot Q^-1 is skew, so that all between are."""
         rows, columns = self.start.shape
-        one = np.eye(rows)
-        square = rows == columns and len(self.place_index) == rows * rows
-        return bool(square and all(np.allclose(m.T @ m, one, atol=1e-8) for m in (self.start, self.end)))
+        if rows != columns or len(self.place_index) != rows * rows:
+            return False
+        if not all(np.allclose(m.T @ m, np.eye(rows), atol=SAME) for m in (self.start, self.end)):
+            return False
+        matrix, algebra = self.flow.matrices[self.place], GraphAlgebra()
+        Q, rate = (
+            algebra.vector(list(entries)).reshape((rows, rows)) for entries in (matrix, matrix.xreplace(self.flow.rates))
+        )
+        velocities = (algebra.solve_square(Q, rate), algebra.solve_square(Q.T, rate.T))
+        return any(algebra.vanishing(velocity + velocity.T).holds_to_rounding for velocity in velocities)
 
     # -- what must hold --------------------------------------------------------------------------------------------
 
