@@ -41,7 +41,8 @@ class ConstraintRows:
     function : callable
         The letters of the algebra to f_v.
     landing : callable
-        The letters to what must vanish, (k x 1), and its slopes by coordinates and velocities, (k x 2n).
+        The letters to what must vanish, (k x 1), and its slopes by coordinates and velocities, (k x 2n); each row in a
+        unit, a power of 1000, in which its slopes at a generic state are not far from one.
     movable : list of int
         The places of the coordinates and velocities among the letters.
     positions : int
@@ -144,6 +145,8 @@ def constraint_rows(system: System) -> ConstraintRows:
     holding = algebra.stack([level.holonomic, level.residual])
     slopes = algebra.jacobian(holding, algebra.vector(state))
     symbols, letters = list(algebra.letters), list(algebra.letters.values())
+    units = ca.DM(_units(ca.Function("slopes", letters, [ca.densify(slopes)])))
+    holding, slopes = holding / units, slopes / ca.repmat(units, 1, slopes.shape[1])
     made = ConstraintRows(
         algebra,
         rows,
@@ -154,6 +157,14 @@ def constraint_rows(system: System) -> ConstraintRows:
     )
     object.__setattr__(system, "_constraint_rows", made)
     return made
+
+
+def _units(slopes: Any) -> Any:
+    """The power of 1000 next to the length of each row at a generic state, (k,)."""
+    point = np.random.default_rng(7).uniform(0.2, 1.4, slopes.n_in())
+    lengths = np.linalg.norm(np.asarray(slopes(*point), dtype=float), axis=1)
+    usable = np.isfinite(lengths) & (lengths > 0)
+    return 1000.0 ** np.round(np.log10(np.where(usable, lengths, 1.0)) / 3)
 
 
 def independent_rows(sample: Any, rank: int) -> tuple[int, ...]:

@@ -28,6 +28,23 @@ def test_a_row_that_says_something_else_is_refused_by_name(form, second):
     assert "constraint" in str(caught.value) and "lagrange" in str(caught.value)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e12])
+def test_units_of_rows_change_nothing(unit):
+    """x' = 1 and x' = 1.01 in any unit contradict each other; x' = y stated again in another one does not."""
+    for first, second in (
+        (x.dot - 1, unit * (x.dot - 1.01)),
+        (unit * (x.dot - 1), x.dot - 1.01),
+        (x.dot - y, unit * (x.dot - y * y)),
+    ):
+        with pytest.raises(FormError, match="does not follow from them"):
+            da.derive(particle(first, second), "maggi")
+    for same in ((x.dot - y, unit * (x.dot - y)), (unit * (x.dot - y), x.dot - y)):
+        assert len(choose_split(particle(*same)).rows) == 1
+    again = [da.holonomic(x**2 + y**2 - 1, name="one"), da.holonomic(unit * ((x**2 + y**2) ** 2 - 1), name="again")]
+    system = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=again)
+    assert len(choose_split(system).rows) == 1
+
+
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "constrained-lagrangian"])  # which needs homogeneous rows
 def test_a_row_that_follows_is_left_out(form):
     once, twice = particle(x.dot - y), particle(x.dot - y, 2 * x.dot - 2 * y)
