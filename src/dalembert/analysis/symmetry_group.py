@@ -18,6 +18,7 @@ from scipy.linalg import expm
 from ..compiled.constrained_solve import rank
 from ..geometry.actions import field_bracket
 from ..geometry.lie_algebra import LieAlgebra
+from ..geometry.vanishing import vanish
 from ..model.scenario import Scenario
 from ..model.system import System
 from .bounded import Points
@@ -67,10 +68,13 @@ def closed(
             return found, constants
         if len(found) >= MOST_GENERATORS:
             return found, None
+        before = len(found)
         for a, b in outside:
             bracket = field_bracket(found[a].field, found[b].field, coordinates).applyfunc(sympy.expand)
             if _are_independent([*(_with_values(entry.field, values) for entry in found), _with_values(bracket, values)]):
                 found.append(Found(bracket, certify(bracket)))
+        if len(found) == before:  # no combination is established, and none of the brackets is new
+            return found, None
 
 
 def _components(
@@ -84,13 +88,20 @@ def _components(
     columns = _values([*fields, *brackets])
     lengths = np.linalg.norm(columns[:, :d], axis=0)
     axes, triangle = np.linalg.qr(columns[:, :d] / lengths)
-    for (a, b), column in zip(pairs, columns[:, d:].T, strict=True):
+    whole = sympy.Matrix.hstack(*fields)
+    for (a, b), bracket, column in zip(pairs, brackets, columns[:, d:].T, strict=True):
         along = axes.T @ column
-        if np.max(np.abs(column - axes @ along)) > OUTSIDE * max(1.0, float(np.max(np.abs(column)))):
+        size = max(float(np.max(np.abs(column))), float(lengths[a] * lengths[b]) / len(column))
+        components = np.linalg.solve(triangle, along) / lengths
+        exact = [fraction(value) for value in components]
+        is_inside = np.max(np.abs(column - axes @ along)) <= OUTSIDE * size
+        if is_inside and None not in exact and not (whole.has(sympy.Float) or bracket.has(sympy.Float)):
+            # The values suggest a combination; that it is the bracket is decided for all states.
+            is_inside = vanish(list(bracket - whole * sympy.Matrix(exact))).holds
+        if not is_inside:
             outside.append((a, b))
             continue
-        components = np.linalg.solve(triangle, along) / lengths
-        table[a, b] = [float(near) if (near := fraction(value)) is not None else value for value in components]
+        table[a, b] = [value if near is None else float(near) for near, value in zip(exact, components, strict=True)]
         table[b, a] = -table[a, b]
     return table, outside
 

@@ -355,10 +355,14 @@ def _short_blocks(equations: Equations) -> Blocks:
         blocks = equations.blocks(BriefAlgebra(named=False, turns=helpful_turns(_stated(equations))))
         names = ("metric", "force", "rows", "right", "unknowns", "multipliers", "rates", "free", "dual_rows")
         return replace(blocks, **{name: now(getattr(blocks, name)) for name in names})
+    except FormError:
+        raise
     except ModelError:  # too much work to shorten: as they come
         pass
     try:
         return equations.blocks(TreeAlgebra())
+    except FormError:
+        raise
     except ModelError:
         raise ModelError(
             "These equations are too large to be written out",

@@ -14,6 +14,7 @@ from sympy import Rational, cos, exp, sin, sqrt
 
 import dalembert as da
 from dalembert.analysis.symmetry_basis import Recogniser
+from dalembert.analysis.symmetry_group import Found, closed
 from dalembert.analysis.symmetry_proofs import vanishes
 from dalembert.errors import ModelError
 from dalembert.model.constraints import HolonomicConstraint
@@ -375,3 +376,12 @@ def test_coefficients_are_recognised_only_where_all_sets_agree():
         values = [float(wanted.subs(values)) for values in sets]
         assert sympy.simplify(known.expression(values) - wanted) == 0
     assert known.expression([float(sympy.exp(values["b"])) for values in sets]) is None
+
+
+def test_brackets_that_close_only_inside_the_samples_do_not_close() -> None:
+    x, y = da.coordinates("x y")
+    fields = [sympy.Matrix([1, 0]), sympy.Matrix([0, x + sympy.Max(x - 10**7, 0) ** 3]), sympy.Matrix([0, 1])]
+    plain = [sympy.Matrix([1, 0]), sympy.Matrix([0, x]), sympy.Matrix([0, 1])]
+    _, constants = closed([Found(field, None) for field in plain], [x, y], {}, lambda field: None)
+    assert constants is not None and constants[0, 1, 2] == 1
+    assert closed([Found(field, None) for field in fields], [x, y], {}, lambda field: None)[1] is None
