@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def compare(n: int, inertias: list[float], steps: int, h: float) -> None:
-    flow = da.rigid_body(inertias)
+    flow = da.lie.rigid_body(inertias)
     entries = np.random.default_rng(n).normal(size=(n, n))
     momentum = entries - entries.T
     start = flow.start(Q=np.eye(n), M=6.0 * momentum / np.linalg.norm(momentum))

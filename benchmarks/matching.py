@@ -55,7 +55,7 @@ def settles(equations: Any, start: dict[str, float], parameters: dict[str, float
 
 def measured(name: str, system: da.System, parameters: dict[str, float], side: int, span: float, **options: Any) -> None:
     before = time.process_time()
-    found = da.match(system, parameters=parameters, **options)
+    found = da.control.match(system, parameters=parameters, **options)
     ready = time.process_time() - before
     equations = da.derive(found.system)
     counts = {True: [0, 0], False: [0, 0]}
@@ -78,9 +78,9 @@ def unicycle(span: float) -> None:
     group = {"ahead": {x: cos(phi), y: sin(phi)}, "aside": {x: -sin(phi), y: cos(phi)}, "turn": {phi: 1}, "roll": {psi: 1}}
     section = [[0, 0, 1, 0], [-R, 0, 0, 1]]
     balanced = da.gallery.load("unicycle-balanced")
-    by_poles = da.reduce(balanced.system, group, section=section, reconstruct=False)
-    routhian = da.nonholonomic_routhian(scenario, group, section=section)
-    by_routhian = closed_on_quotient(routhian, da.match_routhian(routhian, {"p_2": 0.5}).system)
+    by_poles = da.symmetry.reduce(balanced.system, group, section=section, reconstruct=False)
+    routhian = da.symmetry.nonholonomic_routhian(scenario, group, section=section)
+    by_routhian = closed_on_quotient(routhian, da.control.match_routhian(routhian, {"p_2": 0.5}).system)
 
     def stays(equations: Any, tilt: float, parameters: Any) -> bool:
         start = {"theta": tilt, "p_2": 0.5}

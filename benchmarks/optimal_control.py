@@ -67,14 +67,14 @@ def rows() -> list[Row]:
     found: list[Row] = []
     for n, inertias in ((3, [1, 2, 3]), (4, [1, 2, 3, 4])):
         for name, values in (("J = 1", [0.5] * n), (f"Lambda = {inertias}", inertias)):
-            body, torque = da.rigid_body(values), da.torque_flow(values)
+            body, torque = da.lie.rigid_body(values), da.control.torque_flow(values)
             known = name == "J = 1"
 
             def turned(pair: Pair, flow: Any = body) -> Any:
-                return da.optimal_on_group(flow, *pair, (0, 1))
+                return da.control.optimal_on_group(flow, *pair, (0, 1))
 
             def driven(pair: Pair, flow: Any = torque) -> Any:
-                return da.rest_to_rest(flow, *pair, (0, 1), ways=2)
+                return da.control.rest_to_rest(flow, *pair, (0, 1), ways=2)
 
             def pairs(random: Any, n: int = n) -> Pair:
                 return rotations(n, random)
@@ -86,19 +86,19 @@ def rows() -> list[Row]:
                 (f"SO({n}) rest to rest, {name}", pairs, driven, (lambda p: 6 * squared_turn(p)) if known else None, False)
             )
     for n in (3, 5):
-        sphere = da.sphere_flow(n)
+        sphere = da.lie.sphere_flow(n)
 
         def joined(pair: Pair, flow: Any = sphere) -> Any:
-            return da.optimal_on_group(flow, *pair, (0, 1))
+            return da.control.optimal_on_group(flow, *pair, (0, 1))
 
         def ends(random: Any, n: int = n) -> Pair:
             return vectors(n, random)
 
         found.append((f"sphere in {n} dimensions", ends, joined, squared_arc, False))
-    moved = da.grassmannian_flow(4, 2)
+    moved = da.lie.grassmannian_flow(4, 2)
 
     def carried(pair: Pair) -> Any:
-        return da.optimal_on_group(moved, *pair, (0, 1))
+        return da.control.optimal_on_group(moved, *pair, (0, 1))
 
     found.append(
         ("4 x 2 frames, aligned", lambda random: frames(4, 2, random, True), carried, lambda p: squared_angles(p) / 4, False)

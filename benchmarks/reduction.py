@@ -47,9 +47,9 @@ def main() -> None:
         scenario = da.gallery.load(name)
         system = scenario.system
         whole = da.derive(system, fastest_form(system))
-        rebuilt = da.reduce(system, group(system), reconstruct=True)
+        rebuilt = da.symmetry.reduce(system, group(system), reconstruct=True)
         first = da.simulate(rebuilt, scenario.start, (0, 0), parameters=scenario.parameters)
-        reduced = da.reduce(system, group(system))
+        reduced = da.symmetry.reduce(system, group(system))
         start = {letter.name: first[letter.name][0] for letter in reduced.state}
         print(f"{name}, {end:g} s, rtol 1e-10")
         plain = None

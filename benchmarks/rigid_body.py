@@ -65,7 +65,7 @@ def main() -> None:
     reader.add_argument("--repeats", type=int, default=3)
     reader.add_argument("--plain", type=int, default=10_000, help="steps of the map in plain doubles")
     options = reader.parse_args()
-    da.discrete_rigid_body([1.0, 2.0], np.zeros((2, 2)), steps=1)  # compiles
+    da.lie.discrete_rigid_body([1.0, 2.0], np.zeros((2, 2)), steps=1)  # compiles
     for n in SIZES:
         Lambda, limit = body(n)
         for share in SHARES:
@@ -73,7 +73,7 @@ def main() -> None:
             for _ in range(options.repeats):
                 begun = time.process_time()
                 every = max(options.steps // 1000, 1)
-                motion = da.discrete_rigid_body(Lambda, share * limit, steps=options.steps, every=every)
+                motion = da.lie.discrete_rigid_body(Lambda, share * limit, steps=options.steps, every=every)
                 times.append(time.process_time() - begun)
             assert motion is not None
             used = motion.statistics
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _first_rotation(Lambda: Any, M: Any) -> Any:
-    return da.discrete_rigid_body(Lambda, M, steps=1).Q[1]
+    return da.lie.discrete_rigid_body(Lambda, M, steps=1).Q[1]
 
 
 if __name__ == "__main__":

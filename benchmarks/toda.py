@@ -52,10 +52,10 @@ def main() -> None:
     random = np.random.default_rng(1)
     a, b = random.normal(size=n), random.uniform(0.3, 0.7, n - 1)
     exact = np.diag(toda_motion(np.diag(a) + np.diag(b, 1) + np.diag(b, -1), [end])[0])
-    da.simulate(da.toda(2), {"a_1": 1.0, "b_1": 0.1}, (0, 1))  # the shared loops are compiled
+    da.simulate(da.lie.toda(2), {"a_1": 1.0, "b_1": 0.1}, (0, 1))  # the shared loops are compiled
 
     begun = time.process_time()
-    flow = da.toda(n)
+    flow = da.lie.toda(n)
     equations = da.derive(flow)
     equations.compile()
     start = dict(zip([q.name for q in flow.coordinates], np.concatenate([a, b]), strict=True))

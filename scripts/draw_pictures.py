@@ -78,7 +78,7 @@ def snakeboard_gaits() -> None:
     picture = Picture(LIGHT, figsize=(8.4, 2.8), layout="constrained")
     panels = picture.subplots(1, 3)
     for panel, (name, (i, j)) in zip(panels, {"drive": (1, 1), "rotate": (2, 1), "park": (3, 2)}.items(), strict=True):
-        stroke = da.follow_shape(system, group, {psi: sin(i * da.t), phi: 0.6 * sin(j * da.t)})
+        stroke = da.symmetry.follow_shape(system, group, {psi: sin(i * da.t), phi: 0.6 * sin(j * da.t)})
         motion = da.simulate(stroke, {}, (0, 6 * np.pi), parameters=light, at=times)
         size = 0.12 * max(np.ptp(motion["x"]), np.ptp(motion["y"]))
         for number, place in enumerate(range(0, 1201, 400)):
@@ -99,11 +99,11 @@ def snakeboard_height() -> None:
     x, y, theta, psi, phi = board.system.coordinates
     light = {"m": 6.0, "r": 0.2, "J0": 0.016, "J1": 0.0013}
     group = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
-    found = da.connection(board, group)
-    height = da.height_function(found, {psi: (-1.2, 1.2), phi: (-1.5, 1.5)}, parameters=light, points=(3, 61))
+    found = da.symmetry.connection(board, group)
+    height = da.symmetry.height_function(found, {psi: (-1.2, 1.2), phi: (-1.5, 1.5)}, parameters=light, points=(3, 61))
     strokes = [{psi: 0.7 * sin(da.t), phi: middle + 0.3 * cos(da.t)} for middle in (0.0, 1.0)]
-    loops = [da.area_rule(found, stroke, 2 * np.pi, parameters=light) for stroke in strokes]
-    still("snakeboard-height.png", da.plot_height(height, loops=loops, title=""))
+    loops = [da.symmetry.area_rule(found, stroke, 2 * np.pi, parameters=light) for stroke in strokes]
+    still("snakeboard-height.png", height.plot(loops=loops, title=""))
 
 
 def snakeboard_voronets() -> None:
@@ -134,12 +134,12 @@ def planar_bodies() -> None:
     chain = da.planar_chain(3, masses=[1, middle, 1], inertias=[1, 1, 1], hinges=ends)
     with LIGHT.context():
         left, right = picture.subplots(1, 2, width_ratios=[1.35, 1])
-        da.phase_portrait(pair.reduced_system(), {"mu": 2.0}, momentum=True, axes=left)
+        da.plotting.phase_portrait(pair.reduced_system(), {"mu": 2.0}, momentum=True, axes=left)
         left.set(title="two bodies")
         left.set_xlabel("angle of the hinge", fontsize=11)
         left.set_ylabel("momentum of the second body", fontsize=11, rotation=90, labelpad=4)
         for mass in np.linspace(0.1, 3.0, 30):
-            for found in da.relative_equilibria(chain, {middle: mass}).found:
+            for found in da.symmetry.relative_equilibria(chain, {middle: mass}).found:
                 stable = found.stability == "stable"
                 for turn in {float(found.angles[0]), *([-np.pi] if abs(found.angles[0] - np.pi) < 1e-9 else [])}:
                     role = LIGHT.color("accent" if stable else "body")
@@ -153,7 +153,7 @@ def matrix_flows() -> None:
     picture = Picture(LIGHT, figsize=(8.4, 2.9), layout="constrained")
     left, middle, right = picture.subplots(1, 3)
     inertias = np.array([1.0, 2.0, 3.0])
-    body = da.rigid_body(inertias.tolist(), attitude=False)
+    body = da.lie.rigid_body(inertias.tolist(), attitude=False)
     view = np.array([[0.8, -0.6, 0.0], [-0.36, -0.48, 0.8], [0.48, 0.64, 0.6]])  # to the right, up, towards the eye
     for angle in np.linspace(0, np.pi / 2, 8)[1:-1]:
         for vector, role in (((np.cos(angle), np.sin(angle), 0.0), "body"), ((0.0, np.sin(angle), np.cos(angle)), "accent")):
@@ -180,7 +180,7 @@ def matrix_flows() -> None:
 
 def spectrum_drift(panel: Any) -> None:
     """|spectrum of M - that of the start| of the body on SO(5) against the number of steps, the same step for all methods."""
-    body = da.rigid_body([1.0, 2.0, 3.0, 4.0, 5.0], attitude=False)
+    body = da.lie.rigid_body([1.0, 2.0, 3.0, 4.0, 5.0], attitude=False)
     m = np.random.default_rng(4).normal(size=(5, 5))
     start, step, count = body.start(M=m - m.T), 0.05, 100_000
     for method, role in (("gauss4", "body"), ("isospectral4", "accent")):
@@ -233,14 +233,14 @@ def optimal_control() -> None:
     picture = Picture(LIGHT, figsize=(8.4, 2.9), layout="constrained")
     arcs, sphere, torques = picture.subplots(1, 3)
     for number, area in enumerate((0.05, 0.2, 0.45, 0.9)):
-        found = da.optimal(lift, (u**2 + w**2) / 2, {x: 0, y: 0, z: 0}, {x: 1, y: 0, z: -area}, (0, 1))
+        found = da.control.optimal(lift, (u**2 + w**2) / 2, {x: 0, y: 0, z: 0}, {x: 1, y: 0, z: -area}, (0, 1))
         path = found.motion.sol(np.linspace(0, 1, 200))
         arcs.plot(path[0], path[1], color=LIGHT.blend("accent", 0.4 + 0.2 * number), linewidth=1.4)
         arcs.annotate(f"{area:g}", (0.5, path[1].max()), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=7)
     arcs.plot([0, 1], [0, 0], "o", color=LIGHT.color("ink"), markersize=4)
     arcs.set(title="least effort for an area", xlabel="x", ylabel="y", aspect="equal", adjustable="datalim")
     flip, lean = [[-0.96, -0.28, 0], [0.28, -0.96, 0], [0, 0, 1]], [[1, 0, 0], [0, 0.8, -0.6], [0, 0.6, 0.8]]
-    turned = da.rest_to_rest([1, 2, 3], np.eye(3), np.array(flip) @ np.array(lean), (0, 1)).motion
+    turned = da.control.rest_to_rest([1, 2, 3], np.eye(3), np.array(flip) @ np.array(lean), (0, 1)).motion
     times = np.linspace(0, 1, 200)
     states = turned.sol(times)
     view = np.array([[-0.6, 0.8, 0], [-0.32, -0.24, 0.916515]])
@@ -277,12 +277,12 @@ def holonomy_control() -> None:
     plane.set(title="a blade is parked", xlabel="x", ylabel="y", aspect="equal", adjustable="datalim")
     along = x * np.cos(heading) + y * np.sin(heading)
     base.plot(along, heading, color=LIGHT.color("body"), linewidth=1.6)
-    circle = da.holonomy_loop(knife_edge_kinematics(), -1.0, "optimal").extremal.motion.sol(np.linspace(0, 1, 200))
+    circle = da.control.holonomy_loop(knife_edge_kinematics(), -1.0, "optimal").extremal.motion.sol(np.linspace(0, 1, 200))
     base.plot(*circle[:2], color=LIGHT.color("accent"), linewidth=1.2, linestyle="--")
     base.set(title="loops of area one", xlabel="z1", ylabel="z2", aspect="equal", adjustable="datalim")
     random = np.random.default_rng(12)
     square = random.normal(size=(6, 6))
-    found = da.stabilise_so(random.normal(size=6), square - square.T)
+    found = da.control.stabilise_so(random.normal(size=6), square - square.T)
     # A stage is drawn one unit wide: they differ in length by a factor of a hundred.
     for number, part in enumerate(found.stages.parts):
         times = np.linspace(part.motion.t[0], part.motion.t[-1], 60)
@@ -339,13 +339,13 @@ def servo_and_ports() -> None:
         inputs=[push],
     )
     motion = da.simulate(cart, {angle: 0.9}, (0, 8), inputs={push: 3 * sin(2 * da.t)})
-    still("ports.png", da.plot_balance(da.energy_balance(motion), title="Energy of a cart with a pendulum"))
+    still("ports.png", da.control.energy_balance(motion).plot(title="Energy of a cart with a pendulum"))
 
 
 def matching() -> None:
     """A level set of a controlled energy with motions inside and outside, the energies along one, and the unicycle's basin."""
     cart = da.gallery.load("cart-pendulum")
-    found = da.match(cart, gains={"ratio": 4.0})
+    found = da.control.match(cart, gains={"ratio": 4.0})
     picture = Picture(LIGHT, figsize=(8.4, 2.9), layout="constrained")
     plane, course, tilts = picture.subplots(1, 3)
     phi, s = np.meshgrid(np.linspace(-1.5, 1.5, 121), np.linspace(-1.2, 1.2, 121), indexing="ij")
@@ -374,7 +374,7 @@ def matching() -> None:
     R = next(letter for letter in rider.system.parameters if letter.name == "R")
     ahead, aside = {x: cos(heading), y: sin(heading)}, {x: -sin(heading), y: cos(heading)}
     group = {"ahead": ahead, "aside": aside, "turn": {heading: 1}, "roll": {psi: 1}}
-    balanced = da.reduce(rider.system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False)
+    balanced = da.symmetry.reduce(rider.system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False)
     for tilt, name in ((0.001, "trace"), (0.0013, "body"), (0.002, "accent")):
         start = {"theta": tilt, "p_2": 0.5}
         motion = da.simulate(balanced, start, (0, 20), parameters=rider.parameters, at=np.linspace(0, 20, 600))

@@ -149,7 +149,7 @@ def _body() -> Problem:
         {momenta[0]: moved[2, 1], momenta[1]: moved[0, 2], momenta[2]: moved[1, 0]} | dict(zip(Q, Q * turn, strict=True)),
         integrals={"energy": sum(m**2 / i for m, i in zip(momenta, inertias, strict=True)) / 2},
         matrices={"M": M, "Q": Q},
-        actions=[da.Action("M", side, side), da.Action("Q", None, side)],
+        actions=[da.lie.Action("M", side, side), da.lie.Action("Q", None, side)],
     )
     start = {"m1": 0.3, "m2": 1.0, "m3": -0.6, "q00": 1.0, "q11": 1.0, "q22": 1.0}
     return Problem("rigid body and its attitude", body, start, 5.0, 0.2)

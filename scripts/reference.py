@@ -96,17 +96,52 @@ PARTS = (
     ),
     Part(
         "pictures", "Pictures", "Plots, portraits, sections and animations. Guide: [Pictures](../../pictures.md).",
-        ("pictures",),
+        ("pictures", "plotting"),
     ),
     Part("gallery", "Gallery", "Systems that are ready to run; [their page](../gallery.md) shows them all.", ("gallery",)),
     Part("errors", "Errors", "What can go wrong, as one tree of exceptions.", ("errors",)),
+    Part("typing", "Types", "What signatures are written in, for annotations and type checkers.", ("typing",)),
     Part("export", "Export", "Equations of motion for other programs.", ("export",)),
 )  # fmt: skip
 
 #: Classes that the library fills and nobody constructs by hand: their calls are not shown.
 FILLED = ("Motion", "Ensemble", "Equations", "LieGroup", "Outcome")
 #: Public names that are modules: their own names are part of the reference.
-MODULES = ("draw", "errors", "gallery", "pictures")
+MODULES = ("draw", "errors", "gallery", "plotting", "typing")
+#: Namespaces: each of their names has a section of its own, unless it stands at the top as well.
+SPACES = ("analysis", "control", "dirac", "lie", "symmetry", "variational")
+
+
+def public_names() -> dict[str, str]:
+    """Every public name with where it stands: nothing for the top, or a namespace.
+
+    >>> public_names()["simulate"], public_names()["reduce"]
+    ('', 'symmetry')
+    """
+    found = {name: "" for name in da.__all__ if name not in (*SPACES, "__version__")}
+    for space in SPACES:
+        found |= {name: space for name in getattr(da, space).__all__ if name not in found}
+    return found
+
+
+#: Read once; the library is imported where a name is used.
+PUBLIC = public_names()
+
+
+def value_of(name: str) -> Any:
+    """What a public name stands for."""
+    return getattr(getattr(da, PUBLIC[name]), name) if PUBLIC[name] else getattr(da, name)
+
+
+def home_of(name: str) -> str:
+    """The module that holds a public name, inside the library.
+
+    >>> home_of("simulate"), home_of("draw"), home_of("t")
+    ('integrate.simulate', 'model.draw', 'model.symbols')
+    """
+    value = value_of(name)
+    held = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", "")
+    return held.removeprefix("dalembert.") if held.startswith("dalembert.") else "model.symbols"
 
 
 def part_of(home: str) -> Part:
@@ -131,10 +166,10 @@ class Reference:
     def __post_init__(self) -> None:
         for part, names in self.parts().items():
             for name in names:
-                self._place(part, name, getattr(da, name))
+                self._place(part, name, value_of(name))
         for part, names in self.parts().items():
             for name in names:
-                found = [kind for kind in result_types(getattr(da, name)) if kind.__name__ not in self.places]
+                found = [kind for kind in result_types(value_of(name)) if kind.__name__ not in self.places]
                 for kind in found:
                     self._place(part, kind.__name__, kind)
                 self.results[name] = found
@@ -142,8 +177,8 @@ class Reference:
     def parts(self) -> dict[Part, list[str]]:
         """The public names of each part, in the order in which they stand."""
         found: dict[Part, list[str]] = {part: [] for part in PARTS}
-        for name, home in da._HOMES.items():
-            found[part_of(home)].append(name)
+        for name in PUBLIC:
+            found[part_of(home_of(name))].append(name)
         for part, names in found.items():
             names.sort(key=lambda name: (part.first.index(name) if name in part.first else len(part.first), name.lower()))
         return {part: names for part, names in found.items() if names}
@@ -155,7 +190,8 @@ class Reference:
 
     def link(self, name: str) -> str | None:
         """A link to where a name in a docstring is explained, if the reference has it."""
-        ways = (name, name.removeprefix("da."), name.removeprefix("dalembert."), f"errors.{name}")
+        ways = (name, name.removeprefix("da."), name.removeprefix("dalembert."), f"errors.{name}", f"plotting.{name}")
+        ways += tuple(name.removeprefix(f"da.{space}.") for space in SPACES)
         known = next((way for way in ways if way in self.places), "")
         return f"[`{name}`]({self.places[known]})" if known else None
 
@@ -164,8 +200,8 @@ class Reference:
         told: set[str] = set()
         sections = [f"# {part.title}\n", f"{part.about}\n"]
         for name in names:
-            value = getattr(da, name)
-            sections.append(self.section("##", name, value, prefix="da."))
+            value, space = value_of(name), PUBLIC[name]
+            sections.append(self.section("##", name, value, prefix=f"da.{space}." if space else "da."))
             sections += [self.section("###", kind.__name__, kind) for kind in self.results[name]]
             sections.append(self.theory(value, told))
         return "\n".join(section for section in sections if section)
@@ -218,8 +254,9 @@ class Reference:
         for part, names in self.parts().items():
             lines += [f"## [{part.title}]({part.slug}.md)\n", "| name | |", "| --- | --- |"]
             for name in names:
-                said = summary_of(own_docstring(getattr(da, name)), lambda name: None).replace("|", "\\|")
-                lines.append(f"| [`{name}`]({self.places[name]}) | {said} |")
+                said = summary_of(own_docstring(value_of(name)), lambda name: None).replace("|", "\\|")
+                path = f"{PUBLIC[name]}.{name}" if PUBLIC[name] else name
+                lines.append(f"| [`{path}`]({self.places[name]}) | {said} |")
             lines.append("")
         return "\n".join(lines)
 
@@ -251,7 +288,7 @@ def members_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{inner}", getattr(value, inner)
     elif inspect.isclass(value):
         seen: set[str] = set()
-        for kind in value.__mro__ if name in da._HOMES else (value,):
+        for kind in value.__mro__ if name in PUBLIC else (value,):
             if not kind.__module__.startswith("dalembert") or kind.__name__.startswith("_"):
                 continue
             for inner, member in vars(kind).items():
@@ -307,7 +344,7 @@ def result_types(value: Any) -> list[type]:
         return []
     said = value.__annotations__.get("return", "")
     names = re.findall(r"[A-Z]\w+", said) if isinstance(said, str) else []
-    found = [value.__globals__.get(name) for name in names if name not in da._HOMES]
+    found = [value.__globals__.get(name) for name in names if name not in PUBLIC]
     return [kind for kind in found if inspect.isclass(kind) and kind.__module__.startswith("dalembert")]
 
 

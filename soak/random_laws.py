@@ -245,7 +245,7 @@ class Trial:
     def own_balance(self, motion: da.Motion) -> None:
         """The library's own balance, where it gives one: constraints that do work are refused."""
         try:
-            balance = da.energy_balance(motion)
+            balance = da.control.energy_balance(motion)
         except DalembertError:
             return
         self.found.counts["own balances"] = 1

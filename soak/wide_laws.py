@@ -262,7 +262,10 @@ class WideTrial:
         start = self.units.start(given, q, v)
         places = [k for k, c in enumerate(system.coordinates) if c in kept]
         motion = self.simulate(
-            da.routh(given, cyclic), {s.name: start[s.name] for c in kept for s in (c, c.dot)}, first, parameters=values
+            da.symmetry.routh(given, cyclic),
+            {s.name: start[s.name] for c in kept for s in (c, c.dot)},
+            first,
+            parameters=values,
         )
         if not motion.success:
             self.found.fault(f"routh: ended early: {motion.message}")
@@ -276,7 +279,9 @@ class WideTrial:
                 there[k] = scales[k] * motion[c.name][-1] + shifts[k]
         self.compare("routh", there, known, growth, "")
         other = self.given(added(plain, potential=self.hidden(cyclic[-1], q)))
-        self.refuses("routh", lambda: da.routh(other, cyclic), "a coordinate that the potential contains beyond a threshold")
+        self.refuses(
+            "routh", lambda: da.symmetry.routh(other, cyclic), "a coordinate that the potential contains beyond a threshold"
+        )
 
     def hidden(self, coordinate: Any, q: Any) -> Any:
         """A potential of a coordinate that begins somewhere beyond where the motion is."""
@@ -317,8 +322,8 @@ class WideTrial:
             return
         given, fields = self.given(plain), self.plane_fields(system.coordinates)
         known, growth = flow.end(first, first + SPAN, y), flow.growth(first, first + SPAN, y, self.random)
-        whole = self.simulate(da.reduce(given, fields, reconstruct=True), self.units.start(given, q, v), first)
-        quotient = da.reduce(given, fields)
+        whole = self.simulate(da.symmetry.reduce(given, fields, reconstruct=True), self.units.start(given, q, v), first)
+        quotient = da.symmetry.reduce(given, fields)
         start = {letter.name: float(whole[letter][0]) for letter in quotient.state}
         part = self.simulate(quotient, start, first)
         ended = next((motion for motion in (whole, part) if not motion.success), None)
@@ -336,7 +341,9 @@ class WideTrial:
             there[n + k] = self.units.scales[k] * part[c.dot][-1] / self.units.clock
         self.compare("reduce", there, known, growth, "on the quotient")
         other = self.given(added(plain, potential=self.hidden(system.coordinates[0], q)))
-        self.refuses("reduce", lambda: da.reduce(other, fields), "a potential that is not invariant beyond a threshold")
+        self.refuses(
+            "reduce", lambda: da.symmetry.reduce(other, fields), "a potential that is not invariant beyond a threshold"
+        )
 
     def plane_fields(self, coordinates: Any) -> dict[str, dict[Any, Any]]:
         """The body velocities of the plane in the units of the given system."""

@@ -30,6 +30,6 @@ def body(inertias: list[float]) -> da.Flow:
     return da.Flow(
         {letters[place]: moved[place] for place in upper} | dict(zip(list(Q), list(turned), strict=True)),
         matrices={"M": M, "Q": Q},
-        actions=[da.Action("M", side, side), da.Action("Q", None, side)],
+        actions=[da.lie.Action("M", side, side), da.lie.Action("Q", None, side)],
         integrals={"energy": -(M * turn).trace() / 4},
     )

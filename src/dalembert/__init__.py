@@ -1,168 +1,63 @@
-"""Constrained analytical mechanics: state a system once, derive, compile, simulate and compare it in every form."""
+"""Constrained analytical mechanics: state a system once, derive, compile, simulate and compare it in every form.
 
-from __future__ import annotations
+The names that a first model needs are here; the others are in `analysis`, `control`, `dirac`, `gallery`, `lie`,
+`plotting`, `symmetry` and `variational`. Modules are imported when a name is first used.
+"""
 
 import importlib
-from typing import Any
+import warnings
 
-__version__ = "0.1.0"
+import lazy_loader
 
-#: Public name -> module that holds it. Modules are imported when a name is first used, so that importing dalembert is cheap.
-_HOMES = {
-    "Action": "model.flow",
-    "Coordinate": "model.symbols",
-    "DiracStructure": "geometry.dirac",
-    "Ensemble": "integrate.many.ensemble",
-    "Equations": "formulations.equations",
-    "Flow": "model.flow",
-    "GroupAction": "geometry.actions",
-    "Input": "model.symbols",
-    "LieGroup": "geometry.lie",
-    "Motion": "integrate.motion",
-    "Outcome": "integrate.outcome",
-    "Parameter": "model.symbols",
-    "PoissonStructure": "geometry.poisson",
-    "ReversibleSteps": "integrate.step_density",
-    "Scenario": "model.scenario",
-    "Speed": "model.symbols",
-    "System": "model.system",
-    "area_rule": "analysis.height",
-    "bifurcation_diagram": "analysis.bifurcation",
-    "body": "model.forces",
-    "brockett_form": "model.brockett_form",
-    "brockett_law": "model.brockett_form",
-    "compare": "analysis.comparison",
-    "connection": "analysis.connections",
-    "controllability": "control.steering.controllability",
-    "controllable_part": "control.feedback.linear",
-    "coordinates": "model.symbols",
-    "damper": "model.forces",
-    "derive": "formulations.registry",
-    "describe": "analysis.description",
-    "dirac_residual": "analysis.dirac_structures",
-    "dirac_structure": "analysis.dirac_structures",
-    "discover_symmetries": "analysis.symmetries",
-    "discrete_rigid_body": "integrate.discrete_body",
-    "double_bracket": "model.bracket_flows",
-    "draw": "model.draw",
-    "energy_balance": "control.ports.energy_balance",
-    "energy_casimir": "analysis.energy_casimir",
-    "energy_momentum": "analysis.energy_momentum",
-    "equilibria": "analysis.equilibria",
-    "errors": "errors",
-    "event": "integrate.events",
-    "exact_free_body": "analysis.free_body",
-    "existence_bound": "analysis.existence",
-    "feedback": "control.feedback.linear",
-    "fibration": "control.steering.fibration",
-    "find_zeros": "analysis.zeros",
-    "fit": "analysis.sensitivity.fit",
-    "floquet": "analysis.floquet",
-    "follow_shape": "formulations.gait",
-    "force": "model.forces",
-    "forms": "formulations.registry",
-    "from_sympy": "formulations.from_sympy",
-    "gait_displacement": "analysis.phases",
-    "gallery": "gallery",
-    "gradient": "analysis.sensitivity.adjoint",
-    "grassmannian_flow": "model.symmetric_spaces",
-    "gravity": "model.forces",
-    "gridded_input": "analysis.sensitivity.grid",
-    "hamilton_jacobi": "analysis.hamilton_jacobi",
-    "hamiltonian_control": "control.ports.ports",
-    "height_function": "analysis.height",
-    "helmholtz": "analysis.inverse_problem",
-    "holonomic": "model.constraints",
-    "holonomy": "control.steering.holonomy",
-    "holonomy_loop": "control.steering.holonomy",
-    "image": "model.constraints",
-    "input_output": "control.ports.impulse_response",
-    "inputs": "model.symbols",
-    "interconnect": "control.ports.interconnection",
-    "invariance": "analysis.invariance",
-    "is_hamiltonian_impulse_response": "control.ports.impulse_response",
-    "kinematic_flow": "control.steering.fibration",
-    "lc_circuit": "model.circuits",
-    "linearise": "analysis.linearisation",
-    "linearise_along": "analysis.linearisation",
-    "load": "integrate.motion",
-    "load_model": "model.files",
-    "lqr": "control.feedback.linear",
-    "lyapunov": "analysis.sensitivity.lyapunov",
-    "match": "control.feedback.matching",
-    "match_routhian": "control.feedback.routhian_matching",
-    "momentum": "model.constraints",
-    "momentum_map": "analysis.momentum_maps",
-    "nonholonomic_routhian": "analysis.routhian",
-    "optimal": "control.optimal.optimal",
-    "optimal_on_group": "control.optimal.on_group",
-    "orbit_flow": "model.bracket_flows",
-    "parameters": "model.symbols",
-    "parse": "model.expressions",
-    "particle": "model.forces",
-    "phase_portrait": "pictures.portrait",
-    "phases": "analysis.phases",
-    "pictures": "pictures",
-    "place_poles": "control.feedback.linear",
-    "planar_chain": "model.planar_bodies",
-    "planar_tree": "model.planar_bodies",
-    "plot_balance": "pictures.balance",
-    "plot_height": "pictures.height",
-    "port_form": "control.ports.ports",
-    "principle_integrands": "analysis.principles",
-    "rate": "model.forces",
-    "reconstruct": "analysis.reconstruction",
-    "recover_cyclic": "analysis.cyclic",
-    "reduce": "formulations.reduction",
-    "reduced_coefficients": "analysis.reduced_coefficients",
-    "reduced_two_form": "analysis.reduced_two_form",
-    "relative_equilibria": "analysis.planar_reduction",
-    "repeat": "model.repeat",
-    "rerun": "integrate.rerun",
-    "rest_to_rest": "control.optimal.rest_to_rest",
-    "restricted_two_form": "analysis.restricted_two_form",
-    "rigid_body": "model.rigid_bodies",
-    "routh": "formulations.routh",
-    "save_model": "model.files",
-    "second_variation": "analysis.stability",
-    "sensitivities": "analysis.sensitivity.forward",
-    "separatrices": "analysis.separatrices",
-    "servo": "control.servo.servo",
-    "simulate": "integrate.simulate",
-    "speeds": "model.symbols",
-    "sphere_flow": "model.symmetric_spaces",
-    "spring": "model.forces",
-    "stabilise_by_loops": "control.steering.loop_feedback",
-    "stabilise_so": "control.steering.so_stabilisation",
-    "stability": "analysis.stability",
-    "stationarity": "analysis.variational",
-    "sweep": "integrate.many.sweep",
-    "symmetric_partner": "geometry.rigid_rotations",
-    "t": "model.symbols",
-    "time_scale": "geometry.rigid_rotations",
-    "toda": "model.bracket_flows",
-    "torque_flow": "control.optimal.rest_to_rest",
-    "transitivity": "analysis.transitivity",
-    "unilateral": "model.constraints",
-    "variational_skew_form": "control.ports.skew_form",
-    "velocity": "model.constraints",
+from ._version import __version__ as __version__
+
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+#: Namespace -> names that stood at the top in version 0.1; they go in version 0.3.
+_MOVED = {
+    "analysis": """
+        bifurcation_diagram existence_bound find_zeros floquet gridded_input linearise_along lyapunov
+        separatrices
+    """,
+    "control": """
+        brockett_form brockett_law controllability controllable_part energy_balance feedback fibration
+        hamiltonian_control holonomy holonomy_loop input_output interconnect is_hamiltonian_impulse_response
+        kinematic_flow lqr match match_routhian optimal optimal_on_group place_poles port_form rest_to_rest
+        servo stabilise_by_loops stabilise_so torque_flow variational_skew_form
+    """,
+    "dirac": """
+        DiracStructure dirac_residual dirac_structure lc_circuit
+    """,
+    "lie": """
+        Action LieGroup PoissonStructure discrete_rigid_body double_bracket energy_casimir exact_free_body
+        grassmannian_flow orbit_flow rigid_body second_variation sphere_flow symmetric_partner time_scale toda
+    """,
+    "plotting": """
+        phase_portrait
+    """,
+    "symmetry": """
+        GroupAction area_rule connection discover_symmetries energy_momentum follow_shape gait_displacement
+        height_function invariance momentum_map nonholonomic_routhian phases reconstruct recover_cyclic reduce
+        reduced_coefficients reduced_two_form relative_equilibria restricted_two_form routh
+    """,
+    "variational": """
+        hamilton_jacobi helmholtz principle_integrands stationarity transitivity
+    """,
+}
+#: What stood at the top and is called otherwise now: module, name there, and what to write.
+_REPLACED = {
+    "pictures": ("pictures", "", "da.plotting"),
+    "plot_balance": ("pictures.balance", "plot_balance", "the method plot of da.control.energy_balance(...)"),
+    "plot_height": ("pictures.height", "plot_height", "the method plot of da.symmetry.height_function(...)"),
+    "simulate_many": ("integrate.many.ensemble", "ensemble_of", "da.simulate, with arrays of starts or parameters"),
 }
 
-#: Public names that are modules themselves.
-_MODULES = frozenset({"draw", "errors", "gallery", "pictures"})
 
-__all__ = sorted([*_HOMES, "__version__"])
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{home}")
-    value = module if name in _MODULES else getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+def __getattr__(name):  # type: ignore[no-untyped-def]  # the stub has the types
+    space = next((space for space, names in _MOVED.items() if name in names.split()), None)
+    if space is None and name not in _REPLACED:
+        return _load(name)
+    module, attribute, now = _REPLACED.get(name, (space, name, f"da.{space}.{name}"))
+    warnings.warn(f"da.{name} is now {now}; the old name goes with version 0.3", DeprecationWarning, stacklevel=2)
+    found = importlib.import_module(f"{__name__}.{module}")
+    return getattr(found, attribute) if attribute else found

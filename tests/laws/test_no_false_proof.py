@@ -119,7 +119,7 @@ def test_no_motion_is_proved_across_a_singularity(name):
         start = {"x": c + random.uniform(0.5, 2), "x_dot": random.normal()}
         a, b = -float(10.0 ** random.integers(0, 14)), float(random.choice([0.0, 0.3, 2.0]))
         try:
-            bound = da.existence_bound(smooth + size * BAD[name](x - exactly(c)), a, b, start, mass=1.0, until=3.0)
+            bound = da.analysis.existence_bound(smooth + size * BAD[name](x - exactly(c)), a, b, start, mass=1.0, until=3.0)
         except da.errors.ModelError as error:
             assert "start breaks" in str(error)
             continue
@@ -131,7 +131,7 @@ def test_the_stated_singular_potentials_prove_nothing():
     r = sympy.sqrt(x**2 + y**2)
     for potential in (-1 / x**2, -1 / x, -1 / r, sympy.log(r), 1 / x):
         start = {"x": 1.0} | ({"y_dot": 0.3} if potential.has(y) else {})
-        bound = da.existence_bound(potential, -2.0, 0.0, start, mass=1.0)
+        bound = da.analysis.existence_bound(potential, -2.0, 0.0, start, mass=1.0)
         assert bound.hypothesis.holds is not True and bound.time == 0.0
     particle = da.System([x], kinetic=x.dot**2 / 2, potential=-1 / x**2)
     motion = da.simulate(particle, start={"x": 1.0}, span=(0, 10))
@@ -149,7 +149,7 @@ def test_what_is_proved_to_exist_exists_within_its_radius():
         a, b = float(-scale) * random.choice([0.0, 1.0, 3.0, 20.0]), float(scale) * random.choice([0.0, 0.5, 5.0])
         until = float(random.uniform(0.5, 3) / scale**0.5)
         try:
-            bound = da.existence_bound(potential, a, b, start, mass=1.0, until=until)
+            bound = da.analysis.existence_bound(potential, a, b, start, mass=1.0, until=until)
         except da.errors.ModelError:
             continue
         check_bound(potential, bound, start, until)
@@ -173,7 +173,7 @@ def check_bound(potential: sympy.Expr, bound: da.ExistenceBound, start: dict, un
 def test_a_deficit_below_the_slack_is_not_hidden():
     """V touches a - b q^2 from below by 1e-12 of its size: the radius has to make room for it, or nothing is proved."""
     potential = sympy.cos(x) - R(1, 10**12)
-    bound = da.existence_bound(potential, -1.0, 0.0, {"x_dot": 1.0}, mass=1.0, until=5.0)
+    bound = da.analysis.existence_bound(potential, -1.0, 0.0, {"x_dot": 1.0}, mass=1.0, until=5.0)
     assert bound.hypothesis.holds is not True or bound.hypothesis.slack >= 1e-12
     assert bound.largest_speed(0.0) >= 1.0
 
@@ -256,8 +256,8 @@ def test_no_symmetry_is_proved_that_is_broken_by_little_or_far_away(small):
         moved = dict(zip((x, y), field, strict=True))
         whole = da.System([x, y], kinetic=energy, potential=potential)
         broken = da.System([x, y], kinetic=energy, potential=potential + small)
-        assert da.invariance(whole, {"g": moved}).generators["g"].by == PROVED
-        certificate = da.invariance(broken, {"g": moved}).generators["g"]
+        assert da.symmetry.invariance(whole, {"g": moved}).generators["g"].by == PROVED
+        certificate = da.symmetry.invariance(broken, {"g": moved}).generators["g"]
         assert not (certificate.holds and certificate.by == PROVED)
 
 
@@ -316,7 +316,7 @@ SPOILING = [
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
 def test_no_matching_and_no_routhian_is_proved_that_is_spoiled(spoiling, unit):
     cart = da.gallery.load("cart-pendulum")
-    shaped = da.match(cart, region=False, damping=0).shaped
+    shaped = da.control.match(cart, region=False, damping=0).shaped
     assert shaped.verdict.is_proved
     phi, _ = here = shaped.mechanics.coordinates
     parts = {"metric": shaped.metric, "potential": shaped.potential, "gyroscopic": shaped.gyroscopic}
@@ -331,7 +331,7 @@ def test_no_matching_and_no_routhian_is_proved_that_is_spoiled(spoiling, unit):
     for term, proved in ((sympy.S.Zero, True), (spoiling(y), False)):
         kinetic = unit * ((z.dot + (1 + term) * x.dot) ** 2 + x.dot**2 + y.dot**2) / 2
         try:
-            found = da.nonholonomic_routhian(da.System([x, y, z], kinetic=kinetic), {"turn": {z: 1}})
+            found = da.symmetry.nonholonomic_routhian(da.System([x, y, z], kinetic=kinetic), {"turn": {z: 1}})
         except da.errors.FormError:
             assert not proved
         else:

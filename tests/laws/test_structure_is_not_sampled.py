@@ -86,7 +86,7 @@ def test_a_constraint_that_is_homogeneous_only_inside_the_samples(method):
 def test_cyclic_coordinates_in_any_units(unit):
     system = da.System([x, y], kinetic=unit * (x.dot**2 + y.dot**2) / 2, potential=unit * y**2 / 2)
     with pytest.raises(FormError, match="y is not cyclic"):
-        da.routh(system, [y])
+        da.symmetry.routh(system, [y])
     assert [item.name for item in da.describe(system).conserved] == ["energy", "p_x"]
 
 
@@ -94,7 +94,7 @@ def test_cyclic_coordinates_in_any_units(unit):
 
 
 def frame_of(coordinates, components, names):
-    """The fields dual to body velocities (components), for `da.reduce`."""
+    """The fields dual to body velocities (components), for `da.symmetry.reduce`."""
     velocities = [q.dot for q in coordinates]
     matrix = sympy.Matrix([[sympy.diff(c, v) for v in velocities] for c in components])
     inverse = matrix.inv().applyfunc(sympy.simplify)
@@ -112,10 +112,10 @@ def test_suslov_in_euler_angles_is_invariant(tilt):
     kinetic = (body[0] ** 2 + 1.7 * body[1] ** 2 + 2.3 * body[2] ** 2) / 2 + 0.2 * body[0] * body[2]
     system = da.System(angles, kinetic=kinetic, constraints=[da.velocity(body[2], name="suslov")])
     frame = frame_of(angles, body, ("w1", "w2", "w3"))
-    assert len(da.reduce(system, frame, identity={theta: tilt}).state) == 2
+    assert len(da.symmetry.reduce(system, frame, identity={theta: tilt}).state) == 2
     bent = system.replacing(constraints=[da.velocity(body[2] + 1e-9 * phi.dot, name="suslov")])
     with pytest.raises(FormError, match="constraints are not"):
-        da.reduce(bent, frame, identity={theta: tilt})
+        da.symmetry.reduce(bent, frame, identity={theta: tilt})
 
 
 def test_left_invariant_constraints_on_sl2_are_invariant():
@@ -128,7 +128,7 @@ def test_left_invariant_constraints_on_sl2_are_invariant():
     held = da.velocity(body[1] + 0.4 * body[0] - 0.3 * body[2], name="held")
     system = da.System(letters, kinetic=kinetic, constraints=[held])
     for identity in ({a: 1}, {a: 1.3, b: 0.2}):
-        assert len(da.reduce(system, frame_of(letters, body, ("h", "e", "f")), identity=identity).state) == 2
+        assert len(da.symmetry.reduce(system, frame_of(letters, body, ("h", "e", "f")), identity=identity).state) == 2
 
 
 def twisted(function, unit=1):
@@ -142,13 +142,13 @@ def twisted(function, unit=1):
 @pytest.mark.parametrize("unit", [1e-12, 1])
 def test_no_routhian_where_the_connection_is_curved_beyond_the_samples_or_by_little(function, unit):
     with pytest.raises(FormError, match="curvature of the nonholonomic connection along the momenta"):
-        da.nonholonomic_routhian(*twisted(function, unit))
+        da.symmetry.nonholonomic_routhian(*twisted(function, unit))
 
 
 def test_a_routhian_says_on_what_its_conditions_rest():
-    flat = da.nonholonomic_routhian(*twisted(sympy.Integer(2)))
+    flat = da.symmetry.nonholonomic_routhian(*twisted(sympy.Integer(2)))
     assert flat.conditions.is_proved and "proved" in str(flat)
-    late = da.nonholonomic_routhian(*twisted(Max(y - 10**7, 0) ** 3))
+    late = da.symmetry.nonholonomic_routhian(*twisted(Max(y - 10**7, 0) ** 3))
     assert late.conditions.status == "not established" and "not established: curvature" in str(late)
 
 

@@ -22,7 +22,7 @@ NEAR = {"rtol": 0, "atol": 1e-12}
 @cache
 def motion_of(name: str, symmetric: bool) -> da.Motion:
     record = DATA[name]
-    body = da.rigid_body(len(record["params"]["Lambda"]), symmetric=symmetric)
+    body = da.lie.rigid_body(len(record["params"]["Lambda"]), symmetric=symmetric)
     start = record["initial"] if not symmetric else {"Q": record["initial"]["Q"], "P": record["symmetric"]["P0"]}
     values = {f"Lambda_{i}": value for i, value in enumerate(record["params"]["Lambda"], start=1)}
     span = (0, record["times"][-1])
@@ -58,7 +58,9 @@ class TestContinuous:
 
 def test_exact_solution():
     record = DATA["rigid_body_so3.free"]
-    exact = da.exact_free_body(record["params"]["Lambda"], record["initial"]["M"], record["initial"]["Q"], t=record["times"])
+    exact = da.lie.exact_free_body(
+        record["params"]["Lambda"], record["initial"]["M"], record["initial"]["Q"], t=record["times"]
+    )
     for k, state in enumerate(record["states"]):
         np.testing.assert_allclose(exact.Q[k], state["Q"], rtol=0, atol=1e-14)
         np.testing.assert_allclose(exact.M[k], state["M"], rtol=0, atol=1e-14)
@@ -67,7 +69,7 @@ def test_exact_solution():
 def test_discrete_body():
     record = DATA["moser_veselov_so3.basic"]
     start, steps = record["initial"], record["steps"]
-    motion = da.discrete_rigid_body(record["params"]["Lambda"], start["M"], start["Q"], steps=steps[-1])
+    motion = da.lie.discrete_rigid_body(record["params"]["Lambda"], start["M"], start["Q"], steps=steps[-1])
     for k, state in zip(steps, record["states"], strict=True):
         np.testing.assert_allclose(motion.Q[k], state["Q"], rtol=0, atol=record["tol"])
         np.testing.assert_allclose(motion.M[k], state["M"], rtol=0, atol=record["tol"])
@@ -88,5 +90,5 @@ def test_rotation_of_a_step():
     inputs = record["inputs"]
     expected = record["outputs"]["U"]
     np.testing.assert_allclose(discrete_rotation(inputs["Lambda"], inputs["M"]), expected, rtol=0, atol=record["tol"])
-    native = da.discrete_rigid_body(inputs["Lambda"], inputs["M"], steps=1)
+    native = da.lie.discrete_rigid_body(inputs["Lambda"], inputs["M"], steps=1)
     np.testing.assert_allclose(native.Q[1], expected, rtol=0, atol=record["tol"])

@@ -26,19 +26,19 @@ def on_quotient(system: da.System) -> da.Equations:
     R = next(letter for letter in system.parameters if letter.name == "R")
     ahead, aside = {x: sympy.cos(phi), y: sympy.sin(phi)}, {x: -sympy.sin(phi), y: sympy.cos(phi)}
     group = {"ahead": ahead, "aside": aside, "turn": {phi: 1}, "roll": {psi: 1}}
-    return da.reduce(system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False)
+    return da.symmetry.reduce(system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False)
 
 
 @cache
 def placed() -> Any:
     system = da.gallery.load("unicycle-rider").system
     opened = on_quotient(system.replacing(inputs=list(system.inputs)))
-    return da.place_poles(opened, POLES, {"p_2": 0.5}, parameters=RECORD["parameters"], letters=SHAPE)
+    return da.control.place_poles(opened, POLES, {"p_2": 0.5}, parameters=RECORD["parameters"], letters=SHAPE)
 
 
 @cache
 def closed() -> da.Equations:
-    return on_quotient(da.feedback(da.gallery.load("unicycle-rider").system, placed()))
+    return on_quotient(da.control.feedback(da.gallery.load("unicycle-rider").system, placed()))
 
 
 def settles(tilt: float) -> bool:
@@ -72,7 +72,7 @@ def test_states_of_the_gallery() -> None:
 def test_states_on_the_quotient() -> None:
     expected = RECORD["expected"]
     start = {name: expected[name][0] for name in SHAPE} | {"p_1": expected["p1"][0], "p_2": expected["p2"][0]}
-    system = da.feedback(
+    system = da.control.feedback(
         da.gallery.load("unicycle-rider").system, {"u": dict(zip(SHAPE, RECORD["gains"].values(), strict=True))}
     )
     motion = da.simulate(on_quotient(system), start, (0, 3), parameters=RECORD["parameters"], rtol=1e-12, at=RECORD["times"])

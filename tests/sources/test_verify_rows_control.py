@@ -119,9 +119,9 @@ def test_the_knife_edge(form: str) -> None:
 def test_the_loop_of_the_reference_data() -> None:
     record = DATA["value.knife_edge_holonomy"]
     z3 = record["inputs"]["z3"]
-    loop = da.holonomy_loop(knife.reduced(), -z3)
+    loop = da.control.holonomy_loop(knife.reduced(), -z3)
     np.testing.assert_allclose(loop.corners[1], record["outputs"]["a"], atol=1e-14)
     np.testing.assert_allclose(loop.corners[3], record["outputs"]["b"], atol=1e-14)
     np.testing.assert_allclose(
-        da.holonomy(knife.reduced(), loop.corners).displacement, record["outputs"]["delta_z3"], atol=1e-10
+        da.control.holonomy(knife.reduced(), loop.corners).displacement, record["outputs"]["delta_z3"], atol=1e-10
     )

@@ -72,13 +72,13 @@ def reference_system() -> LinearInputOutput:
 def test_the_impulse_response_of_the_reference() -> None:
     found = reference_system().impulse_response(RECORD["times"])[:, 0, 0]
     np.testing.assert_allclose(found, np.ravel(RECORD["W"]), rtol=0, atol=1e-14)
-    assert da.is_hamiltonian_impulse_response(reference_system(), RECORD["times"])
+    assert da.control.is_hamiltonian_impulse_response(reference_system(), RECORD["times"])
 
 
 def test_the_same_response_from_a_flow_that_is_kicked() -> None:
     """x(0) = B is the state after an impulse."""
     q, p = da.coordinates("q p")
     u = da.inputs("u")
-    flow = da.hamiltonian_control(q**2 + p**2 / 2 + u * q, [(q, p)], [u])
+    flow = da.control.hamiltonian_control(q**2 + p**2 / 2 + u * q, [(q, p)], [u])
     motion = da.simulate(flow, {q: 0.0, p: -1.0}, (0, 2), inputs={u: 0}, at=[0, *RECORD["times"]], rtol=1e-12)
     np.testing.assert_allclose(motion["y_u"][1:], np.ravel(RECORD["W"]), rtol=0, atol=1e-11)

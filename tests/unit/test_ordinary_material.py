@@ -24,25 +24,25 @@ KNIFE = da.Flow({x: u, y: w, z: -x * w}, inputs=[u, w])
 
 def test_loops_stabilise_a_base_of_three_letters() -> None:
     """The loop began at a place of two letters, whatever the base: zip() complained."""
-    found = da.stabilise_by_loops(da.brockett_form(3), {"x_1": 0.1, "Y_12": 0.3, "Y_13": -0.2, "Y_23": 0.5})
+    found = da.control.stabilise_by_loops(da.control.brockett_form(3), {"x_1": 0.1, "Y_12": 0.3, "Y_13": -0.2, "Y_23": 0.5})
     assert found.success and max(abs(value) for value in found.final.values()) < 1e-6
 
 
 def test_a_loop_begins_at_a_place_of_the_base() -> None:
     with pytest.raises(ModelError, match="begins at a place of the base"):
-        da.holonomy_loop(KNIFE, -2.0, around=(0.0, 0.0, 0.0))
+        da.control.holonomy_loop(KNIFE, -2.0, around=(0.0, 0.0, 0.0))
 
 
 def test_the_curvature_is_integrated_near_the_path() -> None:
     """Strips began at zero, where this curvature has a pole: 816 instead of -3/2."""
     bent = da.Flow({x: u, y: w, z: w / x}, inputs=[u, w])
-    found = da.holonomy(bent, [(1, 0), (2, 0), (2, 3), (1, 3)])
+    found = da.control.holonomy(bent, [(1, 0), (2, 0), (2, 3), (1, 3)])
     assert found.displacement[0] == pytest.approx(-1.5, abs=1e-9)
     assert found.by_curvature[0] == pytest.approx(-1.5, abs=1e-9) and found.area == pytest.approx(3.0)
 
 
 def test_holonomy_has_no_area_over_three_letters() -> None:
-    found = da.holonomy(da.brockett_form(3), [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 1)])
+    found = da.control.holonomy(da.control.brockett_form(3), [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 1)])
     assert found.area is None and found.by_curvature is None and np.isfinite(found.displacement).all()
     assert "nan" not in str(found)
 
@@ -60,7 +60,7 @@ def test_holonomy_has_no_area_over_three_letters() -> None:
 def test_paths_that_are_nowhere_are_refused(path: Any, span: Any) -> None:
     """A path without a value was closed, and its area nan."""
     with pytest.raises(ModelError):
-        da.holonomy(KNIFE, path, span)
+        da.control.holonomy(KNIFE, path, span)
 
 
 # -- ports -------------------------------------------------------------------------------------------------------------
@@ -69,15 +69,15 @@ def test_paths_that_are_nowhere_are_refused(path: Any, span: Any) -> None:
 def test_a_state_space_is_an_impulse_response() -> None:
     A, B = np.array([[0.0, 1.0], [-4.0, 0.0]]), np.array([[0.0], [1.0]])
     place, speed = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
-    assert da.is_hamiltonian_impulse_response((A, B, place)).holds
-    assert not da.is_hamiltonian_impulse_response((A, B, speed)).holds
-    assert da.is_hamiltonian_impulse_response((A.tolist(), B.tolist(), place.tolist(), [[2.0]])).holds
+    assert da.control.is_hamiltonian_impulse_response((A, B, place)).holds
+    assert not da.control.is_hamiltonian_impulse_response((A, B, speed)).holds
+    assert da.control.is_hamiltonian_impulse_response((A.tolist(), B.tolist(), place.tolist(), [[2.0]])).holds
     from scipy.signal import StateSpace
 
-    assert da.is_hamiltonian_impulse_response(StateSpace(A, B, place, [[0.0]])).holds
+    assert da.control.is_hamiltonian_impulse_response(StateSpace(A, B, place, [[0.0]])).holds
     for wrong in ((A, B.T, place), (A, B), [A, B, place], "sin"):
         with pytest.raises(ModelError):
-            da.is_hamiltonian_impulse_response(wrong)
+            da.control.is_hamiltonian_impulse_response(wrong)
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------

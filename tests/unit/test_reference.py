@@ -18,7 +18,6 @@ import dalembert as da
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PUBLIC = [name for name in da.__all__ if name != "__version__"]
 BLOCK = re.compile(r"^(```+).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -31,23 +30,28 @@ def script(name: str):
         sys.path.remove(str(ROOT / "scripts"))
 
 
+REFERENCE = script("reference")
+PUBLIC = REFERENCE.PUBLIC
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("reference")
-    script("reference").write_reference(folder)
+    REFERENCE.write_reference(folder)
     return {page.name: page.read_text(encoding="utf-8") for page in folder.glob("*.md")}
 
 
 def test_every_public_callable_has_an_example():
-    without = [name for name in PUBLIC if callable(value := getattr(da, name)) and ">>>" not in (inspect.getdoc(value) or "")]
-    assert without == []
+    values = {name: REFERENCE.value_of(name) for name in PUBLIC}
+    assert [name for name, value in values.items() if callable(value) and ">>>" not in (inspect.getdoc(value) or "")] == []
 
 
 def test_every_public_name_has_one_place_in_the_reference(pages):
     for name in PUBLIC:
         places = [page for page, text in pages.items() if f"## {name} {{#{name}}}\n" in text]
         assert len(places) == 1, f"{name} is explained in {places}"
-        assert f"[`{name}`]({places[0]}#{name})" in pages["index.md"]
+        path = f"{PUBLIC[name]}.{name}" if PUBLIC[name] else name
+        assert f"[`{path}`]({places[0]}#{name})" in pages["index.md"]
 
 
 @pytest.mark.parametrize("name", ["System", "Equations", "Motion", "Ensemble", "Scenario"])

@@ -28,7 +28,7 @@ def two_sided() -> da.Flow:
     right = sympy.Matrix([[0, a, b], [-a, 0, c], [-b, -c, 0]])
     rates = dict(zip(list(X), list(left * X - X * right), strict=True)) | {z: X[0, 1] - z**2 / 2}
     return da.Flow(
-        rates, matrices={"X": X}, actions=[da.Action("X", sympy.ImmutableMatrix(left), sympy.ImmutableMatrix(right))]
+        rates, matrices={"X": X}, actions=[da.lie.Action("X", sympy.ImmutableMatrix(left), sympy.ImmutableMatrix(right))]
     )
 
 
@@ -39,7 +39,9 @@ def similarity() -> da.Flow:
     a, b, c, _ = letters
     side = sympy.Matrix([[sympy.cos(c), b / 2], [sympy.Rational(3, 10) * a, -c / 3]])
     rates = dict(zip(letters, list(side * X - X * side), strict=True))
-    return da.Flow(rates, matrices={"X": X}, actions=[da.Action("X", sympy.ImmutableMatrix(side), sympy.ImmutableMatrix(side))])
+    return da.Flow(
+        rates, matrices={"X": X}, actions=[da.lie.Action("X", sympy.ImmutableMatrix(side), sympy.ImmutableMatrix(side))]
+    )
 
 
 BODY = body([1.0, 1.5, 2.2, 3.1])
@@ -209,7 +211,9 @@ def test_the_exponential(method: str, n: int, size: float) -> None:
     for a in (skew(n, 3, size), skew(n, 3, size) + size * np.diag(np.arange(n) / n)):
         Q = sympy.Matrix(n, n, lambda i, j: da.coordinates(f"q{i}{j}"))
         side = sympy.ImmutableMatrix(-a)
-        flow = da.Flow(dict(zip(list(Q), list(side * Q), strict=True)), matrices={"Q": Q}, actions=[da.Action("Q", side, None)])
+        flow = da.Flow(
+            dict(zip(list(Q), list(side * Q), strict=True)), matrices={"Q": Q}, actions=[da.lie.Action("Q", side, None)]
+        )
         motion = da.simulate(flow, flow.start(Q=np.eye(n)), (0, 1), method=method, step=1.0)
         exact = expm(-a)
         assert np.abs(motion["Q"][-1] - exact).max() < 2e-14 * max(1.0, np.abs(exact).max()) * max(1.0, size)

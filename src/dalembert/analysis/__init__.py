@@ -1,1 +1,5 @@
-""""""
+"""Equilibria, stability, sensitivities, exponents and proofs of existence."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -38,7 +38,7 @@ def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Arr
     >>> import numpy as np
     >>> r, phi = da.coordinates("r phi")
     >>> planet = da.System([r, phi], kinetic=(r.dot**2 + r**2*phi.dot**2)/2, potential=-1/r)
-    >>> radial = da.simulate(da.routh(planet, [phi]), {r: 1.0}, (0, 2*np.pi), parameters={"p_phi": 1.0})
+    >>> radial = da.simulate(da.symmetry.routh(planet, [phi]), {r: 1.0}, (0, 2*np.pi), parameters={"p_phi": 1.0})
     >>> bool(abs(recover_cyclic(radial)["phi"][-1] - 2*np.pi) < 1e-9)
     True
     """
@@ -48,7 +48,9 @@ def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Arr
     names = [name.removesuffix("_dot") for name in rates]
     if not rates:
         raise ModelError(
-            "The motion reports no cyclic velocities", seen=", ".join(motion.names), remedy="simulate da.routh(system, [...])"
+            "The motion reports no cyclic velocities",
+            seen=", ".join(motion.names),
+            remedy="simulate da.symmetry.routh(system, [...])",
         )
     first = dict.fromkeys(names, 0.0)
     for name, value in numbers_by_name(start).items():

@@ -297,7 +297,7 @@ def _check_system(model: System, generators: Any, numbers: Mapping[str, float]) 
         raise FormError(
             "The energy-momentum method needs kinetic less potential energy",
             seen="a Lagrangian with terms linear in the velocities" if linear else "one that is not quadratic in them",
-            remedy="use da.equilibria of da.routh(system, ...)",
+            remedy="use da.equilibria of da.symmetry.routh(system, ...)",
         )
     certificate = invariance(model, generators, parameters=numbers)
     broken = [name for name, verdict in certificate.generators.items() if not verdict.holds]
@@ -305,7 +305,7 @@ def _check_system(model: System, generators: Any, numbers: Mapping[str, float]) 
         raise FormError(
             "The system is not invariant under the group",
             seen=", ".join(broken),
-            remedy="choose generators that da.invariance certifies; da.discover_symmetries finds them",
+            remedy="choose generators that da.symmetry.invariance certifies; da.symmetry.discover_symmetries finds them",
         )
 
 

@@ -119,7 +119,7 @@ def floquet(
     >>> from sympy import cos
     >>> q = da.coordinates("q")
     >>> shaken = da.System([q], kinetic=q.dot**2/2, potential=(1 - 20*cos(10*da.t))*cos(q), dissipation=q.dot**2/20)
-    >>> da.floquet(shaken, 0.2*3.141592653589793).verdict
+    >>> da.analysis.floquet(shaken, 0.2*3.141592653589793).verdict
     'asymptotically stable'
     """
     if not (isinstance(period, int | float | np.number) and np.isfinite(period) and period > 0):

@@ -14,9 +14,9 @@ every loop. The interior counts as often as the loop goes round it, by the integ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -27,12 +27,15 @@ from ..formulations.gait import Gait, shape_path
 from ..model.read_only import freeze_arrays
 from ..model.symbols import t
 from ..model.values import numbers_by_name
-from ..typing import Ranges, Values
+from ..typing import Array, Path, Ranges, Values
 from .connections import Connection
 from .group_elements import ElementMatrices
 from .named_blocks import NamedBlocks
 from .phases import check_loop
 from .tables import Report, Section
+
+if TYPE_CHECKING:
+    from ..pictures.style import Picture, Style
 
 __all__ = ["AreaRule", "HeightFunction", "area_rule", "height_function"]
 
@@ -57,9 +60,9 @@ class HeightFunction(Report):
     """
 
     connection: Connection
-    axes: tuple[Any, Any]
-    values: Any
-    exterior: Any
+    axes: tuple[Array, Array]
+    values: Array
+    exterior: Array
     parameters: Mapping[str, float]
 
     def __post_init__(self) -> None:
@@ -70,6 +73,33 @@ class HeightFunction(Report):
         """The names of the shape coordinates, in the order of the grid."""
         first, second = self.connection.shape
         return first.name, second.name
+
+    def plot(
+        self,
+        components: Sequence[str] | None = None,
+        *,
+        loops: AreaRule | Array | Sequence[AreaRule | Array] = (),
+        path: Path | None = None,
+        style: str | Style = "light",
+        title: str | None = None,
+    ) -> Picture:
+        """Draw a map over the shapes; lines of no height are drawn in ink.
+
+        Parameters
+        ----------
+        components : sequence of str
+            Body velocities, a panel for each; by default those whose height is not zero everywhere.
+        loops : AreaRule, array (2, count), or a sequence of them
+            Loops of shapes, drawn with an arrow along them.
+        path : path, optional
+            A .png, .svg or .pdf to write.
+        style : "light", "dark" or Style
+        title : str, optional
+            Above the picture; the system's name unless given.
+        """
+        from ..pictures.height import plot_height
+
+        return plot_height(self, components, loops=loops, path=path, style=style, title=title)
 
     def _title(self) -> str:
         return f"Height function of {self.connection.system.name}"
@@ -99,7 +129,7 @@ def height_function(
     Parameters
     ----------
     connection : Connection
-        Of `da.connection`, over two shape coordinates.
+        Of `da.symmetry.connection`, over two shape coordinates.
     within : mapping of shape coordinate to lower and upper end
     parameters : mapping of parameter to value
         Those of a scenario by default.
@@ -111,7 +141,7 @@ def height_function(
     >>> import dalembert as da
     >>> board = da.gallery.load("snakeboard")
     >>> x, y, theta, psi, phi = board.system.coordinates
-    >>> plane = da.connection(board, da.LieGroup.SE(2).chart((x, y, theta)))
+    >>> plane = da.symmetry.connection(board, da.lie.LieGroup.SE(2).chart((x, y, theta)))
     >>> found = height_function(plane, {psi: (-1, 1), phi: (-1, 1)}, points=(2, 5))
     >>> found.values.shape
     (3, 2, 5)
@@ -214,7 +244,7 @@ def area_rule(
     >>> from sympy import cos, sin
     >>> board = da.gallery.load("snakeboard")
     >>> x, y, theta, psi, phi = board.system.coordinates
-    >>> plane = da.connection(board, da.LieGroup.SE(2).chart((x, y, theta)))
+    >>> plane = da.symmetry.connection(board, da.lie.LieGroup.SE(2).chart((x, y, theta)))
     >>> found = area_rule(plane, {psi: cos(da.t)/10, phi: sin(da.t)/10}, 6.283185307179586)
     >>> round(found.area, 6), round(float(found.logarithm[0]), 5)
     (0.031416, -0.00781)
@@ -279,7 +309,7 @@ def _two_shapes(connection: Connection) -> tuple[str, str]:
         raise ModelError(
             "A height function is that of a connection",
             seen=type(connection).__name__,
-            remedy="make one with da.connection(system, group)",
+            remedy="make one with da.symmetry.connection(system, group)",
         )
     names = [q.name for q in connection.shape]
     if len(names) != 2:

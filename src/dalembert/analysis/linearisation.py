@@ -201,7 +201,7 @@ class LinearPoint:
             raise FormError(
                 "The equations depend on time, and their linear part at one instant decides nothing",
                 seen=self.field.kernel.equations.system.name,
-                remedy="use da.floquet(model, period, ...) where they are periodic",
+                remedy="use da.analysis.floquet(model, period, ...) where they are periodic",
             )
         self.directions = symmetry_directions(self.field, symmetry)
         self.point = consistent_point(self.field, asked, polish)
@@ -232,7 +232,7 @@ class LinearPoint:
                 + (f", beside the symmetry in {cyclic}" if cyclic else ""),
                 remedy="start nearer to one"
                 + (", " if polish else ", pass polish=True, ")
-                + "give the symmetry that the motion follows (symmetry=), or reduce by it (da.reduce)",
+                + "give the symmetry that the motion follows (symmetry=), or reduce by it (da.symmetry.reduce)",
             )
         return xi
 

@@ -94,14 +94,14 @@ def check_hypotheses(reduced: Reduced) -> None:
     if algebra.depends(reduced.lagrangian, reduced.time) or algebra.depends(reduced.residual, reduced.time):
         raise FormError(
             "The coefficients of the reduced equations need a system that does not depend on time",
-            remedy="use da.reduce, which takes such systems",
+            remedy="use da.symmetry.reduce, which takes such systems",
         )
     momenta = algebra.substitute(algebra.gradient(reduced.lagrangian, moving), moving, still)
     if not algebra.vanishing(momenta).holds_to_rounding:
         raise FormError(
             "The coefficients of the reduced equations need a Lagrangian that is kinetic less potential energy",
             seen="terms linear in the velocities",
-            remedy="use da.reduce, which takes such systems",
+            remedy="use da.symmetry.reduce, which takes such systems",
         )
     if (
         reduced.residual.numel()
@@ -110,7 +110,7 @@ def check_hypotheses(reduced: Reduced) -> None:
         raise FormError(
             "The coefficients of the reduced equations need constraints that are linear in the velocities",
             seen="an affine constraint",
-            remedy="use da.reduce, which takes such systems",
+            remedy="use da.symmetry.reduce, which takes such systems",
         )
 
 

@@ -99,9 +99,9 @@ def phases(motion: Motion) -> Phases:
     >>> import dalembert as da
     >>> board = da.gallery.load("snakeboard")
     >>> x, y, theta, psi, phi = board.system.coordinates
-    >>> plane = da.LieGroup.SE(2).chart((x, y, theta))
+    >>> plane = da.lie.LieGroup.SE(2).chart((x, y, theta))
     >>> start = {psi.dot: 0.7, phi: 0.5, phi.dot: 0.2, "p_1": 1.2}
-    >>> found = phases(da.simulate(da.reduce(board.system, plane), start, (0, 1), parameters=board.parameters))
+    >>> found = phases(da.simulate(da.symmetry.reduce(board.system, plane), start, (0, 1), parameters=board.parameters))
     >>> found.group, found.total.matrix.shape, found.residual < 1e-9
     ('SE(2)', (3, 3), True)
     """
@@ -111,7 +111,7 @@ def phases(motion: Motion) -> Phases:
         raise ModelError(
             "Phases are those of a reduced motion or of a gait",
             seen=f'a motion in the form "{motion.equations.form}"',
-            remedy="simulate da.reduce(system, group) or da.follow_shape(system, group, shape)",
+            remedy="simulate da.symmetry.reduce(system, group) or da.symmetry.follow_shape(system, group, shape)",
         )
     bundle = stated.bundle if isinstance(stated, Gait) else stated
     matrices = ElementMatrices(bundle, motion.parameters)
@@ -191,7 +191,8 @@ def gait_displacement(
     >>> system = da.gallery.load("snakeboard").system
     >>> x, y, theta, psi, phi = system.coordinates
     >>> light = {"m": 6.0, "r": 0.2, "J0": 0.016, "J1": 0.0013}
-    >>> stroke = da.follow_shape(system, da.LieGroup.SE(2).chart((x, y, theta)), {psi: 0.7*sin(da.t), phi: 0.3*cos(da.t)})
+    >>> plane = da.lie.LieGroup.SE(2).chart((x, y, theta))
+    >>> stroke = da.symmetry.follow_shape(system, plane, {psi: 0.7*sin(da.t), phi: 0.3*cos(da.t)})
     >>> found = gait_displacement(stroke, 6.283185307179586, parameters=light)
     >>> round(found.geometric.coordinates["x"], 6)
     0.008406
@@ -201,7 +202,7 @@ def gait_displacement(
         raise FormError(
             "A displacement per cycle is asked of a gait",
             seen=f'equations in the form "{gait.form}"' if isinstance(gait, Equations) else type(gait).__name__,
-            remedy="make it with da.follow_shape(system, group, shape)",
+            remedy="make it with da.symmetry.follow_shape(system, group, shape)",
         )
     if not period > 0 or isinstance(cycle, bool) or not isinstance(cycle, int) or cycle < 1:
         raise FormError(

@@ -35,7 +35,8 @@ def reconstruct(motion: Motion, start: Values | None = None) -> Motion:
     >>> sleigh = da.gallery.load("chaplygin-sleigh")
     >>> x, y, theta = sleigh.system.coordinates
     >>> se2 = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
-    >>> reduced = da.simulate(da.reduce(sleigh.system, se2), {"p_1": 1.0, "p_2": 0.5}, (0, 2), parameters=sleigh.parameters)
+    >>> equations = da.symmetry.reduce(sleigh.system, se2)
+    >>> reduced = da.simulate(equations, {"p_1": 1.0, "p_2": 0.5}, (0, 2), parameters=sleigh.parameters)
     >>> whole = reconstruct(reduced, {x: 3.0})
     >>> float(whole["x"][0]), bool(abs(whole.energy[-1] - reduced.energy[0]) < 1e-9)
     (3.0, True)
@@ -45,7 +46,7 @@ def reconstruct(motion: Motion, start: Values | None = None) -> Motion:
         raise ModelError(
             "Only a motion of reduced equations can be reconstructed",
             seen=f'a motion in the form "{motion.equations.form}"',
-            remedy="simulate da.reduce(system, group)",
+            remedy="simulate da.symmetry.reduce(system, group)",
         )
     bundle = reduced.bundle
     system = bundle.system

@@ -94,7 +94,7 @@ class ReducedTwoFormField:
         self.bundle, self.reduced = bundle, Reduced(bundle, GraphAlgebra())
         reduced, algebra = self.reduced, self.reduced.algebra
         if algebra.depends(reduced.lagrangian, reduced.time) or algebra.depends(reduced.residual, reduced.time):
-            raise FormError("The reduced two-form needs a system that does not depend on time", remedy="use da.reduce")
+            raise FormError("The reduced two-form needs a system that does not depend on time", remedy="use da.symmetry.reduce")
         self.k, self.m, self.s = len(bundle.group), len(bundle.momenta), len(bundle.shape)
         shape = [bundle.system.coordinates[j] for j in bundle.shape]
         self.names = tuple(letter.name for letter in (*shape, *(q.dot for q in shape), *bundle.momenta))

@@ -207,7 +207,7 @@ def nonholonomic_routhian(
     >>> import dalembert as da
     >>> particle = da.gallery.load("constrained-particle")
     >>> x, y, z = particle.system.coordinates
-    >>> found = da.nonholonomic_routhian(particle, {"u": {x: 1}, "w": {z: 1}})
+    >>> found = da.symmetry.nonholonomic_routhian(particle, {"u": {x: 1}, "w": {z: 1}})
     >>> print(found.routhian)
     m*y_dot**2/2 - p_1**2/(2*m*(y**2 + 1))
     """
@@ -224,7 +224,7 @@ def nonholonomic_routhian(
         raise FormError(
             "A Routhian needs shape coordinates and momenta",
             seen=f"{len(bundle.shape)} and {len(bundle.momenta)}",
-            remedy="use da.reduce, whose equations are complete without one",
+            remedy="use da.symmetry.reduce, whose equations are complete without one",
         )
     numbers = {name: float(value) for name, value in values.items()}
     found = NonholonomicRouthian(bundle, *_parts(bundle), _values=numbers)
@@ -264,7 +264,7 @@ def _conditions(found: NonholonomicRouthian) -> Verdict:
         raise FormError(
             "The reduced equations do not follow from a nonholonomic Routhian",
             seen="; ".join(f"{CONDITIONS[name]}: {verdicts[name].grounds}" for name in broken),
-            remedy="use da.reduce; for terms that vanish at some values of parameters, put these numbers into the system",
+            remedy="use da.symmetry.reduce; for terms that vanish at some parameters, put these numbers into the system",
         )
     return conjunction({CONDITIONS[name]: verdict for name, verdict in verdicts.items()})
 

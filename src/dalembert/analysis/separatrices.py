@@ -73,7 +73,7 @@ def one_freedom(system: System | Scenario, parameters: Values | None, within: Ra
         raise FormError(
             "A phase portrait needs a system with one coordinate",
             seen=type(system).__name__,
-            remedy="take the cyclic coordinates out with da.routh",
+            remedy="take the cyclic coordinates out with da.symmetry.routh",
         )
     model, values, _ = read_model(system, parameters, None)
     moving = len(model.coordinates) != 1 or model.constraints
@@ -82,7 +82,7 @@ def one_freedom(system: System | Scenario, parameters: Values | None, within: Ra
         raise FormError(
             "A phase portrait needs a conservative system with one coordinate and no constraints",
             seen=seen if moving else f"forces on {seen}",
-            remedy="take the cyclic coordinates out with da.routh" if moving else "put the forces into the potential",
+            remedy="take the cyclic coordinates out with da.symmetry.routh" if moving else "put the forces into the potential",
         )
     strange = [str(key) for key in within or {} if str(getattr(key, "name", key)) != model.coordinates[0].name]
     if strange:

@@ -160,7 +160,7 @@ def symmetry_directions(field: LinearField, symmetry: Any) -> Directions:
         raise FormError(
             "The system is not invariant under the given symmetry",
             seen="; ".join(failing),
-            remedy="choose fields that da.invariance certifies",
+            remedy="choose fields that da.symmetry.invariance certifies",
         )
     proofs = {name: c.by for name, c in found.generators.items() if c.by != PROVED}
     return Directions(field, table, proofs)

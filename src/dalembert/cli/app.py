@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from .. import __version__
+from .._version import __version__
 
 __all__ = ["app"]
 

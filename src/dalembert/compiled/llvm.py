@@ -16,7 +16,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from .. import __version__
+from .._version import __version__
 from .cache import ObjectCache
 from .llvm_loops import rolled_text
 from .llvm_steps import declarations, float_text, step_text

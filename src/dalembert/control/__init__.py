@@ -1,1 +1,5 @@
-"""Optimal control: extremals of Pontryagin's principle between given ends, and whether they are minima."""
+"""Feedback, servo constraints, steering, optimal control and ports."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

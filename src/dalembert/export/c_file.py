@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
+from .._version import __version__
 from ..compiled.c_language import c_functions
 from ..compiled.c_programs import c_comment
 from ..compiled.native import evaluate, project

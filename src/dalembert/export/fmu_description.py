@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from .. import __version__
+from .._version import __version__
 from .c_model import CModel
 from .fmu_variables import UnitVariable
 

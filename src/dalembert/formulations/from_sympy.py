@@ -39,7 +39,7 @@ ZERO = sympy.Integer(0)
 #: A velocity in more frames than this is squared by its components in the inertial frame.
 MOST_FRAMES = 2
 
-_Bodies = Sequence[Any] | None
+_Bodies = Sequence[object] | None
 
 
 def from_sympy(

@@ -85,7 +85,7 @@ def reduce(
     >>> print(reduce(sleigh, se2).state)
     (p_1, p_2)
     >>> fields = {"e_x": {x: 1}, "e_y": {y: 1}, "e_th": {x: -y, y: x, theta: 1}}
-    >>> plane = da.GroupAction(sleigh, da.LieGroup.SE(2), generators=fields)
+    >>> plane = da.symmetry.GroupAction(sleigh, da.lie.LieGroup.SE(2), generators=fields)
     >>> print(list(reduce(sleigh, plane).system.outputs))
     ['xi_x', 'xi_y', 'xi_th']
     """

@@ -63,7 +63,7 @@ def routh(system: System, cyclic: Symbols | Symbol, momenta: Values | Vector | N
     >>> r, phi = da.coordinates("r phi")
     >>> m, k = da.parameters("m k", positive=True)
     >>> planet = da.System([r, phi], kinetic=m/2*(r.dot**2 + r**2*phi.dot**2), potential=-k/r, name="Planet")
-    >>> radial = da.routh(planet, [phi])
+    >>> radial = da.symmetry.routh(planet, [phi])
     >>> print(radial.lagrangian)
     k/r + m*r_dot**2/2 - p_phi**2/(2*m*r**2)
     >>> print(radial.outputs["phi_dot"])
@@ -136,7 +136,7 @@ def _read_cyclic(system: System, cyclic: Any) -> list[Coordinate]:
         raise ModelError(
             "Cyclic coordinates are some of the coordinates, each named once",
             seen=", ".join(names) or "none",
-            remedy="leave at least one coordinate, or use da.reduce where the group is all there is",
+            remedy="leave at least one coordinate, or use da.symmetry.reduce where the group is all there is",
         )
     return [by_name[key] for key in names]
 
@@ -170,7 +170,7 @@ def _check_hypotheses(system: System, cyclic: Sequence[Coordinate]) -> None:
         raise FormError(
             "Routh's reduction needs a system without constraints",
             seen=", ".join(c.name for c in system.constraints),
-            remedy="use da.reduce, or nonholonomic_routhian for constraints on velocities",
+            remedy="use da.symmetry.reduce, or nonholonomic_routhian for constraints on velocities",
         )
     if system.bundle:
         raise FormError("Routh's reduction needs a Lagrangian in q_dot", remedy="state the system without a bundle")
@@ -188,14 +188,14 @@ def _check_hypotheses(system: System, cyclic: Sequence[Coordinate]) -> None:
                     f"The coordinate {coordinate.name} {cyclic_or_not} cyclic",
                     seen=f"it occurs in the {what}",
                     remedy="choose coordinates that nothing depends on; "
-                    "da.discover_symmetries finds symmetries that need others",
+                    "da.symmetry.discover_symmetries finds symmetries that need others",
                 )
     pushed = [c.name for c in cyclic if system.forces.get(c, ZERO) != 0 or sympy.diff(system.dissipation, c.dot) != 0]
     if pushed:
         raise FormError(
             "A force acts along a cyclic coordinate, so that its momentum is not conserved",
             seen=", ".join(pushed),
-            remedy="keep that coordinate, or use da.reduce, whose momenta may change",
+            remedy="keep that coordinate, or use da.symmetry.reduce, whose momenta may change",
         )
     if system.lagrangian is not None:
         _check_inertia(system, cyclic, algebra)

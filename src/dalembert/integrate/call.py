@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from .. import __version__
+from .._version import __version__
 from ..errors import DalembertError, FileError
 from ..formulations.equations import Equations
 from ..model.expressions import format, parse

@@ -148,7 +148,7 @@ def discrete_rigid_body(
     --------
     >>> import dalembert as da
     >>> M = [[0, -0.5, -0.4], [0.5, 0, -0.3], [0.4, 0.3, 0]]
-    >>> motion = da.discrete_rigid_body([1.0, 2.0, 3.0], M, steps=1000, every=100)
+    >>> motion = da.lie.discrete_rigid_body([1.0, 2.0, 3.0], M, steps=1000, every=100)
     >>> motion.Q.shape
     (11, 3, 3)
     >>> max(motion.drift().values()) < 1e-14

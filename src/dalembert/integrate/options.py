@@ -7,7 +7,7 @@ from typing import TypeAlias, TypedDict
 
 import sympy
 
-from ..typing import ArrayLike, BySymbol, Expression, Parameters, Progress, Span
+from ..typing import Array, ArrayLike, BySymbol, Expression, Parameters, Progress, Span
 from .events import Event
 from .step_density import ReversibleSteps
 
@@ -16,7 +16,7 @@ __all__ = ["Events", "Inputs", "MethodOptions", "ModelOptions", "RunOptions", "S
 #: An event or several of them, as records or as expressions that pass through zero.
 Events: TypeAlias = "Event | sympy.Expr | Sequence[Event | sympy.Expr]"
 #: Inputs as expressions, or as functions of the time and the state.
-Inputs: TypeAlias = BySymbol["Expression | Callable[..., float]"]
+Inputs: TypeAlias = BySymbol["Expression | Callable[[float, Array], float]"]
 
 
 class MethodOptions(TypedDict, total=False):

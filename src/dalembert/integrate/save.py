@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from ..errors import DalembertError, FileError, MissingExtraError, ModelError
 from ..model.files import dumps
 from ..model.names import shortened

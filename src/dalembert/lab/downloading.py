@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from ..model.files import dumps
 from .running import motion_of
 from .scenarios import configured, options_of, scenario_of, span_of

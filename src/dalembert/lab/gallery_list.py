@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, gallery
+from .. import gallery
+from .._version import __version__
 from ..compiled.cache import ObjectCache
 from ..errors import ModelError
 from ..model.files import dumps

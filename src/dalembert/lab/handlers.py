@@ -14,7 +14,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from .. import __version__
+from .._version import __version__
 from .cases import read_body, read_case, read_frames, read_label, read_modified, read_points, read_text
 from .folder import ModelFolder
 from .limits import Limits

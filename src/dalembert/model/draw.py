@@ -16,10 +16,13 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from ..errors import ModelError
+from ..typing import Expression
+from ..typing import Vector as Components
 from .drawing import (
     Body,
     Circle,
     Drawing,
+    Drawn,
     Ground,
     Link,
     Point,
@@ -54,7 +57,7 @@ __all__ = [
 ]
 
 
-def point(at: Sequence[Any], *, size: float = 10.0, color: str = "body") -> Point:
+def point(at: Components, *, size: float = 10.0, color: str = "body") -> Point:
     """A mass or a joint: a dot of `size` points.
 
     >>> point((0, 1), size=6)
@@ -63,28 +66,34 @@ def point(at: Sequence[Any], *, size: float = 10.0, color: str = "body") -> Poin
     return Point(_position(at, "point"), size, color)
 
 
-def link(start: Sequence[Any], end: Sequence[Any], *, width: float = 2.5, color: str = "link") -> Link:
+def link(start: Components, end: Components, *, width: float = 2.5, color: str = "link") -> Link:
     """A rod between two points."""
     return Link(_position(start, "link"), _position(end, "link"), width, color)
 
 
-def spring(start: Sequence[Any], end: Sequence[Any], *, coils: int = 10, color: str = "link") -> Spring:
+def spring(start: Components, end: Components, *, coils: int = 10, color: str = "link") -> Spring:
     """A spring between two points."""
     return Spring(_position(start, "spring"), _position(end, "spring"), coils, color)
 
 
-def polyline(points: Sequence[Sequence[Any]], *, closed: bool = False, width: float = 2.0, color: str = "body") -> Polyline:
+def polyline(points: Sequence[Components], *, closed: bool = False, width: float = 2.0, color: str = "body") -> Polyline:
     """Segments through several points; a closed one is filled."""
     return Polyline(tuple(_position(p, "polyline") for p in points), closed, width, color)
 
 
-def circle(center: Sequence[Any], radius: Any, *, axes: Any = None, color: str = "body") -> Circle:
+def circle(center: Components, radius: Expression, *, axes: Sequence[Components] | None = None, color: str = "body") -> Circle:
     """A circle; in space a ball, or with two vectors `axes` a disk in their plane."""
     return Circle(_position(center, "circle"), radius, _axes(axes), color)
 
 
 def wheel(
-    center: Sequence[Any], radius: Any, angle: Any = 0, *, axes: Any = None, spokes: int = 5, color: str = "body"
+    center: Components,
+    radius: Expression,
+    angle: Expression = 0,
+    *,
+    axes: Sequence[Components] | None = None,
+    spokes: int = 5,
+    color: str = "body",
 ) -> Wheel:
     """A circle whose spokes show its angle, counterclockwise from the x axis, or from the first of the `axes`.
 
@@ -102,13 +111,13 @@ def wheel(
 
 
 def body(
-    at: Sequence[Any],
-    angle: Any = 0,
+    at: Components,
+    angle: Expression = 0,
     *,
-    box: Sequence[Any] | None = None,
-    ellipse: Sequence[Any] | None = None,
-    polygon: Sequence[Sequence[Any]] | None = None,
-    axes: Any = None,
+    box: Components | None = None,
+    ellipse: Components | None = None,
+    polygon: Sequence[Components] | None = None,
+    axes: Sequence[Components] | None = None,
     color: str = "body",
 ) -> Body:
     """A rigid body at the pose (x, y, angle): a box with sides (a, b), an ellipse with semi-axes (a, b), or a polygon.
@@ -131,8 +140,8 @@ def body(
 
 
 def vector(
-    at: Sequence[Any],
-    components: Sequence[Any],
+    at: Components,
+    components: Components,
     *,
     scale: float | None = None,
     group: str = "vector",
@@ -150,7 +159,7 @@ def vector(
     return Vector(start, arrow, scale, group, width, color)
 
 
-def velocity(at: Sequence[Any], *, scale: float | None = None, width: float = 2.0, color: str = "accent") -> Vector:
+def velocity(at: Components, *, scale: float | None = None, width: float = 2.0, color: str = "accent") -> Vector:
     """The velocity of a point, dr/dt = (dr/dq) q_dot + dr/dt, as an arrow from it.
 
     >>> from dalembert.model.symbols import coordinates
@@ -165,9 +174,9 @@ def velocity(at: Sequence[Any], *, scale: float | None = None, width: float = 2.
 
 def reaction(
     constraint: str,
-    at: Sequence[Any],
+    at: Components,
     *,
-    along: Sequence[Any] | None = None,
+    along: Components | None = None,
     scale: float | None = None,
     width: float = 2.0,
     color: str = "accent",
@@ -191,18 +200,18 @@ def reaction(
     return Reaction(str(getattr(constraint, "name", constraint)), start, names, scale, width=width, color=color)
 
 
-def ground(start: Sequence[Any], end: Sequence[Any], *, color: str = "ground") -> Ground:
+def ground(start: Components, end: Components, *, color: str = "ground") -> Ground:
     """A line with hatches on its right-hand side, looking from `start` to `end`: from left to right they are below."""
     return Ground(_position(start, "ground"), _position(end, "ground"), color)
 
 
-def text(at: Sequence[Any], words: str, *, size: float = 11.0, color: str = "ink") -> Text:
+def text(at: Components, words: str, *, size: float = 11.0, color: str = "ink") -> Text:
     """Words beside a point."""
     return Text(_position(at, "text"), str(words), size, color)
 
 
 def frame(
-    at: Sequence[Any], angle: Any = 0, *, axes: Sequence[Sequence[Any]] | None = None, size: float | None = None
+    at: Components, angle: Expression = 0, *, axes: Sequence[Components] | None = None, size: float | None = None
 ) -> tuple[Vector, ...]:
     """The axes of a frame at the pose (x, y, angle), as arrows; in space `axes` are its two or three unit vectors."""
     start = _position(at, "frame")
@@ -214,12 +223,14 @@ def frame(
     return tuple(Vector(start, _position(axis, "frame"), size, "frame", 1.6, "link") for axis in axes)
 
 
-def trace(at: Sequence[Any], *, color: str = "trace") -> Trace:
+def trace(at: Components, *, color: str = "trace") -> Trace:
     """The path that a point leaves behind."""
     return Trace(_position(at, "trace"), color)
 
 
-def drawing(*shapes: Any, limits: Sequence[Sequence[float]] | None = None, labels: Sequence[str] = ("x", "y", "z")) -> Drawing:
+def drawing(
+    *shapes: Drawn, limits: Sequence[Sequence[float]] | None = None, labels: Sequence[str] = ("x", "y", "z")
+) -> Drawing:
     """Shapes with axes of their own: fixed `limits` ((xmin, xmax), (ymin, ymax)), and the names of the axes."""
     found = as_drawing(shapes)
     if found is None:

@@ -56,7 +56,7 @@ def rigid_body(
     --------
     >>> import dalembert as da
     >>> import numpy as np
-    >>> body = da.rigid_body([1, 2, 3])
+    >>> body = da.lie.rigid_body([1, 2, 3])
     >>> M = [[0, -0.9, -0.8], [0.9, 0, -0.6], [0.8, 0.6, 0]]
     >>> motion = da.simulate(body, body.start(Q=np.eye(3), M=M), (0, 10), at=[0, 10])
     >>> motion["Q"].shape, [round(value, 9) for value in motion.energy.tolist()]

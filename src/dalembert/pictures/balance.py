@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from ..typing import Array, Path
 from .labels import mathtext
 from .style import Picture, Style, save_picture, style_named
 
@@ -18,26 +18,33 @@ NOTHING = 1e-9
 
 
 class Balance(Protocol):
-    """What `da.energy_balance` gives."""
+    """What `da.control.energy_balance` gives."""
 
-    t: Any
-    stored: Any
-    supplied: Mapping[str, Any]
-    dissipated: Any
-    other: Any
-    explicit: Any
-    residual: Any
+    @property
+    def t(self) -> Array: ...
+    @property
+    def stored(self) -> Array: ...
+    @property
+    def supplied(self) -> Mapping[str, Array]: ...
+    @property
+    def dissipated(self) -> Array: ...
+    @property
+    def other(self) -> Array: ...
+    @property
+    def explicit(self) -> Array: ...
+    @property
+    def residual(self) -> Array: ...
 
 
 def plot_balance(
-    balance: Balance, *, path: str | Path | None = None, style: str | Style = "light", title: str | None = None
+    balance: Balance, *, path: Path | None = None, style: str | Style = "light", title: str | None = None
 ) -> Picture:
     """Draw an energy balance: energies over time, and below them what their sum leaves open.
 
     Parameters
     ----------
     balance : EnergyBalance
-        Of `da.energy_balance`.
+        Of `da.control.energy_balance`.
     path : path, optional
         A .png, .svg or .pdf to write.
     style : "light", "dark" or Style
@@ -49,7 +56,7 @@ def plot_balance(
     >>> x, u = da.coordinates("x"), da.inputs("u")
     >>> pushed = da.System([x], kinetic=x.dot**2/2, forces={x: u}, dissipation=x.dot**2/4, inputs=[u])
     >>> motion = da.simulate(pushed, span=(0, 1), inputs={u: 1 + da.t})
-    >>> picture = plot_balance(da.energy_balance(motion))
+    >>> picture = plot_balance(da.control.energy_balance(motion))
     >>> [axes.get_ylabel() for axes in picture.axes][0]
     'energy'
     """

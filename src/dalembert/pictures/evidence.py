@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from ..errors import ModelError
+from ..typing import Array
 from .labels import words
 from .style import Picture, Style, save_picture, style_named
 
@@ -24,7 +25,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
 class Exponents(Protocol):
-    """What `da.lyapunov` gives."""
+    """What `da.analysis.lyapunov` gives."""
 
     exponents: Any
     uncertainty: Any
@@ -41,7 +42,7 @@ def exponents(
     Parameters
     ----------
     found : Lyapunov
-        Of `da.lyapunov`.
+        Of `da.analysis.lyapunov`.
     path : path, optional
         A .png, .svg or .pdf to write.
     """
@@ -109,8 +110,12 @@ def _beside(axes: Any, heights: Any, labels: Sequence[str], colors: Sequence[str
         axes.annotate(label, (1.0, place), (6, 0), "axes fraction", "offset points", va="center", fontsize=10, color=color)
 
 
+#: Pairs (error, work).
+Pairs: TypeAlias = "Sequence[tuple[float, float]] | Array"
+
+
 def work_precision(
-    runs: Mapping[str, Any],
+    runs: Mapping[str, Pairs] | Mapping[str, Mapping[str, Pairs]],
     *,
     error: str = "error at the end",
     work: str = "seconds",
@@ -139,7 +144,8 @@ def work_precision(
     2
     """
     look = style_named(style)
-    panels = runs if any(isinstance(pairs, Mapping) for pairs in runs.values()) else {title: runs}
+    nested = any(isinstance(pairs, Mapping) for pairs in runs.values())
+    panels: Mapping[str, Any] = runs if nested else {title: runs}
     kept = {head: {label: _usable(pairs) for label, pairs in table.items()} for head, table in panels.items()}
     kept = {head: {label: pairs for label, pairs in table.items() if len(pairs)} for head, table in kept.items()}
     kept = {head: table for head, table in kept.items() if table}

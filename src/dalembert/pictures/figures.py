@@ -90,7 +90,7 @@ def gavin_figures(folder: str | Path, *, suffix: str = ".png", style: str | Styl
 def _free() -> Motion:
     import dalembert as da
 
-    return da.simulate(da.gallery.load("elastic-pendulum"), span=(0.0, 50.0), rtol=1e-12)  # type: ignore[no-any-return]
+    return da.simulate(da.gallery.load("elastic-pendulum"), span=(0.0, 50.0), rtol=1e-12)
 
 
 def _closed(name: str, span: float) -> Motion:
@@ -100,7 +100,7 @@ def _closed(name: str, span: float) -> Motion:
     scenario = da.gallery.load(name)
     section = section_through_start(scenario.system.coordinates, scenario.start)
     mark = da.event(section, direction=1, name="section")
-    return da.simulate(scenario, span=(0.0, span), rtol=1e-12, events=[mark])  # type: ignore[no-any-return]
+    return da.simulate(scenario, span=(0.0, span), rtol=1e-12, events=[mark])
 
 
 # -- Figure 1: the free pendulum --------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from ..errors import ModelError, nearest
+from ..typing import Path
 from .labels import mathtext, words
 from .sampling import Array
 from .style import Picture, Style, save_picture, style_named
@@ -34,7 +34,7 @@ def plot_height(
     components: Sequence[str] | None = None,
     *,
     loops: AreaRule | Array | Sequence[AreaRule | Array] = (),
-    path: str | Path | None = None,
+    path: Path | None = None,
     style: str | Style = "light",
     title: str | None = None,
 ) -> Picture:
@@ -43,7 +43,7 @@ def plot_height(
     Parameters
     ----------
     height : HeightFunction
-        Of `da.height_function`.
+        Of `da.symmetry.height_function`.
     components : sequence of str
         Body velocities, a panel for each; by default those whose height is not zero everywhere.
     loops : AreaRule, array (2, count), or a sequence of them
@@ -64,8 +64,8 @@ def plot_height(
     >>> import dalembert as da
     >>> board = da.gallery.load("snakeboard")
     >>> x, y, theta, psi, phi = board.system.coordinates
-    >>> plane = da.connection(board, da.LieGroup.SE(2).chart((x, y, theta)))
-    >>> height = da.height_function(plane, {psi: (-1, 1), phi: (-1, 1)}, points=(5, 5))
+    >>> plane = da.symmetry.connection(board, da.lie.LieGroup.SE(2).chart((x, y, theta)))
+    >>> height = da.symmetry.height_function(plane, {psi: (-1, 1), phi: (-1, 1)}, points=(5, 5))
     >>> picture = plot_height(height, ["xi_x"])
     >>> len(picture.axes), picture.axes[0].get_title(loc="left") != ""
     (2, True)
@@ -116,7 +116,7 @@ def _loop_points(loop: Any) -> Array:
         raise ModelError(
             "A loop is drawn from points in the plane of the shapes",
             seen=f"shape {points.shape}",
-            remedy="give an array (2, count), or what da.area_rule returns",
+            remedy="give an array (2, count), or what da.symmetry.area_rule returns",
         )
     return points
 

@@ -19,6 +19,7 @@ from ..algebra.tabulate import tabulated
 from ..errors import ModelError, nearest
 from ..model.expressions import parse_relation
 from ..model.symbols import t as time_symbol
+from ..typing import Symbol, Symbols
 from .labels import mathtext, words
 from .sampling import Array, states_at
 from .style import Picture, Style, save_picture, style_named
@@ -54,14 +55,14 @@ class Crossings:
     residual: Array
     motion: Motion
 
-    def __getitem__(self, name: Any) -> Any:
+    def __getitem__(self, name: Symbol) -> Array:
         return np.asarray(self.motion[name])
 
     def __len__(self) -> int:
         return int(self.t.size)
 
 
-def crossings(motion: Motion, section: Any, direction: int = 0) -> Crossings:
+def crossings(motion: Motion, section: Symbol, direction: int = 0) -> Crossings:
     """The crossings of a section, in the order of the motion; a start on the section does not count.
 
     Parameters
@@ -212,12 +213,12 @@ def _compiled(motion: Motion, expression: sympy.Expr) -> Any:
 
 def poincare(
     motions: Motion | Sequence[Motion],
-    section: Any,
-    x: Any,
-    y: Any,
+    section: Symbol,
+    x: Symbol,
+    y: Symbol,
     *,
     direction: int = 1,
-    wrap: Sequence[Any] = (),
+    wrap: Symbols = (),
     path: str | Path | None = None,
     style: str | Style = "light",
     title: str | None = None,

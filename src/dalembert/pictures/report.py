@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from ..errors import DalembertError, FileError
 from ..model.drawing import drawing_of
 from ..model.energy_changes import energy_changes

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
+import sympy
 
 from ..errors import ModelError
+from ..model.symbols import Coordinate
+from ..typing import ArrayLike
 from .sampling import Array
 
 if TYPE_CHECKING:
@@ -25,7 +28,11 @@ class Return:
     distance: float
 
 
-def return_distance(motion: Motion, times: Any, mirror: Sequence[str] = ()) -> Any:
+@overload
+def return_distance(motion: Motion, times: float, mirror: Sequence[str] = ...) -> float: ...
+@overload
+def return_distance(motion: Motion, times: Array | Sequence[float], mirror: Sequence[str] = ...) -> Array: ...
+def return_distance(motion: Motion, times: ArrayLike, mirror: Sequence[str] = ()) -> float | Array:
     """Euclidean distance of the state at `times` from the state at the start.
 
     Parameters
@@ -69,7 +76,7 @@ def closest_return(motion: Motion, near: float, within: float = 1.0, mirror: Seq
     return Return(float(found.x), float(found.fun))
 
 
-def section_through_start(coordinates: Sequence[Any], start: Any) -> Any:
+def section_through_start(coordinates: Sequence[Coordinate], start: Mapping[str, float]) -> sympy.Expr:
     """The plane through the start across its velocity, as an expression that vanishes on it (Poincare's section).
 
     Parameters
@@ -78,7 +85,8 @@ def section_through_start(coordinates: Sequence[Any], start: Any) -> Any:
     start : mapping of name to float
         With the values of coordinates and velocities.
     """
-    return sum(start[q.dot.name] * (q - start[q.name]) for q in coordinates)
+    plane: sympy.Expr = sum(start[q.dot.name] * (q - start[q.name]) for q in coordinates)
+    return plane
 
 
 def period(motion: Motion, tolerance: float = 1e-6) -> Return:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..typing import Symbol, Symbols
 from .labels import mathtext, words
 from .sampling import Array, finite_span, series
 from .style import Picture, Style, save_picture, style_named
@@ -65,7 +66,7 @@ class Spectrum:
 
 
 def amplitude_spectrum(
-    motion: Motion, name: Any, *, window: str = "hann", peaks: int = 5, samples: int | None = None
+    motion: Motion, name: Symbol, *, window: str = "hann", peaks: int = 5, samples: int | None = None
 ) -> Spectrum:
     """The amplitude spectrum of a quantity of a motion, its mean taken off.
 
@@ -136,7 +137,7 @@ def _peaks(amplitude: Array, length: float, most: int, window: str) -> tuple[Pea
 
 def spectrum(
     motion: Motion,
-    names: Any = None,
+    names: Symbol | Symbols | None = None,
     *,
     window: str = "hann",
     peaks: int = 5,

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -284,7 +285,7 @@ def _notebook_display() -> Any:
     return display
 
 
-def save_picture(picture: Picture, path: str | Path) -> Path:
+def save_picture(picture: Picture, path: str | PathLike[str]) -> Path:
     """Write a picture as .png, .svg or .pdf; the same picture gives the same file, without a date in it.
 
     Raises
@@ -303,7 +304,7 @@ def save_picture(picture: Picture, path: str | Path) -> Path:
     return target
 
 
-def checked_path(path: str | Path, suffixes: tuple[str, ...], what: str = "picture") -> Path:
+def checked_path(path: str | PathLike[str], suffixes: tuple[str, ...], what: str = "picture") -> Path:
     """`path` as a Path, for what is to be written, whose suffix is one of `suffixes` and whose folder exists."""
     target = Path(path)
     if "\0" in str(target):

@@ -87,7 +87,7 @@ def values_of(name: str) -> dict[str, float]:
 
 @cache
 def method(name: str) -> HamiltonJacobi:
-    return da.hamilton_jacobi(SYSTEMS[name] if name in SYSTEMS else da.gallery.load(name))
+    return da.variational.hamilton_jacobi(SYSTEMS[name] if name in SYSTEMS else da.gallery.load(name))
 
 
 def evaluated(expressions: Any, values: dict[str, float]) -> Any:

@@ -141,7 +141,7 @@ def test_at_an_equilibrium_the_derivative_chooses_its_own_steps() -> None:
 def test_inputs_on_a_grid(kind: str) -> None:
     u = da.inputs("u")
     driven = da.System([x], kinetic=m / 2 * x.dot**2, potential=sympy.cos(x), forces={x: u}, inputs=[u])
-    grid = da.gridded_input("u", np.linspace(0, 2, 5), kind)
+    grid = da.analysis.gridded_input("u", np.linspace(0, 2, 5), kind)
     numbers = np.array([0.1, 0.5, -0.3, 0.2, 0.8])
     equations = da.derive(driven.driven({u: grid.expression}), "lagrange")
     expected = np.interp(0.7, grid.times, numbers) if kind == "linear" else numbers[1]

@@ -42,7 +42,7 @@ GROUPS = {
 
 def found(name: str, **options: Any) -> Any:
     scenario = da.gallery.load(name)
-    return da.connection(scenario, GROUPS[name](scenario.system), **options)
+    return da.symmetry.connection(scenario, GROUPS[name](scenario.system), **options)
 
 
 def snakeboard() -> Any:
@@ -177,7 +177,7 @@ def rolling_wheel() -> tuple[da.System, dict[str, dict[Any, Any]]]:
 
 def test_a_purely_kinematic_connection() -> None:
     system, group = rolling_wheel()
-    connection = da.connection(system, group)
+    connection = da.symmetry.connection(system, group)
     theta, r = letters(system)["theta"], letters(system)["r"]
     assert connection.kind == "purely kinematic" and connection.momentum_lift.shape == (2, 0)
     assert connection.local == sympy.ImmutableMatrix([[0, -r * cos(theta)], [0, -r * sin(theta)]])
@@ -189,7 +189,7 @@ def test_a_mechanical_connection() -> None:
     theta, psi = da.coordinates("theta psi")
     I, J = da.parameters("I J", positive=True)
     body = da.System([theta, psi], kinetic=I / 2 * theta.dot**2 + J / 2 * (theta.dot + psi.dot) ** 2, name="body with rotor")
-    connection = da.connection(body, {"turn": {theta: 1}})
+    connection = da.symmetry.connection(body, {"turn": {theta: 1}})
     assert connection.kind == "unconstrained"
     assert connection.local == sympy.ImmutableMatrix([[J / (I + J)]])
     numbers = connection.momentum_map.mechanical_connection({}, {"I": 2.0, "J": 0.5})
@@ -224,7 +224,7 @@ def test_translations_are_horizontal_symmetries_where_only_the_turn_is_bound() -
     x, y, theta, psi = da.coordinates("x y theta psi")
     kinetic = (x.dot**2 + y.dot**2) / 2 + theta.dot**2 + psi.dot**2
     board = da.System([x, y, theta, psi], kinetic=kinetic, constraints=[da.velocity(theta.dot - 2 * psi.dot)], name="geared")
-    connection = da.connection(board, plane(board))
+    connection = da.symmetry.connection(board, plane(board))
     assert connection.kind == "horizontal symmetries"
     assert connection.local == sympy.ImmutableMatrix([0, 0, -2])
 
@@ -234,8 +234,8 @@ def test_a_constraint_on_the_shape_is_refused() -> None:
     kinetic = (x.dot**2 + y.dot**2 + theta.dot**2) / 2
     clamped = da.System([x, y, theta], kinetic=kinetic, constraints=[da.velocity(theta.dot, name="clamp")])
     with pytest.raises(FormError, match="bind the shape"):
-        da.connection(clamped, shifts(clamped, "x", "y"))
-    assert da.connection(clamped, shifts(clamped, "x", "y", "theta")).kind == "horizontal symmetries"
+        da.symmetry.connection(clamped, shifts(clamped, "x", "y"))
+    assert da.symmetry.connection(clamped, shifts(clamped, "x", "y", "theta")).kind == "horizontal symmetries"
 
 
 # -- projections -------------------------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ def test_a_curve_of_jumps_is_sampled(power: int) -> None:
     a, b, x = da.coordinates("a b x")
     bond = (a**2 + b**2 - 1) ** power * x.dot + a.dot
     system = da.System([a, b, x], kinetic=(a.dot**2 + b.dot**2 + x.dot**2) / 2, constraints=[da.velocity(bond)])
-    connection = da.connection(system, shifts(system, "x"))
+    connection = da.symmetry.connection(system, shifts(system, "x"))
     jumps = connection.rank_jumps(within={"a": (-2, 2), "b": (-2, 2)})
     assert connection.kind == "purely kinematic" and len(jumps) > 3
     for jump in jumps:
@@ -358,17 +358,17 @@ def test_names_are_checked() -> None:
         board.at()
     system, group = rolling_wheel()
     with pytest.raises(ModelError, match="`r` has no value"):
-        da.connection(system, group).at({"theta": 0.1})
+        da.symmetry.connection(system, group).at({"theta": 0.1})
 
 
 def test_groups_by_their_chart() -> None:
     scenario = da.gallery.load("snakeboard")
     q = letters(scenario.system)
-    chart = da.LieGroup.SE(2).chart((q["x"], q["y"], q["theta"]))
-    by_chart = da.connection(scenario, chart)
+    chart = da.lie.LieGroup.SE(2).chart((q["x"], q["y"], q["theta"]))
+    by_chart = da.symmetry.connection(scenario, chart)
     assert by_chart.basis == ("xi_x", "xi_y", "xi_th") and by_chart.local == found("snakeboard").local
     with pytest.raises(ModelError, match="left-invariant fields"):
-        da.connection(scenario, da.LieGroup.SE(2))
+        da.symmetry.connection(scenario, da.lie.LieGroup.SE(2))
 
 
 def test_texts() -> None:
@@ -387,4 +387,4 @@ def test_symmetries_are_not_horizontal_by_samples(size: Any) -> None:
     bend = size * (psi if size != 1 else sympy.Max(psi - 50, 0))
     kinetic = (x.dot**2 + y.dot**2 + psi.dot**2) / 2
     system = da.System([x, y, psi], kinetic=kinetic, constraints=[da.velocity(y.dot - (1 + bend) * x.dot)])
-    assert da.connection(system, shifts(system, "x", "y")).kind == "general"
+    assert da.symmetry.connection(system, shifts(system, "x", "y")).kind == "general"

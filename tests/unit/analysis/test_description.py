@@ -357,7 +357,7 @@ def test_a_potential_that_samples_do_not_see_keeps_no_momentum(potential: sympy.
     found = describe(system)
     assert [item.name for item in found.conserved] == ["energy", "p_x"]
     with pytest.raises(da.errors.FormError, match="cyclic"):
-        da.routh(system, [y])
+        da.symmetry.routh(system, [y])
 
 
 def test_a_constraint_that_is_affine_beyond_the_samples() -> None:

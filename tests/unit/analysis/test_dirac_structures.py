@@ -29,10 +29,10 @@ def canonical(n: int) -> Any:
 def test_without_constraints_it_is_the_canonical_form() -> None:
     x, y = da.coordinates("x y")
     system = da.System([x, y], kinetic=(x.dot**2 + sin(x) * y.dot**2) / 2, potential=x * y)
-    structure = da.dirac_structure(system, {x: 0.3, y: 0.1})
+    structure = da.dirac.dirac_structure(system, {x: 0.3, y: 0.1})
     assert structure.labels == ("x", "y", "p_x", "p_y")
     assert np.array_equal(structure.two_form().round(12), canonical(2))
-    on_v = da.dirac_structure(system, {x: 0.3, y: 0.1, x.dot: 0.7, y.dot: -0.2}, side="lagrangian")
+    on_v = da.dirac.dirac_structure(system, {x: 0.3, y: 0.1, x.dot: 0.7, y.dot: -0.2}, side="lagrangian")
     assert on_v.labels == ("x", "y", "x_dot", "y_dot")
     # omega^L = d(L_v) ^ dx with signs of (-p_dot, q_dot), L_v = (x_dot, sin(x) y_dot)
     expected = np.zeros((4, 4))
@@ -64,7 +64,7 @@ VELOCITIES = {"x1_dot": 0.1, "x2_dot": 0.2, "x3_dot": 0.3, "x4_dot": 0.4}
 @pytest.mark.parametrize("side", SIDES)
 def test_image_and_kernel_agree_where_the_particles_are_apart(side: str) -> None:
     by_image, by_row, by_distance = (
-        da.dirac_structure(link(k), APART | VELOCITIES, side=side) for k in ("image", "row", "distance")
+        da.dirac.dirac_structure(link(k), APART | VELOCITIES, side=side) for k in ("image", "row", "distance")
     )
     assert by_image.dimension == 8 and by_image.admissible_flows.shape[1] == 7
     assert by_image.distance(by_row) < 1e-12
@@ -74,7 +74,7 @@ def test_image_and_kernel_agree_where_the_particles_are_apart(side: str) -> None
 @pytest.mark.parametrize("side", SIDES)
 def test_image_and_kernel_differ_where_the_particles_coincide(side: str) -> None:
     """The image ties the velocities, the row says 0 = 0; the dimension stays 8 in both."""
-    by_image, by_row = (da.dirac_structure(link(kind), TOGETHER | VELOCITIES, side=side) for kind in ("image", "row"))
+    by_image, by_row = (da.dirac.dirac_structure(link(kind), TOGETHER | VELOCITIES, side=side) for kind in ("image", "row"))
     assert by_image.dimension == by_row.dimension == 8
     assert by_image.admissible_flows.shape[1] == 6 and by_row.is_symplectic
     assert by_image.distance(by_row) == pytest.approx(1.0)
@@ -84,7 +84,7 @@ def test_image_and_kernel_differ_where_the_particles_coincide(side: str) -> None
 
 def test_the_equations_of_the_link_are_the_printed_ones() -> None:
     """(37) to (39): the flows and efforts of D written out, with u3 eliminated."""
-    structure = da.dirac_structure(link("image"), APART)
+    structure = da.dirac.dirac_structure(link("image"), APART)
     a, b = APART["x1"] - APART["x3"], APART["x2"] - APART["x4"]
     flows, efforts = structure.image
     x, p, slope_x, slope_p = flows[:4], flows[4:], efforts[:4], efforts[4:]
@@ -100,14 +100,14 @@ def test_the_link_is_the_interconnection_of_two_free_particles(repeated: int) ->
     x1, x2, x3, x4 = da.coordinates("x1 x2 x3 x4")
     first = da.System([x1, x2], kinetic=(x1.dot**2 + x2.dot**2) / 2)
     second = da.System([x3, x4], kinetic=x3.dot**2 + x4.dot**2)
-    one = da.dirac_structure(first, {k: APART[k] for k in ("x1", "x2")})
-    other = da.dirac_structure(second, {k: APART[k] for k in ("x3", "x4")})
+    one = da.dirac.dirac_structure(first, {k: APART[k] for k in ("x1", "x2")})
+    other = da.dirac.dirac_structure(second, {k: APART[k] for k in ("x3", "x4")})
     a, b = APART["x1"] - APART["x3"], APART["x2"] - APART["x4"]
     row = np.array([a, b, 0, 0, -a, -b, 0, 0])
     joined = interconnect(one, other, np.outer(np.arange(1, repeated + 1), row))
     order = [0, 1, 4, 5, 2, 3, 6, 7]  # (x1, x2, p1, p2, x3, ...) -> (x1, x2, x3, x4, p1, ...)
     both = DiracStructure(joined.flows[order], joined.efforts[order])
-    assert both.distance(da.dirac_structure(link("row"), APART)) < 1e-12
+    assert both.distance(da.dirac.dirac_structure(link("row"), APART)) < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_structure_on_velocities_is_the_pull_back_by_the_legendre_map(name: 
     n = len(system.coordinates)
     random = np.random.default_rng(4)
     at = {s.name: float(random.uniform(0.2, 1.0)) for s in (*system.coordinates, *system.velocities)}
-    on_p, on_v = (da.dirac_structure(system, at, scenario.parameters, side) for side in SIDES)
+    on_p, on_v = (da.dirac.dirac_structure(system, at, scenario.parameters, side) for side in SIDES)
     values = {s: at[s.name] for s in (*system.coordinates, *system.velocities)}
     values |= {p: scenario.parameters[p.name] for p in system.parameters}
     lagrangian = system.lagrangian
@@ -140,7 +140,7 @@ def test_further_constraints_restrict_an_image() -> None:
     system = da.System(
         [x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[image, da.velocity(x.dot - 2 * y.dot)]
     )
-    structure = da.dirac_structure(system, {x: 0.0, y: 0.5, z: 0.0})
+    structure = da.dirac.dirac_structure(system, {x: 0.0, y: 0.5, z: 0.0})
     flows = structure.admissible_flows
     assert flows.shape[1] == 4
     assert np.allclose(flows[2], 0.5 * flows[0]) and np.allclose(flows[0], 2 * flows[1])
@@ -161,11 +161,11 @@ def bar() -> da.System:
 def test_the_bar_has_the_printed_form_and_is_degenerate_at_the_vertical() -> None:
     """(49): (H_theta, H_p) = l sin(theta) (-p_dot, theta_dot)."""
     l, theta = 1.3, 0.7
-    structure = da.dirac_structure(bar(), {"theta": theta}, {"l": l})
+    structure = da.dirac.dirac_structure(bar(), {"theta": theta}, {"l": l})
     assert structure.labels == ("theta", "p_v")
     assert np.allclose(structure.two_form(), l * np.sin(theta) * canonical(1), atol=1e-13)
     for vertical in (0.0, np.pi):
-        singular = da.dirac_structure(bar(), {"theta": vertical}, {"l": l})
+        singular = da.dirac.dirac_structure(bar(), {"theta": vertical}, {"l": l})
         assert singular.is_presymplectic and not singular.is_symplectic
         assert np.abs(singular.two_form()).max() < 1e-15
     angle, p = sympy.symbols("theta p")
@@ -176,7 +176,7 @@ def test_the_bar_has_the_printed_form_and_is_degenerate_at_the_vertical() -> Non
 def test_the_bar_moves_in_its_structure(side: str) -> None:
     values = {"m": 1.2, "g": 9.81, "l": 1.0}
     motion = da.simulate(bar(), {"theta": 1.5, "theta_dot": 0.4}, (0, 0.2), parameters=values)
-    assert da.dirac_residual(motion, side).max() < 1e-12
+    assert da.dirac.dirac_residual(motion, side).max() < 1e-12
 
 
 @cache
@@ -196,13 +196,13 @@ def turning_body() -> da.System:
 def test_the_form_of_a_turning_body_is_eulers() -> None:
     """The turning term is the vector product in body axes: dH = (0, w) gives p_dot = p x w (24 to 26 with E = 1)."""
     at = {"phi": 0.3, "theta": 1.1, "psi": -0.4, "w1": 0.5, "w2": -0.7, "w3": 1.9}
-    structure = da.dirac_structure(turning_body(), at)
+    structure = da.dirac.dirac_structure(turning_body(), at)
     assert structure.labels[3:] == ("p_w1", "p_w2", "p_w3") and structure.is_symplectic
     w = np.array([0.5, -0.7, 1.9])
     p = np.array([1, 2, 3]) * w
     rate = structure.bivector() @ np.concatenate([np.zeros(3), w])
     assert np.allclose(rate[3:], np.cross(p, w), atol=1e-12)
-    by_momenta = da.dirac_structure(
+    by_momenta = da.dirac.dirac_structure(
         turning_body(), {k: at[k] for k in ("phi", "theta", "psi")} | dict(zip(("p_w1", "p_w2", "p_w3"), p, strict=True))
     )
     assert by_momenta.distance(structure) < 1e-12
@@ -212,7 +212,7 @@ def test_the_form_of_a_turning_body_is_eulers() -> None:
 def test_a_turning_body_moves_in_its_structure(side: str) -> None:
     start = {"phi": 0.3, "theta": 1.1, "psi": -0.4, "phi_dot": 0.5, "theta_dot": 0.2, "psi_dot": 1.0}
     motion = da.simulate(turning_body(), start, (0, 2), at=np.linspace(0, 2, 9))
-    assert da.dirac_residual(motion, side).max() < 1e-11
+    assert da.dirac.dirac_residual(motion, side).max() < 1e-11
 
 
 def test_the_fields_of_forms_are_closed() -> None:
@@ -231,7 +231,7 @@ def test_the_fields_of_forms_are_closed() -> None:
         [a, b], lagrangian=(v1**2 + v2**2) / 2, bundle={v1: a.dot + a * b * b.dot, v2: sin(b) * a.dot + a**2 * b.dot}
     )
     values = {x: 0.4, y: 0.9, p1: -0.3, p2: 0.8}
-    made = da.dirac_structure(system, {"x": 0.4, "y": 0.9, "v1": -0.3, "v2": 0.8})
+    made = da.dirac.dirac_structure(system, {"x": 0.4, "y": 0.9, "v1": -0.3, "v2": 0.8})
     assert np.allclose(made.two_form(), np.array(omega.subs(values), dtype=float), atol=1e-12)
 
 
@@ -257,8 +257,8 @@ def test_motions_of_the_gallery_obey_their_structure(name: str) -> None:
     motion = da.simulate(scenario, span=(begin, begin + (end - begin) / 4), at=np.linspace(begin, begin + (end - begin) / 4, 5))
     for side in SIDES:
         n = len(system.coordinates)
-        assert da.dirac_structure(scenario, side=side).dimension == n + (len(system.bundle) or n)
-        residual = da.dirac_residual(motion, side).max()
+        assert da.dirac.dirac_structure(scenario, side=side).dimension == n + (len(system.bundle) or n)
+        residual = da.dirac.dirac_residual(motion, side).max()
         if has_a_rest(system) or name in APART_FROM_NATURE:
             assert residual > 1e-3
         elif not vakonomic:
@@ -285,7 +285,7 @@ def test_forces_dissipation_inputs_and_time_are_taken_into_account(side: str) ->
         constraints=[da.velocity(y.dot - x * x.dot)],
     )
     motion = da.simulate(system, {x: 0.5, x.dot: 1.0}, (0, 2), at=np.linspace(0, 2, 7))
-    assert da.dirac_residual(motion, side).max() < 1e-12
+    assert da.dirac.dirac_residual(motion, side).max() < 1e-12
 
 
 def test_a_hamiltonian_that_is_not_quadratic() -> None:
@@ -296,7 +296,7 @@ def test_a_hamiltonian_that_is_not_quadratic() -> None:
         [x, y], hamiltonian=energy, constraints=[da.momentum(x.momentum * sin(x) - y.momentum * cos(x), name="blade")]
     )
     motion = da.simulate(system, {x: 0.3, y: 0.1, x.momentum: 1.0, y.momentum: np.tan(0.3)}, (0, 1), at=np.linspace(0, 1, 5))
-    assert da.dirac_residual(motion).max() < 1e-11
+    assert da.dirac.dirac_residual(motion).max() < 1e-11
 
 
 def test_the_residual_sees_a_wrong_acceleration() -> None:
@@ -312,8 +312,8 @@ def test_the_residual_sees_a_wrong_acceleration() -> None:
         def __getitem__(self, name: str) -> Any:
             return motion[name] + (0.1 if name == "x_ddot" else 0.0)
 
-    assert da.dirac_residual(motion).max() < 1e-13
-    assert da.dirac_residual(Wrong()).min() > 1e-2  # type: ignore[arg-type]
+    assert da.dirac.dirac_residual(motion).max() < 1e-13
+    assert da.dirac.dirac_residual(Wrong()).min() > 1e-2  # type: ignore[arg-type]
 
 
 # -- states ------------------------------------------------------------------------------------------------------------
@@ -325,29 +325,29 @@ def test_a_state_can_be_given_by_velocities_momenta_or_speeds() -> None:
     at = {k: v for k, v in scenario.start.items() if k.startswith("x")}
     velocity = {"x1_dot": 0.3, "x2_dot": 2.0, "x3_dot": 0.3, "x4_dot": 2.0 - 2.5}  # x3_dot = u1 + (x2 - x4) u3, ...
     momentum = {f"p_{k[:2]}": (1.0 if k[1] in "12" else 2.0) * v for k, v in velocity.items()}
-    by_speeds = da.dirac_structure(scenario, side="lagrangian")
+    by_speeds = da.dirac.dirac_structure(scenario, side="lagrangian")
     for state in (velocity, momentum):
-        assert da.dirac_structure(system, at | state, values, "lagrangian").distance(by_speeds) < 1e-12
-    assert da.dirac_structure(system, at).dimension == 8  # on V* neither velocities nor masses matter
+        assert da.dirac.dirac_structure(system, at | state, values, "lagrangian").distance(by_speeds) < 1e-12
+    assert da.dirac.dirac_structure(system, at).dimension == 8  # on V* neither velocities nor masses matter
 
 
 def test_what_is_missing_or_unknown_is_said() -> None:
     system = link("image")
     with pytest.raises(ModelError, match="depends on x1, x2, x3, x4"):
-        da.dirac_structure(system)
+        da.dirac.dirac_structure(system)
     with pytest.raises(ModelError, match="did you mean x1"):
-        da.dirac_structure(system, APART | {"x11": 1.0})
+        da.dirac.dirac_structure(system, APART | {"x11": 1.0})
     with pytest.raises(ModelError, match="finite number"):
-        da.dirac_structure(system, APART | {"x1": np.nan})
+        da.dirac.dirac_structure(system, APART | {"x1": np.nan})
     with pytest.raises(ModelError, match="no parameter"):
-        da.dirac_structure(system, APART, {"m": 1.0})
+        da.dirac.dirac_structure(system, APART, {"m": 1.0})
     with pytest.raises(ModelError, match="did you mean lagrangian"):
-        da.dirac_structure(system, APART, side="lagrange")
+        da.dirac.dirac_structure(system, APART, side="lagrange")
     with pytest.raises(ModelError, match="System or a Scenario"):
-        da.dirac_structure("link")  # type: ignore[arg-type]
+        da.dirac.dirac_structure("link")  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"depends on l \(seen: t, theta\)"):
-        da.dirac_structure(bar(), {"theta": 0.3})
+        da.dirac.dirac_structure(bar(), {"theta": 0.3})
     with pytest.raises(ModelError, match="not defined"):
-        da.dirac_structure(
+        da.dirac.dirac_structure(
             da.gallery.load("appell").system, dict.fromkeys(("q1", "q2", "q3", "q1_dot", "q2_dot", "q3_dot"), 0.0), {"a": 1.0}
         )

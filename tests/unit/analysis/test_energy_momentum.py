@@ -103,7 +103,7 @@ def test_its_spectrum_is_that_of_the_linearised_routhian() -> None:
     region = {a: (-0.2, 1.5), b: (-0.2, 1.5)}
     found = energy_momentum(system, [turn], 1.2, within=region)
     assert found.complete and len(found) >= 2
-    reduced = da.routh(system, [turn])
+    reduced = da.symmetry.routh(system, [turn])
     for e in found.found:
         line = da.linearise(reduced, {"a": e.point["a"], "b": e.point["b"]}, {"p_turn": 1.2}, polish=False)
         assert line.residual < 1e-12
@@ -135,7 +135,7 @@ def test_a_free_body_about_its_axes() -> None:
     angles = alpha, beta, _ = da.coordinates("alpha beta gamma")
     moments = {"I1": 1.0, "I2": 1.7, "I3": 2.4}
     letters = da.parameters("I1 I2 I3", positive=True)
-    chart = da.LieGroup.SO(3).chart(angles, ["e3", "e1", "e3"])
+    chart = da.lie.LieGroup.SO(3).chart(angles, ["e3", "e1", "e3"])
     spin = chart.body_velocity()
     body = da.System(angles, kinetic=sum(j * w**2 for j, w in zip(letters, spin, strict=True)) / 2, name="Body")
     turns = {f"turn{k}": dict(zip(angles, chart.right_frame[:, k], strict=True)) for k in range(3)}

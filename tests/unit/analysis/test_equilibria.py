@@ -322,7 +322,7 @@ def test_an_imperfect_hoop_has_a_fold_and_a_perfect_one_a_branching():
     system = da.System([theta], lagrangian=hoop)
     kinds = {}
     for lean in (0.0, 0.05):
-        diagram = da.bifurcation_diagram(system, w, [0.5, 1.0 + 0.31, 2.0], {"tilt": lean})
+        diagram = da.analysis.bifurcation_diagram(system, w, [0.5, 1.0 + 0.31, 2.0], {"tilt": lean})
         kinds[lean] = [(b.kind, b.value) for b in diagram.bifurcations]
     assert kinds[0.0] == [("branching", pytest.approx(1.0, abs=1e-10))]
     ((kind, value),) = kinds[0.05]
@@ -347,7 +347,7 @@ def test_a_bead_on_a_turning_hoop_branches_in_cartesian_coordinates():
     u, v, w = *da.coordinates("u v"), da.parameters("w")
     hoop = da.holonomic(u**2 + v**2 - 1, name="hoop")
     bead = da.System([u, v], lagrangian=(u.dot**2 + v.dot**2 + w**2 * u**2) / 2 - v, constraints=[hoop])
-    diagram = da.bifurcation_diagram(bead, w, [0.5, 1.5], within={u: (-1.1, 1.2), v: (-1.3, 1.1)})
+    diagram = da.analysis.bifurcation_diagram(bead, w, [0.5, 1.5], within={u: (-1.1, 1.2), v: (-1.3, 1.1)})
     assert diagram.counts.tolist() == [2, 4] and diagram.complete
     (change,) = diagram.bifurcations
     assert change.kind == "branching" and change.value == pytest.approx(1.0, abs=1e-9)

@@ -41,7 +41,7 @@ def hat(m) -> np.ndarray:
 
 @cache
 def body_to_run() -> da.Flow:
-    return da.rigid_body(LAMBDA.tolist())
+    return da.lie.rigid_body(LAMBDA.tolist())
 
 
 class TestFunctions:
@@ -81,14 +81,14 @@ class TestMotion:
         """The rates by differences of high order, the integrals, and the start."""
         M, Q = hat(STARTS[name]), expm(hat([0.3, -1.0, 0.5]))
         t, h = np.linspace(0, 9, 10), 0.02
-        here = da.exact_free_body(LAMBDA, M, Q, t=t)
+        here = da.lie.exact_free_body(LAMBDA, M, Q, t=t)
         assert np.allclose(here.Q[0], Q, atol=1e-15)
         assert np.allclose(here.M[0], M, atol=1e-15)
         weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
         rates = {"Q": 0.0, "M": 0.0}
         for k, weight in weights.items():
             for sign in (1, -1):
-                there = da.exact_free_body(LAMBDA, M, Q, t=t + sign * k * h)
+                there = da.lie.exact_free_body(LAMBDA, M, Q, t=t + sign * k * h)
                 for matrix in rates:
                     rates[matrix] = rates[matrix] + sign * weight / h * getattr(there, matrix)
         Omega = velocity_of_momentum(LAMBDA, here.M)
@@ -103,7 +103,7 @@ class TestMotion:
         body = body_to_run()
         at = [0.0, 3.0, 11.0]
         run = da.simulate(body, body.start(Q=Q, M=M), (0, at[-1]), at=at, rtol=1e-13, atol=1e-15)
-        exact = da.exact_free_body(LAMBDA, M, Q, t=at)
+        exact = da.lie.exact_free_body(LAMBDA, M, Q, t=at)
         tolerance = 2e-11 if "separatrix" in name else 1e-12  # a run leaves the separatrix by its rounding
         assert np.allclose(run["Q"], exact.Q, atol=tolerance)
         assert np.allclose(run["M"], exact.M, atol=tolerance)
@@ -122,16 +122,16 @@ class TestMotion:
     ],
 )
 def test_cases(name, case):
-    assert da.exact_free_body(LAMBDA, hat(STARTS[name]), t=[0.0]).case == case
+    assert da.lie.exact_free_body(LAMBDA, hat(STARTS[name]), t=[0.0]).case == case
 
 
 def test_period_of_the_momentum():
     for name in ("largest", "smallest", "above the separatrix"):
-        motion = da.exact_free_body(LAMBDA, hat(STARTS[name]), t=[0.0])
-        later = da.exact_free_body(LAMBDA, hat(STARTS[name]), t=[motion.period, motion.period / 2])
+        motion = da.lie.exact_free_body(LAMBDA, hat(STARTS[name]), t=[0.0])
+        later = da.lie.exact_free_body(LAMBDA, hat(STARTS[name]), t=[motion.period, motion.period / 2])
         assert np.allclose(later.M[0], motion.M[0], atol=1e-13)
         assert not np.allclose(later.M[1], motion.M[0], atol=1e-3)
-    separatrix = da.exact_free_body(LAMBDA, hat(STARTS["separatrix"]), t=[-300.0, 300.0])
+    separatrix = da.lie.exact_free_body(LAMBDA, hat(STARTS["separatrix"]), t=[-300.0, 300.0])
     assert separatrix.period == np.inf
     assert np.allclose(np.abs(separatrix.M[:, 0, 2]), np.sqrt(0.09 * 8 + 0.04), atol=1e-14)
     assert separatrix.M[0, 0, 2] == pytest.approx(-separatrix.M[1, 0, 2])
@@ -140,18 +140,18 @@ def test_period_of_the_momentum():
 @pytest.mark.parametrize("Lambda", [[1, 1, 2], [2, 1, 1], [1, 2, 1], [1.5, 1.5, 1.5], [-0.3, 1, 2]], ids=str)
 def test_symmetric_and_unusual_bodies(Lambda):
     M = hat([0.4, -0.6, 0.5])
-    exact = da.exact_free_body(Lambda, M, t=[0.0, 1.0, 2.0])
+    exact = da.lie.exact_free_body(Lambda, M, t=[0.0, 1.0, 2.0])
     step = 1e-3
     assert np.allclose(spatial_momentum(exact.Q, exact.M), M, atol=1e-14)
-    near = da.exact_free_body(Lambda, M, t=[1 - step, 1 + step])
+    near = da.lie.exact_free_body(Lambda, M, t=[1 - step, 1 + step])
     Omega = velocity_of_momentum(Lambda, exact.M[1])
     assert np.allclose((near.Q[1] - near.Q[0]) / (2 * step), exact.Q[1] @ Omega, atol=1e-6)
 
 
 def test_right():
     M, Q = hat(STARTS["largest"]), expm(hat([0.3, -1.0, 0.5]))
-    motion = da.exact_free_body(LAMBDA, M, Q, t=[0.0, 2.0], side="right")
-    body = da.rigid_body(LAMBDA.tolist(), "right")
+    motion = da.lie.exact_free_body(LAMBDA, M, Q, t=[0.0, 2.0], side="right")
+    body = da.lie.rigid_body(LAMBDA.tolist(), "right")
     run = da.simulate(body, body.start(Q=Q, M=M), (0, 2), at=[0, 2], rtol=1e-13)
     assert np.allclose(run["Q"], motion.Q, atol=1e-12)
     assert np.allclose(run["M"], motion.M, atol=1e-12)
@@ -159,4 +159,4 @@ def test_right():
 
 def test_three_dimensions_alone():
     with pytest.raises(ModelError, match="three dimensions"):
-        da.exact_free_body([1, 2, 3, 4], np.zeros((4, 4)), t=[0.0])
+        da.lie.exact_free_body([1, 2, 3, 4], np.zeros((4, 4)), t=[0.0])

@@ -225,7 +225,7 @@ def test_an_equilibrium_of_a_separated_coordinate_is_refused() -> None:
 
 def test_an_equation_that_does_not_separate_says_so() -> None:
     henon = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=(x**2 + y**2) / 2 + x**2 * y - y**3 / 3)
-    found = da.hamilton_jacobi(henon)
+    found = da.variational.hamilton_jacobi(henon)
     assert found.integral is None
     assert "Levi-Civita's conditions fail" in found.reason
     with pytest.raises(RunError, match="no complete integral"):
@@ -234,12 +234,12 @@ def test_an_equation_that_does_not_separate_says_so() -> None:
 
 def test_what_is_separable_without_our_rules_finding_it_says_that() -> None:
     quartic = da.System([x], hamiltonian=x.momentum**4 + x.momentum + x**2)
-    found = da.hamilton_jacobi(quartic)
+    found = da.variational.hamilton_jacobi(quartic)
     assert found.integral is None
     assert "could not be solved for the momentum of x" in found.reason
 
 
 def test_damping_by_time_does_not_separate_in_these_coordinates() -> None:
-    found = da.hamilton_jacobi(da.System([x], lagrangian=exp(da.t) * (m / 2 * x.dot**2 - k / 2 * x**2)))
+    found = da.variational.hamilton_jacobi(da.System([x], lagrangian=exp(da.t) * (m / 2 * x.dot**2 - k / 2 * x**2)))
     assert found.integral is None
     assert "x, t" in found.reason

@@ -139,7 +139,7 @@ REFUSED = {
 @pytest.mark.parametrize(("system", "words"), REFUSED.values(), ids=REFUSED)
 def test_failing_hypotheses_are_named(system: da.System, words: str) -> None:
     with pytest.raises(FormError, match=words):
-        da.hamilton_jacobi(system)
+        da.variational.hamilton_jacobi(system)
 
 
 def test_wrong_calls_are_refused() -> None:
@@ -148,13 +148,15 @@ def test_wrong_calls_are_refused() -> None:
     with pytest.raises(ModelError, match="motion of this system"):
         method("fall").along(da.simulate(SYSTEMS["oscillator"], {"x": 1.0}, (0, 1), parameters=values_of("oscillator")))
     with pytest.raises(ModelError, match="System or a Scenario"):
-        da.hamilton_jacobi(3)  # type: ignore[arg-type]
+        da.variational.hamilton_jacobi(3)  # type: ignore[arg-type]
 
 
 def test_names_of_the_model_are_not_taken() -> None:
     """A model whose parameters are called E, alpha_x and pi_x keeps them."""
     E, alpha, pi = da.parameters("E alpha_x pi_x", positive=True)
-    found = da.hamilton_jacobi(da.System([x, y], kinetic=E / 2 * (alpha * x.dot**2 + pi * y.dot**2), potential=E * y))
+    found = da.variational.hamilton_jacobi(
+        da.System([x, y], kinetic=E / 2 * (alpha * x.dot**2 + pi * y.dot**2), potential=E * y)
+    )
     assert found.integral is not None
     own = {s.name for s in found.integral.constants} | {s.name for s in found.momenta.values()}
     assert not own & {"E", "alpha_x", "pi_x"}

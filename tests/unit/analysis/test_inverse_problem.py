@@ -88,7 +88,7 @@ CASES = [(n, seed) for n in (1, 2, 3) for seed in range(4)]
 def test_euler_equations_pass_and_give_their_lagrangian_back(n: int, seed: int) -> None:
     lagrangian, coordinates = random_lagrangian(n, seed)
     rows = euler(lagrangian, coordinates)
-    found = da.helmholtz(rows, coordinates)
+    found = da.variational.helmholtz(rows, coordinates)
     assert found.is_lagrangian, found.text()
     assert all(condition.by == "symbolically" for condition in found.conditions)
     assert found.multiplier == sympy.eye(n)
@@ -122,7 +122,9 @@ def test_perturbations_break_the_families_they_must(name: str, seed: int) -> Non
     lagrangian, coordinates = random_lagrangian(2, seed)
     first, second, families = PERTURBATIONS[name]
     rows = euler(lagrangian, coordinates)
-    found = da.helmholtz([rows[0] + Rational(2, 3) * first, rows[1] + Rational(2, 3) * second], coordinates, search=False)
+    found = da.variational.helmholtz(
+        [rows[0] + Rational(2, 3) * first, rows[1] + Rational(2, 3) * second], coordinates, search=False
+    )
     failing = {condition.family for condition in found.conditions if not condition.holds}
     # An inertia on one side may also show in the other families, through its d/dt.
     assert failing == families or (name == "inertia on one side" and 1 in failing)
@@ -132,11 +134,13 @@ def test_perturbations_break_the_families_they_must(name: str, seed: int) -> Non
 
 def test_a_gyroscopic_part_that_is_not_closed_fails_in_the_third_family() -> None:
     rows = [x.ddot + z * y.dot, y.ddot - z * x.dot, z.ddot]
-    found = da.helmholtz(rows, [x, y, z], search=False)
+    found = da.variational.helmholtz(rows, [x, y, z], search=False)
     assert {condition.family for condition in found.conditions if not condition.holds} == {3}
-    closed = da.helmholtz([x.ddot + z * y.dot - y * z.dot, y.ddot - z * x.dot, z.ddot + y * x.dot], [x, y, z], search=False)
+    closed = da.variational.helmholtz(
+        [x.ddot + z * y.dot - y * z.dot, y.ddot - z * x.dot, z.ddot + y * x.dot], [x, y, z], search=False
+    )
     assert not closed.is_lagrangian  # d(z dx^dy - y dx^dz) = 2 dx^dy^dz
-    exact = da.helmholtz([x.ddot + z * y.dot + y * z.dot, y.ddot - z * x.dot, z.ddot - y * x.dot], [x, y, z])
+    exact = da.variational.helmholtz([x.ddot + z * y.dot + y * z.dot, y.ddot - z * x.dot, z.ddot - y * x.dot], [x, y, z])
     assert exact.is_lagrangian and exact.lagrangian is not None
 
 
@@ -178,7 +182,7 @@ def test_the_conditions_say_that_the_linearised_equations_are_their_own_adjoint(
         first[q] * a - second[q] * b for q, a, b in zip(coordinates, linearised(second), linearised(first), strict=True)
     )
     bracket = sympy.integrate(sympy.expand(integrand), (CLOCK, 0, 1))
-    assert (bracket == 0) is da.helmholtz(rows, coordinates, search=False).is_lagrangian
+    assert (bracket == 0) is da.variational.helmholtz(rows, coordinates, search=False).is_lagrangian
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -189,7 +193,7 @@ def test_vainbergs_integral_has_these_equations_just_where_the_conditions_hold(n
     letters = [letter for q in coordinates for letter in (q, q.dot, q.ddot)]
     shrunk = sum(q * row.xreplace({letter: s * letter for letter in letters}) for q, row in zip(coordinates, rows, strict=True))
     tonti = -sympy.integrate(sympy.expand(shrunk), (s, 0, 1))
-    found = da.helmholtz(rows, coordinates, search=False)
+    found = da.variational.helmholtz(rows, coordinates, search=False)
     assert same(euler(tonti, coordinates), rows) is found.is_lagrangian
     if found.lagrangian is not None:
         assert same(euler(found.lagrangian, coordinates), rows)
@@ -220,17 +224,17 @@ MULTIPLIED: dict[str, tuple[Any, Any, Any]] = {
 @pytest.mark.parametrize("name", MULTIPLIED)
 def test_multipliers_are_found_and_give_a_lagrangian(name: str) -> None:
     rows, coordinates, known = MULTIPLIED[name]
-    found = da.helmholtz(rows, coordinates)
+    found = da.variational.helmholtz(rows, coordinates)
     assert not found.is_lagrangian
     assert found.multiplier is not None, found.text()
     assert found.lagrangian is not None, found.note
     multiplied = list(found.multiplier * sympy.Matrix(rows))
     assert same(euler(found.lagrangian, coordinates), multiplied)
-    assert da.helmholtz(multiplied, coordinates, search=False).is_lagrangian
+    assert da.variational.helmholtz(multiplied, coordinates, search=False).is_lagrangian
     assert not same([found.multiplier.det()], [sympy.S.Zero])
     if known is not None:
         assert sympy.simplify(found.multiplier[0] - known) == 0
-        assert da.helmholtz(rows, coordinates, multiplier=known, search=False).is_lagrangian
+        assert da.variational.helmholtz(rows, coordinates, multiplier=known, search=False).is_lagrangian
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -244,7 +248,7 @@ def test_a_constant_mixture_of_euler_equations_is_undone(seed: int) -> None:
     lagrangian = (v.T * sympy.Matrix(mass) * v - q.T * sympy.Matrix(stiffness + stiffness.T) * q)[0] / 2
     mixture = sympy.Matrix(random.integers(-2, 3, (n, n)) + 5 * np.eye(n, dtype=int))
     mixed = list(mixture * sympy.Matrix(euler(lagrangian, coordinates)))
-    found = da.helmholtz(mixed, coordinates)
+    found = da.variational.helmholtz(mixed, coordinates)
     assert not found.is_lagrangian
     assert found.multiplier is not None and found.lagrangian is not None, found.text()
     assert same(euler(found.lagrangian, coordinates), list(found.multiplier * sympy.Matrix(mixed)))
@@ -259,22 +263,22 @@ def test_a_constant_mixture_of_euler_equations_is_undone(seed: int) -> None:
     ids=["van der Pol", "cubic in the acceleration"],
 )
 def test_what_was_not_found_is_said(rows: Any, words: str) -> None:
-    found = da.helmholtz(rows, [x])
+    found = da.variational.helmholtz(rows, [x])
     assert found.multiplier is None and found.lagrangian is None
     assert words in found.note
 
 
 def test_two_degrees_of_freedom_without_a_simple_multiplier() -> None:
-    found = da.helmholtz([x.ddot + y, y.ddot - x + y + x.dot], [x, y])
+    found = da.variational.helmholtz([x.ddot + y, y.ddot - x + y + x.dot], [x, y])
     assert not found.is_lagrangian and found.multiplier is None
     assert "no multiplier was found among" in found.note
-    assert da.helmholtz([x.ddot + x.dot], [x], search=False).note == "no multiplier was looked for"
+    assert da.variational.helmholtz([x.ddot + x.dot], [x], search=False).note == "no multiplier was looked for"
 
 
 def test_the_lagrangian_of_a_damped_system_moves_like_the_system() -> None:
     """End to end: a System with Rayleigh's dissipation, and one made of the Lagrangian that was found for it."""
     damped = da.System([x], kinetic=m / 2 * x.dot**2, potential=-k * cos(x), dissipation=c / 2 * x.dot**2)
-    found = da.helmholtz(damped)
+    found = da.variational.helmholtz(damped)
     assert found.lagrangian is not None and not found.is_lagrangian
     twin = da.System([x], lagrangian=found.lagrangian)
     values = {"m": 1.3, "k": 2.0, "c": 0.7}
@@ -320,11 +324,11 @@ def test_what_has_no_primitive_by_these_rules_is_none(expression: Any) -> None:
 )
 def test_a_system_gives_its_lagrangian_back(name: str) -> None:
     system = da.gallery.load(name).system
-    found = da.helmholtz(system)
+    found = da.variational.helmholtz(system)
     assert found.is_lagrangian and found.lagrangian is not None
     rows = euler(system.lagrangian, system.coordinates)
     assert same(euler(found.lagrangian, system.coordinates), rows)
-    assert da.helmholtz(da.derive(system, "lagrange")).is_lagrangian
+    assert da.variational.helmholtz(da.derive(system, "lagrange")).is_lagrangian
     assert found.name == system.name
 
 
@@ -336,61 +340,61 @@ def test_large_equations_are_decided_and_said_to_be_too_large() -> None:
         place = [sum(f(q) for q in coordinates[:j]) for f in (sin, cos)]
         parts.append(da.particle(1, place))
     chain = da.System(coordinates, parts=parts, potential=sum(cos(q) for q in coordinates))
-    found = da.helmholtz(chain)
+    found = da.variational.helmholtz(chain)
     assert found.is_lagrangian and found.lagrangian is None
     assert {condition.by for condition in found.conditions} == {"symbolically"}
     assert "too large" in found.note
-    pushed = da.helmholtz(chain.replacing(forces={coordinates[0]: coordinates[1] / 100}))
+    pushed = da.variational.helmholtz(chain.replacing(forces={coordinates[0]: coordinates[1] / 100}))
     assert {condition.pair for condition in pushed.conditions if not condition.holds} == {("q1", "q2")}
 
 
 def test_sympys_dynamic_symbols_and_equations_are_read() -> None:
     q = dynamicsymbols("q")
     clock = dynamicsymbols._t
-    found = da.helmholtz([sympy.Eq(q.diff(clock, 2), -k * q + sin(clock))], [q])
+    found = da.variational.helmholtz([sympy.Eq(q.diff(clock, 2), -k * q + sin(clock))], [q])
     assert found.is_lagrangian and found.lagrangian is not None
     own = da.coordinates("q")
     assert same(euler(found.lagrangian, [own]), [own.ddot + k * own - sin(t)])
-    assert da.helmholtz(x.ddot + x, x).is_lagrangian
+    assert da.variational.helmholtz(x.ddot + x, x).is_lagrangian
 
 
 def test_decimal_numbers_are_taken_as_they_are_written() -> None:
-    assert da.helmholtz([0.1 * x.ddot + 0.3 * y, 0.2 * y.ddot + 0.3 * x], [x, y]).is_lagrangian
-    assert not da.helmholtz([x.ddot + y, y.ddot + (1 + Rational(1, 10**7)) * x], [x, y], search=False).is_lagrangian
+    assert da.variational.helmholtz([0.1 * x.ddot + 0.3 * y, 0.2 * y.ddot + 0.3 * x], [x, y]).is_lagrangian
+    assert not da.variational.helmholtz([x.ddot + y, y.ddot + (1 + Rational(1, 10**7)) * x], [x, y], search=False).is_lagrangian
 
 
 def test_regularity_is_about_first_derivatives() -> None:
     """Equations linear in the accelerations have no second derivatives by them, and are regular all the same."""
-    regular = da.helmholtz([2 * x.ddot + y.ddot + x, x.ddot + y.ddot + y], [x, y])
+    regular = da.variational.helmholtz([2 * x.ddot + y.ddot + x, x.ddot + y.ddot + y], [x, y])
     assert regular.is_regular and "= 1" in regular.regularity
-    singular = da.helmholtz([x.ddot + y.ddot + x, x.ddot + y.ddot + y], [x, y])
+    singular = da.variational.helmholtz([x.ddot + y.ddot + x, x.ddot + y.ddot + y], [x, y])
     assert not singular.is_regular and singular.is_lagrangian
 
 
 def test_a_kinetic_energy_that_is_not_polynomial() -> None:
-    found = da.helmholtz([m * x.ddot / (1 - x.dot**2) ** Rational(3, 2) + k * x], [x])
+    found = da.variational.helmholtz([m * x.ddot / (1 - x.dot**2) ** Rational(3, 2) + k * x], [x])
     assert found.lagrangian is not None
     assert sympy.simplify(found.lagrangian + m * sqrt(1 - x.dot**2) + k * x**2 / 2) == 0
 
 
 def test_a_force_without_a_potential_in_closed_form_says_so() -> None:
-    found = da.helmholtz([x.ddot + sin(x) / log(2 + x**2)], [x])
+    found = da.variational.helmholtz([x.ddot + sin(x) / log(2 + x**2)], [x])
     assert found.is_lagrangian and found.lagrangian is None
     assert "cannot be integrated" in found.note and "closed form" in found.sentence
 
 
 WRONG = {
-    "constraints": (lambda: da.helmholtz(da.gallery.load("appell").system), "without constraints"),
-    "no coordinates": (lambda: da.helmholtz([x.ddot]), "coordinates are missing"),
-    "count": (lambda: da.helmholtz([x.ddot], [x, y]), "one equation for each"),
-    "stranger": (lambda: da.helmholtz([x.ddot + y], [x]), "other coordinates"),
-    "momentum": (lambda: da.helmholtz([x.ddot + x.momentum], [x]), "other coordinates"),
-    "symbol": (lambda: da.helmholtz([x.ddot], [sympy.Symbol("x")]), "coordinates"),
-    "twice": (lambda: da.helmholtz([x.ddot, x.ddot], [x, x]), "once"),
-    "text": (lambda: da.helmholtz(["x_ddot"], [x]), "text"),
-    "function": (lambda: da.helmholtz([x.ddot + sympy.Function("f")(x)], [x]), "unknown functions"),
-    "form": (lambda: da.helmholtz(da.derive(da.System([x], kinetic=x.dot**2 / 2), "hamilton")), "second-order"),
-    "matrix": (lambda: da.helmholtz([x.ddot], [x], multiplier=sympy.eye(2)), "row for each"),
+    "constraints": (lambda: da.variational.helmholtz(da.gallery.load("appell").system), "without constraints"),
+    "no coordinates": (lambda: da.variational.helmholtz([x.ddot]), "coordinates are missing"),
+    "count": (lambda: da.variational.helmholtz([x.ddot], [x, y]), "one equation for each"),
+    "stranger": (lambda: da.variational.helmholtz([x.ddot + y], [x]), "other coordinates"),
+    "momentum": (lambda: da.variational.helmholtz([x.ddot + x.momentum], [x]), "other coordinates"),
+    "symbol": (lambda: da.variational.helmholtz([x.ddot], [sympy.Symbol("x")]), "coordinates"),
+    "twice": (lambda: da.variational.helmholtz([x.ddot, x.ddot], [x, x]), "once"),
+    "text": (lambda: da.variational.helmholtz(["x_ddot"], [x]), "text"),
+    "function": (lambda: da.variational.helmholtz([x.ddot + sympy.Function("f")(x)], [x]), "unknown functions"),
+    "form": (lambda: da.variational.helmholtz(da.derive(da.System([x], kinetic=x.dot**2 / 2), "hamilton")), "second-order"),
+    "matrix": (lambda: da.variational.helmholtz([x.ddot], [x], multiplier=sympy.eye(2)), "row for each"),
 }
 
 
@@ -402,7 +406,7 @@ def test_wrong_calls_are_refused(call: Any, words: str) -> None:
 
 def test_it_reads_as_text_markdown_html_and_data() -> None:
     for rows in ([x.ddot + x], [x.ddot + x.dot + x], [x.ddot - (1 - x**2) * x.dot + x]):
-        found = da.helmholtz(rows, [x])
+        found = da.variational.helmholtz(rows, [x])
         data = found.to_json()
         assert json.loads(json.dumps(data)) == data
         assert str(found) == repr(found) == found.text()
@@ -412,19 +416,19 @@ def test_it_reads_as_text_markdown_html_and_data() -> None:
 
 def test_a_force_beyond_all_samples_leaves_the_conditions_not_established() -> None:
     x, y = da.coordinates("x y")
-    found = da.helmholtz([x.ddot + x, y.ddot + y + sympy.Max(x - 1e6, 0) ** 2], [x, y])
+    found = da.variational.helmholtz([x.ddot + x, y.ddot + y + sympy.Max(x - 1e6, 0) ** 2], [x, y])
     assert not found.is_lagrangian and "not established" in found.sentence
     assert "not established" in found.certificate(3) and found.lagrangian is None
 
 
 def test_small_coefficients_of_a_force_refute_the_conditions() -> None:
     x, y = da.coordinates("x y")
-    found = da.helmholtz([x.ddot + x, y.ddot + y + sympy.Float(1e-12) * x], [x, y])
+    found = da.variational.helmholtz([x.ddot + x, y.ddot + y + sympy.Float(1e-12) * x], [x, y])
     assert not found.is_lagrangian
     assert [c.family for c in found.conditions if c.is_refuted] == [3]
 
 
 def test_regularity_does_not_depend_on_units() -> None:
     x, y = da.coordinates("x y")
-    found = da.helmholtz([1e-14 * x.ddot + x, 1e6 * y.ddot + y], [x, y])
+    found = da.variational.helmholtz([1e-14 * x.ddot + x, 1e6 * y.ddot + y], [x, y])
     assert found.is_regular and found.is_lagrangian

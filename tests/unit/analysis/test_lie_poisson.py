@@ -12,9 +12,9 @@ import dalembert as da
 from dalembert.errors import ModelError
 
 GROUPS = {
-    "SO(3)": (lambda: da.LieGroup.SO(3), ["e3", "e1", "e3"], {1: 1.0}),
-    "SE(2)": (lambda: da.LieGroup.SE(2), (), {}),
-    "R x SE(2)": (lambda: da.LieGroup.product(da.LieGroup.R(1), da.LieGroup.SE(2)), (), {}),
+    "SO(3)": (lambda: da.lie.LieGroup.SO(3), ["e3", "e1", "e3"], {1: 1.0}),
+    "SE(2)": (lambda: da.lie.LieGroup.SE(2), (), {}),
+    "R x SE(2)": (lambda: da.lie.LieGroup.product(da.lie.LieGroup.R(1), da.lie.LieGroup.SE(2)), (), {}),
 }
 
 
@@ -30,14 +30,14 @@ def left_invariant(name: str) -> tuple[Any, Any, Any, Any]:
     xi = sympy.Matrix(chart.body_velocity())
     system = da.System(letters, kinetic=(xi.T * A * xi)[0] / 2, name=name)
     identity = {letters[k]: value for k, value in unit.items()}
-    return group, system, da.reduce(system, chart, identity=identity), A
+    return group, system, da.symmetry.reduce(system, chart, identity=identity), A
 
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_reduced_equations_are_the_hamiltonian_field_of_the_bracket(name: str) -> None:
     group, _, equations, A = left_invariant(name)
     p = equations.state
-    structure = da.PoissonStructure.lie_poisson(group, p, sign=-1)
+    structure = da.lie.PoissonStructure.lie_poisson(group, p, sign=-1)
     assert structure.certificate.holds and structure.certificate.by == "symbolically"
     momentum = sympy.Matrix(p)
     field = structure.field((momentum.T * A.inv() * momentum)[0] / 2)
@@ -48,7 +48,7 @@ def test_reduced_equations_are_the_hamiltonian_field_of_the_bracket(name: str) -
         xi = inverse @ value
         coadjoint = group.ad(xi).T @ value  # <p, [xi, e_a]>
         assert np.allclose(rates, by_bracket, atol=1e-12) and np.allclose(rates, coadjoint, atol=1e-12)
-    wrong = da.PoissonStructure.lie_poisson(group, p).field((momentum.T * A.inv() * momentum)[0] / 2)
+    wrong = da.lie.PoissonStructure.lie_poisson(group, p).field((momentum.T * A.inv() * momentum)[0] / 2)
     assert sympy.simplify(wrong + field) == sympy.zeros(*field.shape) and any(entry != 0 for entry in field)
 
 
@@ -56,7 +56,7 @@ def test_reduced_equations_are_the_hamiltonian_field_of_the_bracket(name: str) -
 def test_casimirs_stay_constant_and_other_functions_do_not(name: str) -> None:
     group, _, equations, _ = left_invariant(name)
     p = equations.state
-    casimirs = da.PoissonStructure.lie_poisson(group, p, sign=-1).casimirs(degree=2)
+    casimirs = da.lie.PoissonStructure.lie_poisson(group, p, sign=-1).casimirs(degree=2)
     assert len(casimirs) == {"SO(3)": 1, "SE(2)": 1, "R x SE(2)": 2}[name]
     start = dict(zip((letter.name for letter in p), np.random.default_rng(3).uniform(0.4, 1.2, len(p)), strict=True))
     motion = da.simulate(equations, start, (0, 6), rtol=1e-12)
@@ -68,11 +68,11 @@ def test_casimirs_stay_constant_and_other_functions_do_not(name: str) -> None:
 
 
 def test_the_bracket_of_a_group_is_that_of_its_constants() -> None:
-    group = da.LieGroup.SO(3)
+    group = da.lie.LieGroup.SO(3)
     x, y, z = letters = sympy.symbols("x y z")
-    cross = da.PoissonStructure([[0, z, -y], [-z, 0, x], [y, -x, 0]], letters)
+    cross = da.lie.PoissonStructure([[0, z, -y], [-z, 0, x], [y, -x, 0]], letters)
     for source in (group, group.algebra, group.structure_constants):
-        assert da.PoissonStructure.lie_poisson(source, letters).matrix == cross.matrix
-    assert [letter.name for letter in da.PoissonStructure.lie_poisson(group)] == ["p_1", "p_2", "p_3"]
+        assert da.lie.PoissonStructure.lie_poisson(source, letters).matrix == cross.matrix
+    assert [letter.name for letter in da.lie.PoissonStructure.lie_poisson(group)] == ["p_1", "p_2", "p_3"]
     with pytest.raises(ModelError, match="sign"):
-        da.PoissonStructure.lie_poisson(group, sign=0)
+        da.lie.PoissonStructure.lie_poisson(group, sign=0)

@@ -190,7 +190,7 @@ def test_what_the_constraints_complete_is_reported() -> None:
 def test_feedback_reports_the_moved_point() -> None:
     q, u = da.coordinates("q"), da.inputs("u")
     pendulum = da.System([q], kinetic=q.dot**2 / 2, potential=-cos(q), forces={q: u}, inputs=[u])
-    assert "q 3 -> 3.14159" in str(da.place_poles(pendulum, [-1, -2], {q: 3.0}))
+    assert "q 3 -> 3.14159" in str(da.control.place_poles(pendulum, [-1, -2], {q: 3.0}))
 
 
 def test_feedback_on_a_constraint_uses_independent_variables() -> None:
@@ -199,9 +199,9 @@ def test_feedback_on_a_constraint_uses_independent_variables() -> None:
     pendulum = rod_pendulum()
     x, y = pendulum.coordinates
     driven = pendulum.replacing(forces={x: u}, inputs=[u])
-    found = da.place_poles(driven, [-1, -2], {y: -2.0}, parameters={"l": 2.0})
+    found = da.control.place_poles(driven, [-1, -2], {y: -2.0}, parameters={"l": 2.0})
     assert set(found.gains["u"]) == {"x", "x_dot"}
-    closed = da.linearise(da.feedback(driven, found), {y: -2.0}, {"l": 2.0})
+    closed = da.linearise(da.control.feedback(driven, found), {y: -2.0}, {"l": 2.0})
     assert nearest(closed.eigenvalues, [-1, -2]) < 1e-9
 
 
@@ -364,7 +364,7 @@ def test_equations_that_depend_on_time_are_not_judged_at_one_instant() -> None:
 
 @pytest.mark.parametrize(("order", "multiplier"), [(0, 1.0), (1, -1.0), (2, 1.0)])
 def test_multipliers_of_mathieu_on_the_edges_of_stability(order: int, multiplier: float) -> None:
-    found = da.floquet(mathieu(), np.pi, parameters={"a": float(mathieu_a(order, 0.7)), "b": 0.7})
+    found = da.analysis.floquet(mathieu(), np.pi, parameters={"a": float(mathieu_a(order, 0.7)), "b": 0.7})
     assert np.trace(found.monodromy) == pytest.approx(2 * multiplier, abs=1e-9)
     assert np.linalg.det(found.monodromy) == pytest.approx(1.0, abs=1e-10)
     assert found.verdict == "not established"
@@ -372,9 +372,9 @@ def test_multipliers_of_mathieu_on_the_edges_of_stability(order: int, multiplier
 
 def test_verdicts_on_mathieu() -> None:
     values = {"a": 1.0, "b": 0.5}
-    assert da.floquet(mathieu(), np.pi, parameters=values).verdict == "unstable"
-    assert da.floquet(mathieu(), np.pi, parameters={"a": 2.0, "b": 0.2}).verdict == "not established"
-    damped = da.floquet(mathieu(0.1), np.pi, parameters={"a": 2.0, "b": 0.2})
+    assert da.analysis.floquet(mathieu(), np.pi, parameters=values).verdict == "unstable"
+    assert da.analysis.floquet(mathieu(), np.pi, parameters={"a": 2.0, "b": 0.2}).verdict == "not established"
+    damped = da.analysis.floquet(mathieu(0.1), np.pi, parameters={"a": 2.0, "b": 0.2})
     assert damped.verdict == "asymptotically stable"
     assert np.prod(damped.multipliers).real == pytest.approx(np.exp(-0.1 * np.pi), rel=1e-9)
 
@@ -383,14 +383,14 @@ def test_a_forced_motion_is_found_and_its_multipliers_are_those_of_its_exponents
     """x'' + 0.4 x' + 2 x = cos(t): one periodic motion, moved to and reported."""
     x = da.coordinates("x")
     forced = da.System([x], kinetic=x.dot**2 / 2, potential=x**2, forces={x: cos(da.t)}, dissipation=0.2 * x.dot**2)
-    found = da.floquet(forced, 2 * np.pi)
+    found = da.analysis.floquet(forced, 2 * np.pi)
     response = 1 / (1 + 0.4j)
     assert found.point == pytest.approx([response.real, -response.imag], abs=1e-8)
     assert set(found.moved) == {"x", "x_dot"} and "not given" in str(found)
     wanted = np.exp(2 * np.pi * np.roots([1, 0.4, 2]))
     assert nearest(found.multipliers, wanted) < 1e-9
     with pytest.raises(RunError, match="not periodic"):
-        da.floquet(forced, 2 * np.pi, polish=False)
+        da.analysis.floquet(forced, 2 * np.pi, polish=False)
 
 
 def test_multipliers_on_a_constraint_are_as_many_as_it_leaves() -> None:
@@ -398,25 +398,25 @@ def test_multipliers_on_a_constraint_are_as_many_as_it_leaves() -> None:
     pendulum = rod_pendulum()
     y = pendulum.coordinates[1]
     pulsating = pendulum.replacing(potential=(1.0 + 0.6 * cos(2 * da.t)) * y)
-    found = da.floquet(pulsating, np.pi, {y: -1.0}, {"l": 1.0})
-    alone = da.floquet(mathieu(), np.pi, parameters={"a": 1.0, "b": -0.3})
+    found = da.analysis.floquet(pulsating, np.pi, {y: -1.0}, {"l": 1.0})
+    alone = da.analysis.floquet(mathieu(), np.pi, parameters={"a": 1.0, "b": -0.3})
     assert len(found.multipliers) == 2 and nearest(found.multipliers, alone.multipliers) < 1e-9
 
 
 def test_a_periodic_motion_that_may_switch_is_not_established() -> None:
     x = da.coordinates("x")
     stopped = mathieu(0.1).replacing(potential=(2.0 - 0.4 * cos(2 * da.t)) * x**2 / 2 + Max(x - 3, 0) ** 2)
-    found = da.floquet(stopped, np.pi)
+    found = da.analysis.floquet(stopped, np.pi)
     assert found.verdict == "not established" and found.theorem.startswith("Asymptotically stable if")
 
 
 def test_wrong_periods_are_refused() -> None:
     with pytest.raises(ModelError, match="do not have this period"):
-        da.floquet(mathieu(), 3.0, parameters={"a": 1.0, "b": 0.5})
+        da.analysis.floquet(mathieu(), 3.0, parameters={"a": 1.0, "b": 0.5})
     with pytest.raises(ModelError, match="positive"):
-        da.floquet(mathieu(), -1.0, parameters={"a": 1.0, "b": 0.5})
+        da.analysis.floquet(mathieu(), -1.0, parameters={"a": 1.0, "b": 0.5})
     with pytest.raises(FormError, match="do not depend on time"):
-        da.floquet(rod_pendulum(), 1.0, {"y": -1.0}, {"l": 1.0})
+        da.analysis.floquet(rod_pendulum(), 1.0, {"y": -1.0}, {"l": 1.0})
 
 
 def test_a_bicycle_in_a_steady_turn(bicycle: da.System) -> None:

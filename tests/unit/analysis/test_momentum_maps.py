@@ -34,7 +34,7 @@ def point(q: Any, p: Any) -> dict[str, float]:
 
 def rotations() -> Any:
     system, q = particle()
-    return da.momentum_map(system, turns(q))
+    return da.symmetry.momentum_map(system, turns(q))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_isotropy_of_a_configuration_is_larger_than_that_of_a_point_of_phase
 def test_a_regular_point_may_have_a_singular_value() -> None:
     """In the plane q parallel to p is a regular point, and its value 0 is that of the origin, where DJ vanishes."""
     x, y = da.coordinates("x y")
-    J = da.momentum_map(da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2), {"e": {x: -y, y: x}})
+    J = da.symmetry.momentum_map(da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2), {"e": {x: -y, y: x}})
     along, origin = {"x": 1, "y": 2, "p_x": 0.5, "p_y": 1}, {"x": 0, "y": 0, "p_x": 0, "p_y": 0}
     assert J.is_regular(along) and not J.is_regular(origin)
     assert J.at(along) == pytest.approx(J.at(origin))
@@ -129,7 +129,7 @@ def two_particles() -> tuple[Any, list[str]]:
     m, k = da.parameters("m k", positive=True)
     system = da.System(q, kinetic=m / 2 * sum(x.dot**2 for x in q[:3]) + k / 2 * sum(x.dot**2 for x in q[3:]))
     both = {name: turns(q[:3])[name] | turns(q[3:])[name] for name in ("e1", "e2", "e3")}
-    return da.momentum_map(system, both), [x.name for x in q]
+    return da.symmetry.momentum_map(system, both), [x.name for x in q]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -168,7 +168,7 @@ def test_two_particles_on_a_line_with_the_centre_are_refused() -> None:
 
 def test_generators_that_are_no_isometries_are_refused() -> None:
     system, q = particle((1, 2, 3))
-    J = da.momentum_map(system, turns(q))
+    J = da.symmetry.momentum_map(system, turns(q))
     assert not any(J.isometries.values())
     with pytest.raises(ModelError, match="invariant \\(seen: e1, e2, e3\\)"):
         J.mechanical_connection({"x": 1, "y": 2, "z": 3}, {"m": M})
@@ -179,7 +179,7 @@ def test_noether() -> None:
     """J of a symmetry is constant along motions; that of another action is not."""
     system, q = particle()
     well = system.replacing(potential=sum(x**2 for x in q))
-    J = da.momentum_map(well, turns(q) | {"shift": {q[0]: 1}})
+    J = da.symmetry.momentum_map(well, turns(q) | {"shift": {q[0]: 1}})
     start = {"x": 1.0, "y": 0.2, "z": -0.3, "x_dot": 0.1, "y_dot": 0.8, "z_dot": 0.4}
     motion = da.simulate(well, start, (0, 3), parameters={"m": M}, rtol=1e-11, at=[0.0, 1.0, 2.0, 3.0])
     names = list(start)
@@ -192,8 +192,8 @@ def test_noether() -> None:
 
 def test_a_group_action_is_taken_as_it_is() -> None:
     system, q = particle()
-    action = da.GroupAction(q, LieGroup.SO(3), generators=turns(q))
-    J = da.momentum_map(system, action)
+    action = da.symmetry.GroupAction(q, LieGroup.SO(3), generators=turns(q))
+    J = da.symmetry.momentum_map(system, action)
     assert J.names == ("e1", "e2", "e3") and J.momentum == rotations().momentum
     z = {**dict(zip(q, (0.3, -0.5, 0.8), strict=True)), **dict(zip((x.momentum for x in q), (-0.6, 1.0, -1.6), strict=True))}
     assert J.isotropy(z).shape == action.isotropy(z).shape
@@ -204,7 +204,7 @@ def test_the_generators_of_a_body_frame_are_those_of_the_action() -> None:
     x, y, theta = da.coordinates("x y theta")
     body = da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2)
     frame = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
-    J = da.connection(body, frame).momentum_map
+    J = da.symmetry.connection(body, frame).momentum_map
     assert list(J.momentum) == [x.momentum, y.momentum, x * y.momentum - y * x.momentum + theta.momentum]
 
 
@@ -219,12 +219,12 @@ def test_the_generators_of_a_body_frame_are_those_of_the_action() -> None:
 )
 def test_what_is_no_action_is_refused(action: Any, complaint: str) -> None:
     with pytest.raises(ModelError, match=complaint):
-        da.momentum_map(particle()[0], action)
+        da.symmetry.momentum_map(particle()[0], action)
 
 
 def test_text_is_not_read() -> None:
     with pytest.raises(da.errors.ExpressionError, match="text"):
-        da.momentum_map(particle()[0], {"a": {"x": "y"}})
+        da.symmetry.momentum_map(particle()[0], {"a": {"x": "y"}})
 
 
 def test_texts() -> None:
@@ -252,7 +252,7 @@ def test_the_inertia_turns_with_the_configuration(a: int, b: int) -> None:
 def test_an_energy_that_is_not_quadratic_has_no_locked_inertia() -> None:
     x, y = da.coordinates("x y")
     fast = da.System([x, y], lagrangian=-sympy.sqrt(1 - x.dot**2 - y.dot**2))
-    J = da.momentum_map(fast, {"e": {x: -y, y: x}})
+    J = da.symmetry.momentum_map(fast, {"e": {x: -y, y: x}})
     for ask in (J.inertia, J.mechanical_connection):
         with pytest.raises(ModelError, match="quadratic"):
             ask({"x": 1.0, "y": 0.0})

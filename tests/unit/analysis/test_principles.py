@@ -56,11 +56,11 @@ def staying(motion: da.Motion) -> dict[Any, sympy.Expr]:
 @pytest.mark.parametrize("name", [name for name in NAMES if "vakonomic" not in name])
 def test_the_forms_agree_and_integrate_to_the_boundary_term(name: str) -> None:
     motion = short_motion(name)
-    inside = da.principle_integrands(motion, vanishing(motion))
+    inside = da.variational.principle_integrands(motion, vanishing(motion))
     assert inside.spread < 1e-12
     assert abs(inside.boundary) < 1e-11 * max(1.0, inside.size)
     assert inside.defect < 1e-9
-    outside = da.principle_integrands(motion, staying(motion))
+    outside = da.variational.principle_integrands(motion, staying(motion))
     assert outside.spread < 1e-12
     assert outside.defect < 1e-9
     assert abs(outside.boundary) > 1e-4 * outside.size
@@ -69,7 +69,7 @@ def test_the_forms_agree_and_integrate_to_the_boundary_term(name: str) -> None:
 @pytest.mark.parametrize("name", ["nonholonomic-particle-vakonomic", "rolling-disk-vakonomic"])
 def test_a_curve_that_is_no_motion_has_equal_integrands_but_another_integral(name: str) -> None:
     motion = short_motion(name)
-    found = da.principle_integrands(motion, vanishing(motion))
+    found = da.variational.principle_integrands(motion, vanishing(motion))
     assert found.spread < 1e-12
     assert found.defect > 1e-4
 
@@ -81,7 +81,7 @@ def test_random_systems(kinds: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     start = {s.name: float(random.uniform(-0.5, 0.5)) for s in (*system.coordinates, *system.velocities)}
     motion = da.simulate(system, start, (0.2, 0.7))
-    found = da.principle_integrands(motion, staying(motion))
+    found = da.variational.principle_integrands(motion, staying(motion))
     assert found.spread < 1e-12
     assert found.defect < 1e-10
 
@@ -94,7 +94,7 @@ def test_nonlinear_constraints(form: str) -> None:
     climb = da.velocity(q3.dot - q2 * q1.dot**2 - sin(q3) * sympy.sqrt(1 + q2.dot**2) - T * q1, name="climb")
     system = base.replacing(constraints=[climb])
     motion = da.simulate(system, {q1: 0.3, q2: 0.5, q1.dot: 0.7, q2.dot: -0.4}, (0, 0.6), form=form)
-    found = da.principle_integrands(motion, {q1: T * (0.6 - T), q2: sin(5 * pi * T / 0.6)}, independent=[q1, q2])
+    found = da.variational.principle_integrands(motion, {q1: T * (0.6 - T), q2: sin(5 * pi * T / 0.6)}, independent=[q1, q2])
     assert found.spread < 1e-12
     assert np.abs(found.hoelder_constraints).max() > 1e-3
     if form == "vakonomic":
@@ -107,7 +107,7 @@ def test_hoelders_integrand_is_the_change_of_the_lagrangian_on_the_varied_curve(
     """The rival is a difference quotient of L itself, with d(delta q)/dt by differences in time."""
     motion = da.simulate(da.gallery.load("rolling-disk"), span=(0, 1), at=np.linspace(0, 1, 2001))
     system = motion.system
-    found = da.principle_integrands(motion, vanishing(motion))
+    found = da.variational.principle_integrands(motion, vanishing(motion))
     displaced = found.displacements
     rates = np.gradient(displaced, motion.t, axis=1, edge_order=2)
     inner = slice(5, -5)
@@ -126,10 +126,10 @@ def test_hoelders_integrand_is_the_change_of_the_lagrangian_on_the_varied_curve(
 
 def test_the_two_rules_of_variation_differ_on_the_constraints() -> None:
     motion = short_motion("rolling-disk")
-    found = da.principle_integrands(motion, vanishing(motion))
+    found = da.variational.principle_integrands(motion, vanishing(motion))
     assert np.abs(found.suslov_constraints).max() < 1e-14
     assert np.abs(found.hoelder_constraints).max() > 1e-2
-    table = da.transitivity(da.gallery.load("rolling-disk"))
+    table = da.variational.transitivity(da.gallery.load("rolling-disk"))
     place = len(motion.t) // 2
     state = {s.name: float(motion[s][place]) for s in (*motion.system.coordinates, *motion.system.velocities)}
     coefficients = table.at(state, motion.parameters).coefficients
@@ -138,13 +138,13 @@ def test_the_two_rules_of_variation_differ_on_the_constraints() -> None:
 
 def test_integrable_constraints_have_one_rule() -> None:
     motion = short_motion("elastic-pendulum-printed")
-    found = da.principle_integrands(motion, vanishing(motion))
+    found = da.variational.principle_integrands(motion, vanishing(motion))
     assert np.abs(found.hoelder_constraints).max() < 1e-12
 
 
 def test_forces_without_potential_enter_by_their_virtual_work() -> None:
     motion = short_motion("knife-edge")
-    found = da.principle_integrands(motion, vanishing(motion))
+    found = da.variational.principle_integrands(motion, vanishing(motion))
     work = np.sum(
         [
             motion["u1"] * cosine * found.displacements[k]
@@ -162,26 +162,26 @@ def test_inputs_given_as_functions() -> None:
         span=(0, 1),
         inputs={"u1": lambda t, state: 0.3 * np.cos(3 * t), "u2": lambda t, state: 0.2},
     )
-    assert da.principle_integrands(motion, vanishing(motion)).defect < 1e-9
+    assert da.variational.principle_integrands(motion, vanishing(motion)).defect < 1e-9
 
 
 @pytest.mark.parametrize("form", ["hamilton", "maggi", "hamel"])
 def test_the_form_of_the_motion_does_not_matter(form: str) -> None:
     motion = da.simulate(da.gallery.load("rolling-disk"), span=(0, 0.8), form=form)
-    assert da.principle_integrands(motion, vanishing(motion)).defect < 1e-9
+    assert da.variational.principle_integrands(motion, vanishing(motion)).defect < 1e-9
 
 
 def test_motions_that_run_backward() -> None:
     motion = da.simulate(da.gallery.load("rolling-disk"), span=(0.5, 0))
-    found = da.principle_integrands(motion, staying(motion))
+    found = da.variational.principle_integrands(motion, staying(motion))
     assert found.defect < 1e-9
     assert abs(found.integral) > 1e-3
 
 
 def test_functions_with_derivatives_and_sequences() -> None:
     motion = short_motion("appell")
-    by_expression = da.principle_integrands(motion, {"q1": sin(3 * T)})
-    by_function = da.principle_integrands(motion, [(lambda t: np.sin(3 * t), lambda t: 3 * np.cos(3 * t)), 0])
+    by_expression = da.variational.principle_integrands(motion, {"q1": sin(3 * T)})
+    by_function = da.variational.principle_integrands(motion, [(lambda t: np.sin(3 * t), lambda t: 3 * np.cos(3 * t)), 0])
     for form in FORMS:
         assert np.allclose(getattr(by_expression, form), getattr(by_function, form), atol=1e-13)
 
@@ -197,23 +197,23 @@ def test_functions_with_derivatives_and_sequences() -> None:
 )
 def test_variations_that_make_no_sense(variation: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        da.principle_integrands(short_motion("appell"), variation)
+        da.variational.principle_integrands(short_motion("appell"), variation)
 
 
 def test_motions_that_cannot_be_varied() -> None:
     with pytest.raises(FormError, match="image"):
-        da.principle_integrands(da.simulate(da.gallery.load("linked-particles"), span=(0, 0.2)), {})
+        da.variational.principle_integrands(da.simulate(da.gallery.load("linked-particles"), span=(0, 0.2)), {})
     with pytest.raises(ModelError, match="Motion is needed"):
-        da.principle_integrands(da.gallery.load("appell"), {})  # type: ignore[arg-type]
+        da.variational.principle_integrands(da.gallery.load("appell"), {})  # type: ignore[arg-type]
     turned = da.simulate(da.gallery.load("knife-edge"), {"varphi_dot": 2.0}, (0, 3))
     assert np.ptp(turned["varphi"]) > np.pi
     with pytest.raises(ModelError, match="do not stay independent"):
-        da.principle_integrands(turned, {"varphi": 1})
+        da.variational.principle_integrands(turned, {"varphi": 1})
 
 
 def test_it_is_shown_and_stored() -> None:
     motion = short_motion("rolling-disk")
-    found: PrincipleIntegrands = da.principle_integrands(motion, vanishing(motion))
+    found: PrincipleIntegrands = da.variational.principle_integrands(motion, vanishing(motion))
     assert found.text().splitlines()[0] == "Rolling disk"
     assert "<table>" in found._repr_html_()
     assert "| Integrands | |" in found._repr_markdown_()

@@ -28,7 +28,7 @@ def unicycle(torque: float = 0.0) -> tuple[da.System, NonholonomicRouthian]:
     system = scenario.system.driven({"u": torque})
     R = next(letter for letter in system.parameters if letter.name == "R")
     section = [[0, 0, 1, 0], [-R, 0, 0, 1]]
-    return system, da.nonholonomic_routhian(system, rolling_group(system), section=section)
+    return system, da.symmetry.nonholonomic_routhian(system, rolling_group(system), section=section)
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +75,12 @@ def test_its_equations_give_the_motion_of_the_whole_unicycle(numbers: dict[str, 
 
 def test_a_rolling_disk_and_a_particle_have_one() -> None:
     disk = da.gallery.load("rolling-disk")
-    found = da.nonholonomic_routhian(disk, rolling_group(disk.system))
+    found = da.symmetry.nonholonomic_routhian(disk, rolling_group(disk.system))
     assert [q.name for q in found.shape] == ["theta"] and len(found.momenta) == 2 and found.residual < 1e-12
     assert "Inertia of the momenta" in str(found)
     particle = da.gallery.load("constrained-particle")
     x, y, z = particle.system.coordinates
-    lonely = da.nonholonomic_routhian(particle, {"u": {x: 1}, "w": {z: 1}})
+    lonely = da.symmetry.nonholonomic_routhian(particle, {"u": {x: 1}, "w": {z: 1}})
     state = {y: 0.7, y.dot: -0.4, "p_1": 1.3}
     # p = m (1 + y^2) x_dot with x_dot sqrt(1 + y^2) conserved: p_dot = p y y_dot/(1 + y^2), and y moves freely.
     accelerations, rates = lonely.rates(state)
@@ -95,17 +95,17 @@ def test_systems_without_one_are_refused_with_the_terms_in_the_way() -> None:
     x, y, theta, _, _ = board.system.coordinates
     plane = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
     with pytest.raises(FormError, match="quadratic in the shape velocities"):
-        da.nonholonomic_routhian(board, plane)
+        da.symmetry.nonholonomic_routhian(board, plane)
     sleigh = da.gallery.load("chaplygin-sleigh")
     x, y, theta = sleigh.system.coordinates
     plane = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
     with pytest.raises(FormError, match="shape coordinates and momenta"):
-        da.nonholonomic_routhian(sleigh, plane)
+        da.symmetry.nonholonomic_routhian(sleigh, plane)
 
 
 def test_values_are_asked_for_by_name() -> None:
     particle = da.gallery.load("constrained-particle")
     x, y, z = particle.system.coordinates
-    found = da.nonholonomic_routhian(particle.system, {"u": {x: 1}, "w": {z: 1}})
+    found = da.symmetry.nonholonomic_routhian(particle.system, {"u": {x: 1}, "w": {z: 1}})
     with pytest.raises(ModelError, match="has no value"):
         found.rates({y: 0.7, y.dot: -0.4, "p_1": 1.3})

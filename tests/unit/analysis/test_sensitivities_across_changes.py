@@ -74,7 +74,7 @@ def test_a_change_of_rank_is_refused_with_its_time(label: str) -> None:
     with pytest.raises(ModelError, match=refused):
         da.fit(system, {"t": np.array([0.0, 2.0]), "x": np.array([0.0, 1.0])}, [a], start, **options)
     with pytest.raises(ModelError, match=refused):
-        da.lyapunov(system, start, (0, 2), interval=0.01, **options)
+        da.analysis.lyapunov(system, start, (0, 2), interval=0.01, **options)
     before = da.sensitivities(system, [a], start, (0, 0.9 * when), **options)
     assert np.all(np.isfinite(before.of(x)))
 
@@ -125,7 +125,7 @@ def test_a_jump_of_the_rates_is_refused_with_its_time(label: str) -> None:
     assert time_of(caught) == pytest.approx(when, abs=1e-6)
     for call in (
         lambda: da.gradient(system, [a], start, (0, 2), parameters={a: 0.5}, final=x),
-        lambda: da.lyapunov(system, start, (0, 2), parameters={a: 0.5}, interval=0.01),
+        lambda: da.analysis.lyapunov(system, start, (0, 2), parameters={a: 0.5}, interval=0.01),
         lambda: da.fit(system, {"t": np.array([0.0, 2.0]), "x": np.array([0.0, 1.0])}, [a], start, parameters={a: 0.5}),
     ):
         with pytest.raises(ModelError, match="The equations jump"):

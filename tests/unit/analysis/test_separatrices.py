@@ -20,7 +20,7 @@ def test_the_folded_state_of_two_bodies_has_a_homoclinic_orbit() -> None:
     d1, d2, eps, mu = 0.8, 0.6, 2 / 3, 2.5
     bodies = da.planar_chain(2, masses=[1, 2], inertias=[0.5, 0.7], hinges={(1, 2): (d1, 0), (2, 1): (-d2, 0)})
     locked = 0.5 + eps * d1**2 + 0.7 + eps * d2**2 - 2 * eps * d1 * d2
-    orbits = da.separatrices(bodies.reduced_system(), {"mu": mu})
+    orbits = da.analysis.separatrices(bodies.reduced_system(), {"mu": mu})
     assert len(orbits) == 2
     for orbit, side in zip(orbits, (1, -1), strict=True):
         assert orbit.kind == "homoclinic" and orbit.saddle.point["theta_21"] == pytest.approx(np.pi)
@@ -41,7 +41,7 @@ def test_the_folded_state_of_two_bodies_has_a_homoclinic_orbit() -> None:
 
 def test_a_pendulum_that_just_turns_over() -> None:
     """q_dot = +- 2 cos(q/2)."""
-    for orbit in da.separatrices(PENDULUM):
+    for orbit in da.analysis.separatrices(PENDULUM):
         times = np.linspace(0, orbit.motion.t[-1], 101)
         angle, rate = orbit.motion.sol(times)
         assert np.allclose(np.abs(rate), 2 * np.abs(np.cos(angle / 2)), atol=1e-7)
@@ -50,7 +50,7 @@ def test_a_pendulum_that_just_turns_over() -> None:
 
 def test_on_the_line_its_saddles_are_two() -> None:
     """Seen without the circle, the orbits join -pi and pi; those that go outwards leave."""
-    orbits = da.separatrices(PENDULUM, within={q: (-4.0, 4.0)})
+    orbits = da.analysis.separatrices(PENDULUM, within={q: (-4.0, 4.0)})
     ends = {(round(o.saddle.point["q"], 3), o.target and round(o.target.point["q"], 3)) for o in orbits if not o.arrives}
     assert ends == {(-3.142, 3.142), (3.142, -3.142), (-3.142, None), (3.142, None)}
     assert {o.kind for o in orbits if o.target} == {"heteroclinic"}
@@ -60,7 +60,7 @@ def test_on_the_line_its_saddles_are_two() -> None:
 
 def test_two_wells() -> None:
     """q = sqrt(2)/cosh(t): as far as sqrt(2) on each side."""
-    orbits = da.separatrices(WELLS, within={"q": (-2, 2)})
+    orbits = da.analysis.separatrices(WELLS, within={"q": (-2, 2)})
     assert [orbit.kind for orbit in orbits] == ["homoclinic"] * 2
     for orbit, side in zip(orbits, (1, -1), strict=True):
         times = np.linspace(0, orbit.motion.t[-1], 20001)
@@ -71,7 +71,7 @@ def test_two_wells() -> None:
 
 
 def test_what_leaves_the_region_is_open_and_so_is_what_comes_in() -> None:
-    orbits = da.separatrices(FALL, within={q: (-1, 2)})
+    orbits = da.analysis.separatrices(FALL, within={q: (-1, 2)})
     assert sorted((o.kind, o.arrives) for o in orbits) == [("homoclinic", False), ("open", False), ("open", True)]
     out, back = (next(o for o in orbits if o.kind == "open" and o.arrives == way) for way in (False, True))
     assert out.motion["q"][-1] == pytest.approx(2.0) and back.motion["q"][-1] == pytest.approx(2.0)
@@ -80,7 +80,9 @@ def test_what_leaves_the_region_is_open_and_so_is_what_comes_in() -> None:
 
 def test_the_departure_sets_the_error_of_the_energy() -> None:
     """The tangent leaves the level of the saddle with the third power of the distance: FALL has a cubic potential."""
-    drifts = [max(o.energy_drift for o in da.separatrices(FALL, within={q: (-1, 2)}, departure=d)) for d in (1e-2, 1e-3)]
+    drifts = [
+        max(o.energy_drift for o in da.analysis.separatrices(FALL, within={q: (-1, 2)}, departure=d)) for d in (1e-2, 1e-3)
+    ]
     assert drifts[0] / drifts[1] == pytest.approx(1e3, rel=0.05)
 
 
@@ -96,9 +98,9 @@ def test_the_departure_sets_the_error_of_the_energy() -> None:
 )
 def test_other_systems_are_refused(model: object) -> None:
     with pytest.raises(FormError, match="one coordinate"):
-        da.separatrices(model)
+        da.analysis.separatrices(model)
 
 
 def test_a_region_of_something_else_is_refused() -> None:
     with pytest.raises(ModelError, match="one of the coordinate"):
-        da.separatrices(FALL, within={"x": (-1, 2)})
+        da.analysis.separatrices(FALL, within={"x": (-1, 2)})

@@ -30,7 +30,7 @@ def unicycle(controlled: bool) -> tuple[da.Equations, dict[str, float], dict[str
     phi, x, y = q["phi"], q["x"], q["y"]
     group = {"a": {x: cos(phi), y: sin(phi)}, "b": {x: -sin(phi), y: cos(phi)}, "turn": {phi: 1}, "spin": {q["psi"]: 1}}
     radius = next(p for p in system.parameters if p.name == "R")
-    equations = da.reduce(system, group, section=[[0, 0, 1, 0], [-radius, 0, 0, 1]])
+    equations = da.symmetry.reduce(system, group, section=[[0, 0, 1, 0], [-radius, 0, 0, 1]])
     return equations, {"p_2": 0.5}, dict(scenario.parameters)
 
 

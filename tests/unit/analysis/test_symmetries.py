@@ -59,7 +59,7 @@ BY_HAND: dict[str, tuple[str, set[str]]] = {
 
 @cache
 def symmetries_of(name):
-    return da.discover_symmetries(da.gallery.load(name))
+    return da.symmetry.discover_symmetries(da.gallery.load(name))
 
 
 @pytest.mark.parametrize("name", BY_HAND)
@@ -175,7 +175,7 @@ MADE = {
 @pytest.mark.parametrize("name", MADE)
 def test_made_systems(name):
     system, options, group = MADE[name]
-    found = da.discover_symmetries(system, **{"start": {"x": 1.0}} | options)
+    found = da.symmetry.discover_symmetries(system, **{"start": {"x": 1.0}} | options)
     assert found.group == group
     assert all(generator.holds for generator in found.generators) and not found.rejected
 
@@ -201,43 +201,45 @@ def test_quadratic_systems_against_linear_algebra(stiffness, held):
             entries = [(A.T @ M + M @ A).ravel(), (A.T @ K + K @ A).ravel(), np.zeros(n)]
             rows.append(np.concatenate([*entries, (c @ A @ along) if held else np.zeros(0)]))
     rows += [np.concatenate([np.zeros(2 * n * n), K[:, k], np.zeros(n - 1 if held else 0)]) for k in range(n)]
-    found = da.discover_symmetries(system)
+    found = da.symmetry.discover_symmetries(system)
     assert found.dimension == n * n + n - np.linalg.matrix_rank(np.array(rows).astype(float))
     assert all(generator.by == "symbolically" for generator in found.generators)
 
 
 def test_coefficients_of_parameters():
     disk = da.System([x, y], kinetic=PLANE, constraints=[da.holonomic(x - r * y)])
-    assert [g.text for g in da.discover_symmetries(disk).generators] == ["d/dx + 1/r d/dy"]
+    assert [g.text for g in da.symmetry.discover_symmetries(disk).generators] == ["d/dx + 1/r d/dy"]
     shifted = da.System([x, y], kinetic=PLANE, potential=k1 * ((x - a) ** 2 + y**2))
-    (generator,) = da.discover_symmetries(shifted).generators
+    (generator,) = da.symmetry.discover_symmetries(shifted).generators
     assert list(generator.field) == [-y, x - a] and generator.by == "symbolically"
     odd = da.System([x, y], kinetic=PLANE, potential=k1 * ((x - exp(a) * sin(r)) ** 2 + y**2))
-    found = da.discover_symmetries(odd)
+    found = da.symmetry.discover_symmetries(odd)
     assert found.dimension == 0 and [g.failing[0].status for g in found.rejected] == ["not established"]
 
 
 def test_proposed_fields_and_their_brackets():
-    found = da.discover_symmetries(HALF_PLANE, [{x: x**2 - y**2, y: 2 * x * y}], start={"y": 1.0})
+    found = da.symmetry.discover_symmetries(HALF_PLANE, [{x: x**2 - y**2, y: 2 * x * y}], start={"y": 1.0})
     assert found.group == "SL(2,R)"
     angles = da.coordinates("alpha beta gamma")
     I1, I2, I3 = da.parameters("I1 I2 I3", positive=True)
-    chart = da.LieGroup.SO(3).chart(angles, ("e3", "e1", "e3"))
+    chart = da.lie.LieGroup.SO(3).chart(angles, ("e3", "e1", "e3"))
     w1, w2, w3 = chart.body_velocity()
     body = da.System(angles, kinetic=(I1 * w1**2 + I2 * w2**2 + I3 * w3**2) / 2, name="body")
     right = [list(chart.right_frame[:, k]) for k in range(3)]
     left = [list(chart.left_frame[:, k]) for k in range(3)]
-    assert da.discover_symmetries(body, start={"beta": 1.0}).dimension == 1
-    assert da.discover_symmetries(body, [*right, *left], start={"beta": 1.0}).group == "SO(3)"
-    assert da.discover_symmetries(body, right[:2], degree=0, start={"beta": 1.0}).group == "SO(3)"  # the third is their bracket
+    assert da.symmetry.discover_symmetries(body, start={"beta": 1.0}).dimension == 1
+    assert da.symmetry.discover_symmetries(body, [*right, *left], start={"beta": 1.0}).group == "SO(3)"
+    assert (
+        da.symmetry.discover_symmetries(body, right[:2], degree=0, start={"beta": 1.0}).group == "SO(3)"
+    )  # the third is their bracket
     round_body = {"I1": 2, "I2": 2, "I3": 2}
-    both = da.discover_symmetries(body, [*right, *left], parameters=round_body, start={"beta": 1.0})
+    both = da.symmetry.discover_symmetries(body, [*right, *left], parameters=round_body, start={"beta": 1.0})
     assert both.identification == "so(3) + so(3)"
 
 
 def test_what_is_almost_a_symmetry_is_refused():
     almost = da.System([x, y], lagrangian=PLANE - Rational(1, 10**15) * x)
-    found = da.discover_symmetries(almost)
+    found = da.symmetry.discover_symmetries(almost)
     assert [g.text for g in found.generators] == ["d/dy"]
     assert found.rejected and all(c.failing[0].by == "symbolically" for c in found.rejected)
 
@@ -247,7 +249,7 @@ def test_constraints_whose_derivative_vanishes_on_them_decide_nothing_by_states(
     plain = squared.replacing(constraints=[da.velocity(x.dot - z * y.dot, name="flat")])
     fields = {"turn": {x: -y, y: x}, "shift": {x: 1}}
     for system in (squared, plain):
-        found = da.invariance(system, fields).generators
+        found = da.symmetry.invariance(system, fields).generators
         assert not found["turn"].holds and found["shift"].holds
 
 
@@ -262,14 +264,14 @@ def test_time_and_energy():
 def test_many_coordinates_are_tried_for_translations_only():
     q = da.coordinates("q1:19")
     chain = da.System(q, kinetic=sum(c.dot**2 for c in q) / 2, potential=sum((c - d) ** 2 for c, d in pairwise(q)))
-    found = da.discover_symmetries(chain)
+    found = da.symmetry.discover_symmetries(chain)
     assert found.dimension == 1 and found.ansatz == "translations" and "more than 16" in found.remarks[0]
 
 
 def test_angles_make_circles():
     body = da.System([x, y], kinetic=PLANE, potential=cos(x))
-    assert da.discover_symmetries(body).group == "R"
-    assert da.discover_symmetries(body, angles=[y]).group == "SO(2)"
+    assert da.symmetry.discover_symmetries(body).group == "R"
+    assert da.symmetry.discover_symmetries(body, angles=[y]).group == "SO(2)"
 
 
 def test_reports():
@@ -296,7 +298,7 @@ def test_reports():
 def test_wrong_calls_say_what_is_wrong(options, message):
     system = da.System([x, y], kinetic=PLANE, potential=k1 * x**2 + k2 * y**2)
     with pytest.raises(ModelError, match=message):
-        da.discover_symmetries(system, **options)
+        da.symmetry.discover_symmetries(system, **options)
 
 
 # -- certificates ------------------------------------------------------------------------------------------------
@@ -306,7 +308,7 @@ def test_a_certificate_names_the_part_that_fails():
     scenario = da.gallery.load("snakeboard")
     x, y, theta, _, phi = scenario.system.coordinates
     fields = {"motion": {x: -y, y: x, theta: 1}, "turn": {x: -y, y: x}, "steer": {phi: 1}, "stretch": {x: x, y: y}}
-    found = da.invariance(scenario, fields)
+    found = da.symmetry.invariance(scenario, fields)
     parts = {name: [part.part for part in certificate.failing] for name, certificate in found.generators.items()}
     wheels = ["constraint `back_wheels`", "constraint `front_wheels`"]
     assert parts == {"motion": [], "turn": wheels, "steer": wheels, "stretch": ["Lagrangian", *wheels]}
@@ -318,9 +320,11 @@ def test_an_action_is_certified_as_a_whole():
     sleigh = da.gallery.load("chaplygin-sleigh")
     x, y, theta = sleigh.system.coordinates
     fields = {"e_x": {x: 1}, "e_y": {y: 1}, "e_th": {x: -y, y: x, theta: 1}}
-    assert da.invariance(sleigh, da.GroupAction(sleigh.system, da.LieGroup.SE(2), generators=fields)).holds
+    assert da.symmetry.invariance(
+        sleigh, da.symmetry.GroupAction(sleigh.system, da.lie.LieGroup.SE(2), generators=fields)
+    ).holds
     with pytest.raises(ModelError, match="other coordinates"):
-        da.invariance(sleigh, da.GroupAction([y, x, theta], da.LieGroup.SE(2), generators=fields | {}))
+        da.symmetry.invariance(sleigh, da.symmetry.GroupAction([y, x, theta], da.lie.LieGroup.SE(2), generators=fields | {}))
 
 
 def test_the_set_of_the_constraints_counts_and_not_their_functions():
@@ -331,7 +335,7 @@ def test_the_set_of_the_constraints_counts_and_not_their_functions():
     mixed = snake.replacing(
         constraints=[da.velocity(back * (2 + sin(x)) + y * front, name="one"), da.velocity(front - cos(y) * back, name="two")]
     )
-    found = da.invariance(mixed, {"shift": {x: 1}, "turn": {x: -y, y: x, theta: 1}, "steer": {phi: 1}})
+    found = da.symmetry.invariance(mixed, {"shift": {x: 1}, "turn": {x: -y, y: x, theta: 1}, "steer": {phi: 1}})
     assert [certificate.holds for certificate in found.generators.values()] == [True, True, False]
     assert found.generators["shift"].by == "symbolically"
 
@@ -339,9 +343,9 @@ def test_the_set_of_the_constraints_counts_and_not_their_functions():
 def test_forces_are_compared_as_one_forms():
     knife = da.gallery.load("knife-edge")
     x, y, varphi = knife.system.coordinates
-    assert da.invariance(knife, {"motion": {x: -y, y: x, varphi: 1}}).holds
+    assert da.symmetry.invariance(knife, {"motion": {x: -y, y: x, varphi: 1}}).holds
     pushed = knife.system.replacing(forces={x: 1})
-    found = da.invariance(pushed, {"motion": {x: -y, y: x, varphi: 1}, "shift": {x: 1}})
+    found = da.symmetry.invariance(pushed, {"motion": {x: -y, y: x, varphi: 1}, "shift": {x: 1}})
     assert [part.part for part in found.generators["motion"].failing] == ["forces"]
     assert found.generators["shift"].holds
 
@@ -349,12 +353,14 @@ def test_forces_are_compared_as_one_forms():
 def test_images_and_nonlinear_constraints():
     linked = da.gallery.load("linked-particles").system.replacing(potential=0)
     x1, x2, x3, x4 = linked.coordinates
-    found = da.invariance(linked, {"turn": {x1: -x2, x2: x1, x3: -x4, x4: x3}, "apart": {x3: 1}, "grow": {x1: x1 - x3}})
+    found = da.symmetry.invariance(
+        linked, {"turn": {x1: -x2, x2: x1, x3: -x4, x4: x3}, "apart": {x3: 1}, "grow": {x1: x1 - x3}}
+    )
     assert [certificate.holds for certificate in found.generators.values()] == [True, False, False]
     appell = da.gallery.load("appell").system.replacing(potential=0)
     q1, q2, q3 = appell.coordinates
     fields = {"turn": {q1: -q2, q2: q1}, "rise": {q3: 1}, "tilt": {q1: -q3, q3: q1}}
-    found = da.invariance(appell, fields, start={"q1_dot": 1.0, "q3_dot": 0.5})
+    found = da.symmetry.invariance(appell, fields, start={"q1_dot": 1.0, "q3_dot": 0.5})
     assert [certificate.holds for certificate in found.generators.values()] == [True, True, False]
 
 

@@ -31,7 +31,7 @@ INTEGRABLE = {
 
 @cache
 def found(name: str) -> Transitivity:
-    return da.transitivity(da.gallery.load(name))
+    return da.variational.transitivity(da.gallery.load(name))
 
 
 def random_values(system: da.System, seed: int) -> dict[str, float]:
@@ -117,7 +117,7 @@ def test_linear_constraints_have_the_special_form_of_the_coefficients() -> None:
         2,
         lambda s, row: rate(slopes[row, s]) - pull(row, free[s]) - sum(slopes[j, s] * pull(row, bound[j]) for j in range(2)),
     )
-    result = da.transitivity(system, independent=free)
+    result = da.variational.transitivity(system, independent=free)
     values = random_values(system, 8)
     numbers = {symbol: values[symbol.name] for symbol in expected.free_symbols}
     state, constants = split_values(result, values)
@@ -143,19 +143,19 @@ def test_accelerations_of_the_motion_are_taken_where_none_are_given() -> None:
 
 def test_the_choice_of_independent_velocities_is_the_users() -> None:
     x, _, theta = da.gallery.load("chaplygin-sleigh").system.coordinates
-    other = da.transitivity(da.gallery.load("chaplygin-sleigh"), independent=["x_dot", theta])
+    other = da.variational.transitivity(da.gallery.load("chaplygin-sleigh"), independent=["x_dot", theta])
     assert other.independent == ("x_dot", "theta_dot")
     assert other.dependent == ("y_dot",)
     assert sympy.simplify(other.coefficients[1, 0] + x.dot / cos(theta) ** 2) == 0
     with pytest.raises(ModelError, match="did you mean theta"):
-        da.transitivity(da.gallery.load("chaplygin-sleigh"), independent=["x", "thet"])
+        da.variational.transitivity(da.gallery.load("chaplygin-sleigh"), independent=["x", "thet"])
     with pytest.raises(FormError, match="dependent"):
-        da.transitivity(da.gallery.load("chaplygin-sleigh"), independent=["x", "y"])
+        da.variational.transitivity(da.gallery.load("chaplygin-sleigh"), independent=["x", "y"])
 
 
 def test_a_state_where_the_choice_degenerates_is_refused() -> None:
     sleigh = da.gallery.load("chaplygin-sleigh")
-    result = da.transitivity(sleigh, independent=["y", "theta"])
+    result = da.variational.transitivity(sleigh, independent=["y", "theta"])
     with pytest.raises(ModelError, match="independent="):
         result.at({"theta": 0.0, "theta_dot": 1.0}, sleigh.parameters)
     with pytest.raises(ModelError, match="no `thetta`"):
@@ -166,13 +166,13 @@ def test_a_state_where_the_choice_degenerates_is_refused() -> None:
 
 def test_constraints_that_give_no_rows_are_refused() -> None:
     with pytest.raises(FormError, match="image"):
-        da.transitivity(da.gallery.load("linked-particles"))
+        da.variational.transitivity(da.gallery.load("linked-particles"))
     with pytest.raises(FormError, match="one-sided"):
-        da.transitivity(da.gallery.load("elastic-pendulum-wall"))
+        da.variational.transitivity(da.gallery.load("elastic-pendulum-wall"))
 
 
 def test_a_free_system_has_none() -> None:
-    result = da.transitivity(da.gallery.load("two-planar-bodies"))
+    result = da.variational.transitivity(da.gallery.load("two-planar-bodies"))
     assert result.coefficients.shape == (len(result.independent), 0)
     assert result.vanishes
     assert "no constraints" in result.text()
@@ -200,6 +200,6 @@ def test_constraints_are_not_integrable_by_samples(slope: Any, vanishes: bool | 
     x, y, z = da.coordinates("x y z")
     row = da.velocity(z.dot - (1 + slope(y - 1e6, 0)) * x.dot, name="slope")
     particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[row])
-    result = da.transitivity(particle, independent=[x, y])
+    result = da.variational.transitivity(particle, independent=[x, y])
     assert result.vanishes is vanishes
     assert ("not established" in result.text()) is (vanishes is None)

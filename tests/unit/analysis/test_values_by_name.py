@@ -20,28 +20,28 @@ VALUES: dict[Any, Any] = {m: 1.0, l: 1.0, g: 9.81}
 DATA = {"t": [0.1, 0.2, 0.3], "theta": [1.0, 0.9, 0.8]}
 
 BY_PARAMETERS: dict[str, Callable[[Any], Any]] = {
-    "bifurcation_diagram": lambda p: da.bifurcation_diagram(PENDULUM, g, [1.0, 2.0], parameters=p),
+    "bifurcation_diagram": lambda p: da.analysis.bifurcation_diagram(PENDULUM, g, [1.0, 2.0], parameters=p),
     "describe": lambda p: da.describe(PENDULUM, p),
     "equilibria": lambda p: da.equilibria(PENDULUM, p),
-    "existence_bound": lambda p: da.existence_bound(PENDULUM, -20.0, 0.0, {theta: 1.0}, parameters=p),
+    "existence_bound": lambda p: da.analysis.existence_bound(PENDULUM, -20.0, 0.0, {theta: 1.0}, parameters=p),
     "fit": lambda p: da.fit(PENDULUM, DATA, [l], {theta: 1.0}, parameters=p),
-    "hamilton_jacobi": lambda p: da.hamilton_jacobi(PENDULUM, p),
+    "hamilton_jacobi": lambda p: da.variational.hamilton_jacobi(PENDULUM, p),
     "linearise": lambda p: da.linearise(PENDULUM, parameters=p),
-    "lqr": lambda p: da.lqr(DRIVEN, parameters=p),
-    "match": lambda p: da.match(DRIVEN, parameters=p),
-    "phase_portrait": lambda p: da.phase_portrait(PENDULUM, p),
+    "lqr": lambda p: da.control.lqr(DRIVEN, parameters=p),
+    "match": lambda p: da.control.match(DRIVEN, parameters=p),
+    "phase_portrait": lambda p: da.plotting.phase_portrait(PENDULUM, p),
     "sensitivities": lambda p: da.sensitivities(PENDULUM, [l], {theta: 1.0}, (0, 1), parameters=p),
-    "separatrices": lambda p: da.separatrices(PENDULUM, p),
+    "separatrices": lambda p: da.analysis.separatrices(PENDULUM, p),
     "sweep": lambda p: da.sweep(PENDULUM, {theta: [1.0, 2.0]}, span=(0, 1), parameters=p),
 }
 BY_PLACE: dict[str, Callable[[Any], Any]] = {
     "compare": lambda at: da.compare(PENDULUM, VALUES, at),
-    "controllability": lambda at: da.controllability(DRIVEN, at, VALUES),
-    "existence_bound": lambda at: da.existence_bound(PENDULUM, -20.0, 0.0, at, parameters=VALUES),
+    "controllability": lambda at: da.control.controllability(DRIVEN, at, VALUES),
+    "existence_bound": lambda at: da.analysis.existence_bound(PENDULUM, -20.0, 0.0, at, parameters=VALUES),
     "fit": lambda at: da.fit(PENDULUM, DATA, [l], at, parameters=VALUES),
     "gradient": lambda at: da.gradient(PENDULUM, [l], at, (0, 1), parameters=VALUES, final=theta),
     "linearise": lambda at: da.linearise(PENDULUM, at, VALUES),
-    "place_poles": lambda at: da.place_poles(DRIVEN, [-1, -2], at, parameters=VALUES),
+    "place_poles": lambda at: da.control.place_poles(DRIVEN, [-1, -2], at, parameters=VALUES),
     "simulate with arrays": lambda at: da.simulate(PENDULUM, at, (0, 1), parameters={**VALUES, l: [1.0, 2.0]}),
     "sweep": lambda at: da.sweep(PENDULUM, {l: [1.0, 2.0]}, start=at, span=(0, 1), parameters={m: 1.0, g: 9.81}),
 }
@@ -104,12 +104,12 @@ def test_what_is_masked_was_not_measured() -> None:
 WRONG_CALLS: dict[str, Callable[[], Any]] = {
     "a region of another letter": lambda: da.equilibria(PENDULUM, VALUES, within={"phi": (0, 1)}),
     "a region that is no pair": lambda: da.equilibria(PENDULUM, VALUES, within={theta: 3}),
-    "a gain given twice": lambda: da.feedback(DRIVEN, {u: {theta: 1, "theta": 2}}),
-    "an input given twice": lambda: da.feedback(DRIVEN, {u: {theta: 1}, "u": {theta: 2}}),
-    "a place of another letter": lambda: da.feedback(DRIVEN, {u: {theta: 1}}, at={"phi": 1}),
-    "a negative weight": lambda: da.lqr(DRIVEN, weights={theta: -1}, parameters=VALUES),
-    "an effort that is text": lambda: da.lqr(DRIVEN, effort="little", parameters=VALUES),
-    "a pole that is no number": lambda: da.place_poles(DRIVEN, [-1, float("nan")], parameters=VALUES),
+    "a gain given twice": lambda: da.control.feedback(DRIVEN, {u: {theta: 1, "theta": 2}}),
+    "an input given twice": lambda: da.control.feedback(DRIVEN, {u: {theta: 1}, "u": {theta: 2}}),
+    "a place of another letter": lambda: da.control.feedback(DRIVEN, {u: {theta: 1}}, at={"phi": 1}),
+    "a negative weight": lambda: da.control.lqr(DRIVEN, weights={theta: -1}, parameters=VALUES),
+    "an effort that is text": lambda: da.control.lqr(DRIVEN, effort="little", parameters=VALUES),
+    "a pole that is no number": lambda: da.control.place_poles(DRIVEN, [-1, float("nan")], parameters=VALUES),
     "a bound that is no pair": lambda: da.fit(PENDULUM, DATA, [l], {theta: 1}, parameters=VALUES, bounds={l: 3}),
     "an observation given twice": lambda: da.fit(
         PENDULUM, DATA, [l], {theta: 1}, parameters=VALUES, observe={"theta": theta, theta: 2 * theta}

@@ -82,14 +82,14 @@ def test_bad_brackets_are_told_by_their_letters() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
 def test_a_chain_grows_by_one(n: int) -> None:
-    found = da.controllability(chained(n))
+    found = da.control.controllability(chained(n))
     assert found.growth == found.generic_growth == tuple(range(2, n + 1))
     assert found.degree_of_nonholonomy == n - 1
     assert found.small_time == "controllable"
 
 
 def test_the_degree_of_nonholonomy_jumps_where_martinet_says() -> None:
-    on, off = da.controllability(MARTINET), da.controllability(MARTINET, {x: 0.5})
+    on, off = da.control.controllability(MARTINET), da.control.controllability(MARTINET, {x: 0.5})
     assert (on.growth, on.generic_growth, on.degree_of_nonholonomy) == ((2, 2, 3), (2, 3), 3)
     assert (off.growth, off.degree_of_nonholonomy) == ((2, 3), 2)
 
@@ -97,7 +97,7 @@ def test_the_degree_of_nonholonomy_jumps_where_martinet_says() -> None:
 def test_a_rolling_ball_has_the_growth_two_three_five() -> None:
     """x' = a, y' = b and three areas and moments, the nilpotent (2, 3, 5)."""
     flow = da.Flow({x: a, y: b, z: x * b, w: x**2 * b, v: x * y * b}, inputs=[a, b])
-    assert da.controllability(flow).growth == (2, 3, 5)
+    assert da.control.controllability(flow).growth == (2, 3, 5)
 
 
 def trailers(n: int) -> da.Flow:
@@ -117,11 +117,11 @@ def trailers(n: int) -> da.Flow:
 )
 def test_three_trailers_are_accessible_and_controllable_or_neither_is_shown(at: Any, growth: Any) -> None:
     """Ranks, degree and verdict come from the same brackets, up to the length that was asked for."""
-    found = da.controllability(trailers(3), at)
+    found = da.control.controllability(trailers(3), at)
     assert growth is None or found.growth == growth
     assert found.is_accessible == (found.small_time == "controllable") == (found.degree_of_nonholonomy is not None)
     assert len(found.growth) == found.length
-    short = da.controllability(trailers(3), at, longest=found.length - 1)
+    short = da.control.controllability(trailers(3), at, longest=found.length - 1)
     assert not short.is_accessible and short.small_time == "undecided" and short.length == found.length - 1
 
 
@@ -129,15 +129,15 @@ def test_folded_trailers_need_brackets_as_long_as_fibonacci_says() -> None:
     """At right angles between all bodies the degree of nonholonomy of n trailers is F_(n + 3) (Jean 1996)."""
     for n, degree in ((1, 3), (2, 5)):
         at = {f"th{k}": -k * np.pi / 2 for k in range(n + 1)}
-        assert da.controllability(trailers(n), at, longest=degree).degree_of_nonholonomy == degree
+        assert da.control.controllability(trailers(n), at, longest=degree).degree_of_nonholonomy == degree
     folded = {f"th{k}": -k * np.pi / 2 for k in range(4)}
-    seven, eight = da.controllability(trailers(3), folded), da.controllability(trailers(3), folded, longest=8)
+    seven, eight = da.control.controllability(trailers(3), folded), da.control.controllability(trailers(3), folded, longest=8)
     assert seven.growth == (2, 3, 4, 4, 5, 5, 5) and seven.small_time == "undecided"
     assert eight.growth == (2, 3, 4, 4, 5, 5, 5, 6) and eight.small_time == "controllable"
 
 
 def test_what_is_conserved_is_out_of_reach() -> None:
-    found = da.controllability(da.Flow({x: -y * a, y: x * a, z: b}, inputs=[a, b]), {x: 1.0})
+    found = da.control.controllability(da.Flow({x: -y * a, y: x * a, z: b}, inputs=[a, b]), {x: 1.0})
     assert not found.is_accessible
     assert (found.rank, found.generic_rank, found.dimension) == (2, 2, 3)
     assert "not shown" in found.text()
@@ -145,7 +145,7 @@ def test_what_is_conserved_is_out_of_reach() -> None:
 
 def test_what_drifts_away_is_accessible_but_not_strongly() -> None:
     """x' = 1: the states at one time are a line, those at all times a plane."""
-    found = da.controllability(da.Flow({x: 1 + 0 * y, y: a}, inputs=[a]))
+    found = da.control.controllability(da.Flow({x: 1 + 0 * y, y: a}, inputs=[a]))
     assert found.is_accessible and not found.is_strongly_accessible
     assert found.small_time == "no equilibrium"
     assert found.linear is None and found.brockett is None
@@ -163,7 +163,7 @@ def test_what_drifts_away_is_accessible_but_not_strongly() -> None:
     ],
 )
 def test_the_knife_edge_as_a_system(place: dict[str, float]) -> None:
-    found = da.controllability(da.gallery.load("knife-edge"), place)
+    found = da.control.controllability(da.gallery.load("knife-edge"), place)
     assert found.dimension == 5
     assert found.is_strongly_accessible
     assert found.small_time == "controllable"
@@ -175,7 +175,10 @@ def test_the_knife_edge_as_a_system(place: dict[str, float]) -> None:
 def test_both_descriptions_of_the_knife_edge_agree() -> None:
     z1, z2, z3, z4, z5 = da.coordinates("z1 z2 z3 z4 z5")
     flow = da.Flow({z1: z4, z2: z5, z3: -z1 * z5, z4: a + b * z3 - z1 * z5**2, z5: b}, inputs=[a, b])
-    here, there = da.controllability(flow, {z1: 0.4}), da.controllability(da.gallery.load("knife-edge"), {"x": 0.4})
+    here, there = (
+        da.control.controllability(flow, {z1: 0.4}),
+        da.control.controllability(da.gallery.load("knife-edge"), {"x": 0.4}),
+    )
     for question in ("rank", "generic_rank", "strong_rank", "length", "basis", "small_time"):
         assert getattr(here, question) == getattr(there, question)
     assert here.brockett is not None and there.brockett is not None and here.brockett.verdict == there.brockett.verdict
@@ -191,7 +194,7 @@ def test_a_gear_whose_ratio_is_a_parameter(ratio: bool) -> None:
     system = da.System([q, s, c], kinetic=kinetic, constraints=[gear], forces={q: a, c: b}, inputs=[a, b])
     for parameters in ({"R": 1.0, "w": 2.0}, {}):
         assert control_affine(system, parameters=parameters).dimension == 5
-    found = da.controllability(system, parameters={"R": 1.0, "w": 2.0}, longest=3)
+    found = da.control.controllability(system, parameters={"R": 1.0, "w": 2.0}, longest=3)
     assert found.rank == found.generic_rank == 4
 
 
@@ -211,14 +214,14 @@ def test_a_gear_whose_ratio_is_a_parameter(ratio: bool) -> None:
     ids=["square", "square-after-linear", "cube", "product", "bowl", "compensated"],
 )
 def test_small_time_verdicts(flow: da.Flow, verdict: str) -> None:
-    assert da.controllability(flow).small_time == verdict
+    assert da.control.controllability(flow).small_time == verdict
 
 
 def test_bad_brackets_are_listed_with_what_compensates_them() -> None:
-    kept = da.controllability(da.Flow({x: a, y: b, z: x**2 + y**2}, inputs=[a, b]))
+    kept = da.control.controllability(da.Flow({x: a, y: b, z: x**2 + y**2}, inputs=[a, b]))
     assert {one.name for one in kept.bad if not one.compensated} >= {"[[f, g1], g1]", "[[f, g2], g2]"}
     assert "not compensated" in kept.text()
-    made_up = da.controllability(da.Flow({x: a, y: b, z: x**2 + y, w: x**2 * b}, inputs=[a, b]))
+    made_up = da.control.controllability(da.Flow({x: a, y: b, z: x**2 + y, w: x**2 * b}, inputs=[a, b]))
     assert made_up.small_time == "controllable"
     assert made_up.bad and all(one.compensated for one in made_up.bad)
 
@@ -245,7 +248,7 @@ def test_linear_systems_are_kalmans(seed: int) -> None:
         A, B = basis @ A @ basis.T, basis @ B
     letters = (x, y, z, w)
     rates = A @ np.array(letters) + B[:, 0] * a
-    found = da.controllability(da.Flow(dict(zip(letters, rates, strict=True)), inputs=[a]))
+    found = da.control.controllability(da.Flow(dict(zip(letters, rates, strict=True)), inputs=[a]))
     reach = np.hstack([np.linalg.matrix_power(A, k) @ B for k in range(4)])
     assert found.linear is not None and found.linear.rank == np.linalg.matrix_rank(reach) == found.strong_rank
     if seed % 2:
@@ -270,7 +273,7 @@ def test_linear_systems_are_kalmans(seed: int) -> None:
     ids=["wheel", "mass", "saddle", "bowl", "cube", "Heisenberg"],
 )
 def test_brocketts_condition(flow: da.Flow, verdict: str) -> None:
-    found = da.controllability(flow)
+    found = da.control.controllability(flow)
     assert found.brockett is not None and found.brockett.verdict == verdict
 
 
@@ -282,7 +285,7 @@ def test_a_relation_leaves_fewer_directions() -> None:
     angle = da.System(
         [theta], kinetic=theta.dot**2 / 2, potential=-cos(theta), forces={theta: force * cos(theta)}, inputs=[force]
     )
-    here, there = da.controllability(plane, {x: 0, y: -1}), da.controllability(angle)
+    here, there = da.control.controllability(plane, {x: 0, y: -1}), da.control.controllability(angle)
     assert here.dimension == there.dimension == 2
     assert here.is_strongly_accessible and here.small_time == there.small_time == "controllable"
     assert here.linear is not None and there.linear is not None
@@ -292,8 +295,8 @@ def test_a_relation_leaves_fewer_directions() -> None:
 def test_an_equilibrium_may_need_an_input() -> None:
     force = da.inputs("push")
     leaning = da.System([theta], kinetic=theta.dot**2 / 2, potential=-cos(theta), forces={theta: force}, inputs=[force])
-    assert da.controllability(leaning, {theta: 0.5}).small_time == "no equilibrium"
-    held = da.controllability(leaning, {theta: 0.5, force: np.sin(0.5)})
+    assert da.control.controllability(leaning, {theta: 0.5}).small_time == "no equilibrium"
+    held = da.control.controllability(leaning, {theta: 0.5, force: np.sin(0.5)})
     assert held.small_time == "controllable"
 
 
@@ -302,25 +305,25 @@ def test_an_equilibrium_may_need_an_input() -> None:
 
 def test_wrong_use_says_so() -> None:
     with pytest.raises(ModelError, match="no inputs"):
-        da.controllability(da.Flow({x: -x}))
+        da.control.controllability(da.Flow({x: -x}))
     with pytest.raises(FormError, match="affinely"):
-        da.controllability(da.Flow({x: a**2}, inputs=[a]))
+        da.control.controllability(da.Flow({x: a**2}, inputs=[a]))
     with pytest.raises(FormError, match="time"):
-        da.controllability(da.Flow({x: a * da.t}, inputs=[a]))
+        da.control.controllability(da.Flow({x: a * da.t}, inputs=[a]))
     with pytest.raises(ModelError, match="did you mean theta"):
-        da.controllability(WHEEL, {"thetta": 1.0})
+        da.control.controllability(WHEEL, {"thetta": 1.0})
     with pytest.raises(ModelError, match="Flow or a System"):
-        da.controllability(3)
+        da.control.controllability(3)
     with pytest.raises(ModelError, match="not finite"):
-        da.controllability(da.Flow({x: a / y, y: b}, inputs=[a, b]))
+        da.control.controllability(da.Flow({x: a / y, y: b}, inputs=[a, b]))
     ring = da.Flow({x: -y * a, y: x * a}, inputs=[a], constraints=[da.holonomic(x**2 + y**2 - 1)])
     with pytest.raises(ModelError, match="relations"):
-        da.controllability(ring, {x: 2.0})
-    assert da.controllability(ring, {x: 1.0}).dimension == 1
+        da.control.controllability(ring, {x: 2.0})
+    assert da.control.controllability(ring, {x: 1.0}).dimension == 1
 
 
 def test_brackets_that_grow_too_large_are_given_up_and_that_is_said() -> None:
-    found = da.controllability(da.gallery.load("unicycle-rider"))
+    found = da.control.controllability(da.gallery.load("unicycle-rider"))
     assert found.length < 7 and found.small_time == "undecided"
     assert "too large" in found.small_time_reason
 
@@ -333,5 +336,5 @@ def test_a_drift_that_samples_do_not_show_is_a_drift(drift: sympy.Expr) -> None:
 
 def test_brocketts_condition_does_not_fail_by_samples_alone() -> None:
     small = da.Flow({x: a, y: b, z: x * b - y * a + sympy.Float(1e-11) * x**2}, inputs=[a, b])
-    found = da.controllability(small).brockett
+    found = da.control.controllability(small).brockett
     assert found is not None and "2 variables for 3 directions" not in found.reason

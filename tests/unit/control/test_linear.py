@@ -38,34 +38,34 @@ def test_the_input_matrix_is_the_slope_of_the_rates_by_the_input() -> None:
 
 @pytest.mark.parametrize("poles", [[-1, -2, -3, -4], [-2, -2, -2, -2], [-1 + 2j, -1 - 2j, -3, -3]], ids=str)
 def test_one_input_places_any_poles(poles: list[complex]) -> None:
-    found = da.place_poles(CART, poles)
-    closed = da.feedback(CART, found)
+    found = da.control.place_poles(CART, poles)
+    closed = da.control.feedback(CART, found)
     wanted = np.poly(poles)
     np.testing.assert_allclose(np.poly(da.linearise(closed).matrix), wanted, atol=1e-8 * np.max(np.abs(wanted)))
 
 
 def test_the_closed_loop_is_a_system_that_settles() -> None:
-    closed = da.feedback(CART, da.place_poles(CART, [-3, -3.5, -4, -4.5]))
+    closed = da.control.feedback(CART, da.control.place_poles(CART, [-3, -3.5, -4, -4.5]))
     motion = da.simulate(closed, {"phi": 0.05}, (0, 12))
     assert np.max(np.abs(motion.y[:, -1])) < 1e-8
-    gains = da.place_poles(CART, [-3, -3.5, -4, -4.5]).gains["u"]
+    gains = da.control.place_poles(CART, [-3, -3.5, -4, -4.5]).gains["u"]
     np.testing.assert_allclose(motion["u"], sum(gain * motion[name] for name, gain in gains.items()), atol=1e-10)
 
 
 def test_several_inputs_place_poles() -> None:
     poles = [-1, -1.5, -2, -2.5, -3, -3.5]
     system = three_masses(2)
-    closed = da.feedback(system, da.place_poles(system, poles))
+    closed = da.control.feedback(system, da.control.place_poles(system, poles))
     np.testing.assert_allclose(spectrum(closed, {}), np.sort_complex(np.array(poles, dtype=complex)), atol=1e-6)
 
 
 def test_a_pole_that_repeats_too_often_for_several_inputs_is_refused() -> None:
     with pytest.raises(FormError, match="poles"):
-        da.place_poles(three_masses(2), [-1] * 6)
+        da.control.place_poles(three_masses(2), [-1] * 6)
 
 
 def test_the_quadratic_cost_is_that_of_riccati() -> None:
-    found = da.lqr(CART, weights={"phi": 3.0}, effort=0.5)
+    found = da.control.lqr(CART, weights={"phi": 3.0}, effort=0.5)
     line = found.parts.linearisation
     Q, R = np.diag([3.0, 1, 1, 1]), np.array([[0.5]])
     P = scipy.linalg.solve_continuous_are(line.matrix, line.input_matrix, Q, R)
@@ -76,7 +76,7 @@ def test_the_quadratic_cost_is_that_of_riccati() -> None:
 
 def test_the_quadratic_cost_is_least_among_neighbours() -> None:
     """Costs of closed loops by Lyapunov's equation."""
-    found = da.lqr(CART)
+    found = da.control.lqr(CART)
     line = found.parts.linearisation
     best = np.array(list(found.gains["u"].values()))
 
@@ -92,39 +92,39 @@ def test_what_no_input_moves_keeps_its_eigenvalues_and_says_so() -> None:
     x, y = da.coordinates("x y")
     u = da.inputs("u")
     apart = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=2 * y**2, forces={x: u}, inputs=[u])
-    found = da.place_poles(apart, [-1, -2])
+    found = da.control.place_poles(apart, [-1, -2])
     kinds = {kind: [value for value, label in found.eigenvalues if label == kind] for _, kind in found.eigenvalues}
     np.testing.assert_allclose(sorted(v.real for v in kinds["controllable"]), [-2, -1], atol=1e-9)
     np.testing.assert_allclose(sorted(v.imag for v in kinds["uncontrollable"]), [-2, 2], atol=1e-9)
     with pytest.raises(FormError, match="rank 2 of 4"):
-        da.place_poles(apart, [-1, -2, -3, -4])
+        da.control.place_poles(apart, [-1, -2, -3, -4])
 
 
 def test_feedback_of_letters_that_do_not_tell_the_state_is_refused() -> None:
     with pytest.raises(FormError, match="rank 2 of 4"):
-        da.place_poles(CART, [-1, -2, -3, -4], letters=["phi", "phi_dot"])
+        da.control.place_poles(CART, [-1, -2, -3, -4], letters=["phi", "phi_dot"])
 
 
 def test_wrong_names_are_answered() -> None:
     with pytest.raises(ModelError, match="phi_dot"):
-        da.feedback(CART, {"u": {"phi_dott": 1.0}})
+        da.control.feedback(CART, {"u": {"phi_dott": 1.0}})
     with pytest.raises(ModelError, match="no input"):
-        da.controllable_part(CART, inputs=["w"])
+        da.control.controllable_part(CART, inputs=["w"])
     with pytest.raises(ModelError, match="conjugate"):
-        da.place_poles(CART, [-1 + 1j, -2, -3, -4])
+        da.control.place_poles(CART, [-1 + 1j, -2, -3, -4])
     with pytest.raises(FormError, match="no free input"):
         x = da.coordinates("x")
-        da.controllable_part(da.System([x], kinetic=x.dot**2 / 2))
+        da.control.controllable_part(da.System([x], kinetic=x.dot**2 / 2))
 
 
 def test_neighbours_of_a_motion_follow_the_linear_equations_along_it() -> None:
     """The difference of two motions against the linearised one, by the midpoint rule."""
-    closed = da.feedback(CART, da.place_poles(CART, [-3, -3.5, -4, -4.5]))
+    closed = da.control.feedback(CART, da.control.place_poles(CART, [-3, -3.5, -4, -4.5]))
     times = np.linspace(0, 1, 2001)
     base = {"phi": 0.3, "s": 0.1}
     motion = da.simulate(closed, base, (0, 1), at=times, rtol=1e-12)
     other = da.simulate(closed, {**base, "phi": 0.3 + 1e-6}, (0, 1), at=times, rtol=1e-12)
-    line = da.linearise_along(motion)
+    line = da.analysis.linearise_along(motion)
     z, step = np.array([1e-6, 0.0, 0.0, 0.0]), times[1]
     for A, B in zip(line.matrices[:-1], line.matrices[1:], strict=True):
         middle = (A + B) / 2

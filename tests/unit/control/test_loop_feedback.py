@@ -26,19 +26,19 @@ def knife(push: float = 1.0, turn: float = 1.0) -> da.Flow:
 
 @cache
 def plan() -> Fibration:
-    return da.fibration(knife())
+    return da.control.fibration(knife())
 
 
 def test_the_knife_edge_reaches_the_origin_from_200_random_starts() -> None:
     random = np.random.default_rng(1)
     for start in random.uniform(-3, 3, (200, 5)):
-        found = da.stabilise_by_loops(plan(), dict(zip(NAMES, start, strict=True)))
+        found = da.control.stabilise_by_loops(plan(), dict(zip(NAMES, start, strict=True)))
         assert found.success and found.norms[-1] < 1e-6
         assert found.rounds == 1
 
 
 def test_stages_follow_each_other() -> None:
-    found = da.stabilise_by_loops(plan(), {"z1": 1.0, "z2": -0.5, "z3": 0.8, "z5": 0.3})
+    found = da.control.stabilise_by_loops(plan(), {"z1": 1.0, "z2": -0.5, "z3": 0.8, "z5": 0.3})
     assert [part.name for part in found.stages.parts] == ["base", "side 1", "side 2", "side 3", "side 4"]
     for first, second in zip(found.stages.parts[:-1], found.stages.parts[1:], strict=True):
         assert first.motion.t[-1] == second.motion.t[0]
@@ -52,13 +52,13 @@ def test_stages_follow_each_other() -> None:
 
 
 def test_the_loop_is_that_of_the_document() -> None:
-    found = da.stabilise_by_loops(plan(), {"z3": -2.25})
+    found = da.control.stabilise_by_loops(plan(), {"z3": -2.25})
     corners = [(part.motion["z1"][-1], part.motion["z2"][-1]) for part in found.stages.parts]
     assert np.allclose(corners, [(-1.5, 0), (-1.5, 1.5), (0, 1.5), (0, 0)], atol=1e-9)
 
 
 def test_at_the_origin_nothing_is_done() -> None:
-    found = da.stabilise_by_loops(plan(), {})
+    found = da.control.stabilise_by_loops(plan(), {})
     assert found.success and found.rounds == 0 and len(found.stages) == 0
     with pytest.raises(ModelError, match="no stages"):
         found.stages["z1"]
@@ -67,10 +67,10 @@ def test_at_the_origin_nothing_is_done() -> None:
 def test_a_plant_that_the_model_does_not_know_takes_more_rounds_and_arrives() -> None:
     """Inputs that act 10% too strong and too weak: each round leaves a part of what the last one left."""
     start = dict(zip(NAMES, (1.0, -0.7, 0.9, 0.4, -0.5), strict=True))
-    found = da.stabilise_by_loops(plan(), start, plant=knife(1.1, 0.9))
+    found = da.control.stabilise_by_loops(plan(), start, plant=knife(1.1, 0.9))
     assert found.success and found.rounds > 1
     assert all(later < earlier for earlier, later in zip(found.norms[:-1], found.norms[1:], strict=True))
-    hasty = da.stabilise_by_loops(plan(), start, plant=knife(1.1, 0.9), rounds=1)
+    hasty = da.control.stabilise_by_loops(plan(), start, plant=knife(1.1, 0.9), rounds=1)
     assert not hasty.success and "missed" in hasty.text()
 
 
@@ -92,7 +92,7 @@ def test_the_knife_edge_itself_is_parked() -> None:
 def test_chains_of_trailers_arrive_in_one_sweep(n: int) -> None:
     letters = da.coordinates(" ".join(f"c{k}" for k in range(1, n + 1)))
     rates = {letters[0]: u1, letters[1]: u2} | {letters[k]: letters[k - 1] * u1 for k in range(2, n)}
-    found = da.stabilise_by_loops(
+    found = da.control.stabilise_by_loops(
         da.Flow(rates, inputs=[u1, u2]),
         dict(zip((q.name for q in letters), np.random.default_rng(n).uniform(-1, 1, n), strict=True)),
     )
@@ -104,7 +104,7 @@ def test_chains_of_trailers_arrive_in_one_sweep(n: int) -> None:
 def test_sinusoids_move_their_link_and_none_before_it() -> None:
     letters = da.coordinates("c1 c2 c3 c4 c5")
     rates = {letters[0]: u1, letters[1]: u2} | {letters[k]: letters[k - 1] * u1 for k in range(2, 5)}
-    found = da.stabilise_by_loops(da.Flow(rates, inputs=[u1, u2]), {"c3": 0.5, "c4": -0.2, "c5": 0.4})
+    found = da.control.stabilise_by_loops(da.Flow(rates, inputs=[u1, u2]), {"c3": 0.5, "c4": -0.2, "c5": 0.4})
     ends = np.array([[part.motion[q.name][-1] for q in letters] for part in found.stages.parts])
     for j, end in enumerate(ends):
         assert np.abs(end[: j + 3]).max() < 1e-8
@@ -114,14 +114,14 @@ def test_sinusoids_move_their_link_and_none_before_it() -> None:
 def test_a_wheel_parks_where_it_is_steered_by_its_place_and_heading() -> None:
     x, y, theta = da.coordinates("x y theta")
     wheel = da.Flow({x: u1 * cos(theta), y: u1 * sin(theta), theta: u2}, inputs=[u1, u2])
-    found = da.stabilise_by_loops(wheel, {x: 1.0, y: -0.8, theta: 0.9}, base=[x, theta])
+    found = da.control.stabilise_by_loops(wheel, {x: 1.0, y: -0.8, theta: 0.9}, base=[x, theta])
     assert found.success and found.rounds == 1
 
 
 def test_any_other_fibre_is_moved_by_a_loop_of_least_effort() -> None:
     a, b, p, q = da.coordinates("a b p q")
     flow = da.Flow({a: u1, b: u2, p: a * u2 - b * u1, q: a**2 * u2}, inputs=[u1, u2])
-    found = da.stabilise_by_loops(flow, {a: 0.4, b: 0.2, p: 0.4, q: 0.3})
+    found = da.control.stabilise_by_loops(flow, {a: 0.4, b: 0.2, p: 0.4, q: 0.3})
     assert found.success
     assert [part.name for part in found.stages.parts][:2] == ["base", "extremal"]
 
@@ -135,8 +135,8 @@ def test_an_upright_disk_rolls_home() -> None:
         kinetic=(x.dot**2 + y.dot**2 + theta.dot**2 + roll.dot**2) / 2,
         constraints=[da.velocity(x.dot - r * roll.dot * cos(theta)), da.velocity(y.dot - r * roll.dot * sin(theta))],
     )
-    connection = da.connection(disk, {"along_x": {x: 1}, "along_y": {y: 1}})
-    found = da.stabilise_by_loops(connection, {theta: 0.4, roll: 0.3, x: 0.3, y: -0.2}, parameters={r: 0.7})
+    connection = da.symmetry.connection(disk, {"along_x": {x: 1}, "along_y": {y: 1}})
+    found = da.control.stabilise_by_loops(connection, {theta: 0.4, roll: 0.3, x: 0.3, y: -0.2}, parameters={r: 0.7})
     assert found.success
     last = found.stages.parts[-1].motion
     assert np.allclose(last["x_dot"] * np.sin(last["theta"]), last["y_dot"] * np.cos(last["theta"]), atol=1e-12)
@@ -144,9 +144,9 @@ def test_an_upright_disk_rolls_home() -> None:
 
 def test_wrong_use_says_so() -> None:
     with pytest.raises(ModelError, match="no letter `z9`"):
-        da.stabilise_by_loops(plan(), {"z9": 1.0})
+        da.control.stabilise_by_loops(plan(), {"z9": 1.0})
     with pytest.raises(ModelError, match="positive"):
-        da.stabilise_by_loops(plan(), {"z1": 1.0}, leg=-1)
+        da.control.stabilise_by_loops(plan(), {"z1": 1.0}, leg=-1)
     with pytest.raises(ModelError, match="plant must have"):
         x = da.coordinates("x")
-        da.stabilise_by_loops(plan(), {"z1": 1.0}, plant=da.Flow({x: u1}, inputs=[u1]))
+        da.control.stabilise_by_loops(plan(), {"z1": 1.0}, plant=da.Flow({x: u1}, inputs=[u1]))

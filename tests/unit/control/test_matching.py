@@ -76,7 +76,7 @@ MODELS = {
 def found(name: str, **options: Any) -> Any:
     make, using = MODELS[name]
     system, values = make()
-    return da.match(system, parameters=values, using=using, region=False), values
+    return da.control.match(system, parameters=values, using=using, region=False), values
 
 
 def energy_of(matching: Any, state: dict[str, float], values: dict[str, float]) -> float:
@@ -109,7 +109,7 @@ class TestEveryClass:
         """Accelerations of the closed loop without damping against Lagrange's equations of L~ with the force Y."""
         make, using = MODELS[name]
         system, values = make()
-        matching = da.match(system, parameters=values, using=using, region=False, damping=0)
+        matching = da.control.match(system, parameters=values, using=using, region=False, damping=0)
         shaped = matching.shaped
         q, v = system.coordinates, sympy.Matrix(system.velocities)
         rival = da.System(
@@ -154,10 +154,10 @@ def test_only_metrics_with_constant_inertia_match_without_a_force_beside_them() 
 @pytest.mark.parametrize("unit", [1e-12, 1e12])
 def test_units_of_energy_change_nothing(using: str, unit: float) -> None:
     system = in_units(unit)
-    plain, scaled = (da.match(s, parameters=CART.parameters, using=using, region=False) for s in (CART.system, system))
+    plain, scaled = (da.control.match(s, parameters=CART.parameters, using=using, region=False) for s in (CART.system, system))
     np.testing.assert_allclose(np.poly(scaled.eigenvalues), np.poly(plain.eigenvalues), rtol=1e-6)
     with pytest.raises(FormError, match="no equilibrium"):
-        da.match(system, at={"phi": 0.4}, parameters=CART.parameters, using=using)
+        da.control.match(system, at={"phi": 0.4}, parameters=CART.parameters, using=using)
 
 
 def test_a_certificate_says_on_what_it_rests() -> None:
@@ -176,13 +176,13 @@ def test_a_certificate_says_on_what_it_rests() -> None:
 
 def test_classes_that_overlap_agree() -> None:
     """On the cart "one-unactuated" with the inertia of "simplified" at the equilibrium has the same linear closed loop."""
-    spectra = [da.match(CART, using=name, region=False).eigenvalues for name in ("simplified", "one-unactuated")]
+    spectra = [da.control.match(CART, using=name, region=False).eigenvalues for name in ("simplified", "one-unactuated")]
     np.testing.assert_allclose(np.poly(spectra[0]), np.poly(spectra[1]), rtol=1e-6)
 
 
 def test_an_ansatz_finds_the_family_of_simplified_matching() -> None:
     """g~ lambda = g_a with lambda = (-b, a cos phi) up to a factor: the field of simplified matching."""
-    matching = da.match(CART, using="ansatz", region=False, damping=0)
+    matching = da.control.match(CART, using="ansatz", region=False, damping=0)
     assert matching.certificate.residual < 1e-10
     here, shaped = matching.shaped.mechanics, matching.shaped
     ratios = []
@@ -197,7 +197,7 @@ def test_the_gallery_holds_what_match_finds() -> None:
     closed = da.gallery.load("cart-pendulum-matched")
     values = dict(closed.parameters)
     gains = {"a": values["a"], "c": values["c"], "stiffness": values["eps"]}
-    matching = da.match(CART, gains=gains, damping=values["d"], region=False)
+    matching = da.control.match(CART, gains=gains, damping=values["d"], region=False)
     options: dict[str, Any] = {"span": (0, 3), "rtol": 1e-11, "at": np.linspace(0, 3, 7)}
     one = da.simulate(closed, **options)
     two = da.simulate(matching.system, closed.start, parameters=CART.parameters, **options)
@@ -210,7 +210,9 @@ def test_the_gallery_holds_furuta_as_match_finds_it() -> None:
     values = dict(closed.parameters)
     system, numbers = furuta()
     gains = {"a": values["a"], "inertia": values["k"], "stiffness": values["eps"]}
-    matching = da.match(system, parameters=numbers, gains=gains, damping=values["d"], region=False, using="one-unactuated")
+    matching = da.control.match(
+        system, parameters=numbers, gains=gains, damping=values["d"], region=False, using="one-unactuated"
+    )
     options: dict[str, Any] = {"span": (0, 2), "rtol": 1e-11, "at": np.linspace(0, 2, 5)}
     one = da.simulate(closed, **options)
     two = da.simulate(matching.system, closed.start, parameters=numbers, **options)
@@ -220,13 +222,13 @@ def test_the_gallery_holds_furuta_as_match_finds_it() -> None:
 
 class TestSigns:
     def test_a_negative_definite_energy_is_damped_by_a_negative_factor(self) -> None:
-        plain, turned = (da.match(CART, region=False, negative=sign) for sign in (False, True))
+        plain, turned = (da.control.match(CART, region=False, negative=sign) for sign in (False, True))
         assert (plain.definite, turned.definite) == (1, -1)
         assert plain.damping == -turned.damping > 0
         np.testing.assert_allclose(np.poly(plain.eigenvalues), np.poly(turned.eigenvalues), rtol=1e-8)
 
     def test_the_printed_sign_would_make_it_grow(self) -> None:
-        turned = da.match(CART, region=False, negative=True)
+        turned = da.control.match(CART, region=False, negative=True)
         laws = turned.shaped.laws(abs(turned.damping))
         grown = da.linearise(CART.system.driven({u.name: law for u, law in laws.items()}), parameters=CART.parameters)
         assert np.max(grown.eigenvalues.real) > 0.5
@@ -234,20 +236,20 @@ class TestSigns:
     def test_without_definiteness_no_damping_is_given(self) -> None:
         gains = {"stiffness": -1.0}
         with pytest.raises(FormError, match="not definite"):
-            da.match(CART, region=False, gains=gains)
-        kept = da.match(CART, region=False, gains=gains, damping=0)
+            da.control.match(CART, region=False, gains=gains)
+        kept = da.control.match(CART, region=False, gains=gains, damping=0)
         assert kept.definite == 0 and kept.region is None
 
     def test_the_size_of_the_damping_is_positive(self) -> None:
         with pytest.raises(ModelError, match="size"):
-            da.match(CART, region=False, damping=-1.0)
+            da.control.match(CART, region=False, damping=-1.0)
 
 
 @pytest.mark.long
 class TestLevelSets:
     def test_the_level_is_that_of_the_ridge(self) -> None:
         """In simplified matching U~ = V(phi) + eps y^2/2: the edge of definiteness is a line phi = const, so c = V there."""
-        matching = da.match(CART, gains={"ratio": 4.0})
+        matching = da.control.match(CART, gains={"ratio": 4.0})
         b, (a, c) = CART.parameters, (matching.shaped.gains[k] for k in ("a", "c"))
         edge = np.arccos(np.sqrt(c * (b["M"] + b["m"]) / ((c * a - 1) * b["m"])))
         level = b["m"] * b["g"] * b["l"] * (1 - np.cos(edge))
@@ -255,14 +257,14 @@ class TestLevelSets:
         assert "definite" in matching.region.limited_by and matching.region.other_minima == 0
 
     def test_states_are_told_apart(self) -> None:
-        region = da.match(CART).region
+        region = da.control.match(CART).region
         assert region.contains({"phi": 0.1, "s": 0.0, "phi_dot": 0.0, "s_dot": 0.0})
         assert not region.contains({"phi": 1.4, "s": 0.0, "phi_dot": 0.0, "s_dot": 0.0})
         assert not region.contains({"phi": 0.1, "s": 0.0, "phi_dot": 9.0, "s_dot": 0.0})
         assert not region.contains({"phi": 0.1, "s": 50.0, "phi_dot": 0.0, "s_dot": 0.0})
 
     def test_starts_inside_settle(self) -> None:
-        matching = da.match(CART)
+        matching = da.control.match(CART)
         equations, random, tried = da.derive(matching.system), np.random.default_rng(5), 0
         while tried < 12:
             start = dict(zip(("phi", "s", "phi_dot", "s_dot"), random.uniform(-1, 1, 4) * [0.6, 0.3, 6, 1], strict=True))
@@ -272,13 +274,13 @@ class TestLevelSets:
                 assert np.max(np.abs(motion.y[:, -1])) < 1e-6
 
     def test_a_box_limits_it(self) -> None:
-        matching = da.match(CART, within={"phi": (-0.2, 0.2)})
+        matching = da.control.match(CART, within={"phi": (-0.2, 0.2)})
         assert "box" in matching.region.limited_by
         assert matching.region.bounds["phi"][1] <= 0.2
 
     def test_a_saddle_limits_it(self) -> None:
         system, values = acrobot()
-        assert "saddle" in da.match(system, parameters=values).region.limited_by
+        assert "saddle" in da.control.match(system, parameters=values).region.limited_by
 
 
 class TestRefusals:
@@ -290,21 +292,21 @@ class TestRefusals:
         parts = [part for p in bobs for part in (da.particle(1, list(p)), da.gravity(1, p[1], 9.8))]
         twins = da.System([a, b, s], parts=[da.particle(1, [s, 0]), *parts], forces={s: u}, inputs=[u])
         with pytest.raises(FormError, match=r"not enough actuators.*rank 1.*rank 4 of 6"):
-            da.match(twins)
+            da.control.match(twins)
 
     def test_uncontrollable(self) -> None:
         x, s = da.coordinates("x s")
         u = da.inputs("u")
         apart = da.System([x, s], kinetic=(x.dot**2 + s.dot**2) / 2, potential=cos(x), forces={s: u}, inputs=[u])
         with pytest.raises(FormError, match=r"rank 2 of 4.*add an actuator"):
-            da.match(apart)
+            da.control.match(apart)
 
     def test_unsolvable_in_the_class_names_the_residual(self) -> None:
         system, values = furuta()
         with pytest.raises(FormError, match="simplified: g_ab of the actuated coordinates depends on phi"):
-            da.match(system, parameters=values, using="simplified")
+            da.control.match(system, parameters=values, using="simplified")
         with pytest.raises(FormError, match=r"ansatz: .*(residual|positive)"):
-            da.match(system, parameters=values, using="ansatz")
+            da.control.match(system, parameters=values, using="ansatz")
 
     @pytest.mark.parametrize("unit", [1, 1e-12, 1e12])
     @pytest.mark.parametrize(
@@ -328,7 +330,7 @@ class TestRefusals:
 
         monkeypatch.setitem(SOLVERS, "simplified", wrong)
         with pytest.raises(FormError, match=words):
-            da.match(in_units(unit), parameters=CART.parameters, using="simplified")
+            da.control.match(in_units(unit), parameters=CART.parameters, using="simplified")
 
     @pytest.mark.parametrize(
         ("change", "words"),
@@ -341,21 +343,21 @@ class TestRefusals:
     )
     def test_other_systems_are_refused(self, change: dict[str, Any], words: str) -> None:
         with pytest.raises(FormError, match=words):
-            da.match(CART.system.replacing(**change), parameters=CART.parameters)
+            da.control.match(CART.system.replacing(**change), parameters=CART.parameters)
 
     def test_wrong_names_and_points(self) -> None:
         with pytest.raises(FormError, match="inputs push s; actuated: phi"):
-            da.match(CART, ["phi"])
+            da.control.match(CART, ["phi"])
         with pytest.raises(ModelError, match="no class"):
-            da.match(CART, using="simple")
+            da.control.match(CART, using="simple")
         with pytest.raises(FormError, match="no equilibrium for any input"):
-            da.match(CART, at={"phi": 0.4})
+            da.control.match(CART, at={"phi": 0.4})
         with pytest.raises(ModelError, match="no value"):
-            da.match(CART.system)
+            da.control.match(CART.system)
 
 
 def test_a_hanging_pendulum_needs_only_a_spring() -> None:
-    matching = da.match(CART, at={"phi": np.pi}, region=False)
+    matching = da.control.match(CART, at={"phi": np.pi}, region=False)
     assert matching.kind == "potential shaping"
     motion = da.simulate(matching.system, {"phi": np.pi - 0.5, "s": 0.3}, (0, 80), parameters=CART.parameters)
     np.testing.assert_allclose(motion.y[:, -1], [np.pi, 0, 0, 0], atol=1e-4)
@@ -365,12 +367,12 @@ def test_a_fully_actuated_system_takes_any_spring() -> None:
     x, y = da.coordinates("x y")
     u, w = da.inputs("u w")
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=-(x**2) + x * y, forces={x: u, y: w}, inputs=[u, w])
-    matching = da.match(system, region=False)
+    matching = da.control.match(system, region=False)
     assert matching.kind == "potential shaping" and np.max(matching.eigenvalues.real) < 0
 
 
 def test_a_report_says_what_stands_for_what() -> None:
-    text = str(da.match(CART))
+    text = str(da.control.match(CART))
     for words in ("simplified matching, as in (9.4.21)", "positive definite", "an estimate", "E~ <"):
         assert words in text
 

@@ -83,7 +83,7 @@ def test_velocities_of_a_system_become_letters() -> None:
 
 def wrong(kind: type[DalembertError], words: str, *call: Any, **options: Any) -> None:
     with pytest.raises(kind, match=words) as caught:
-        da.optimal(*call, **options)
+        da.control.optimal(*call, **options)
     assert caught.value.remedy
 
 
@@ -117,7 +117,7 @@ def test_ends_that_are_refused() -> None:
 def test_an_end_out_of_reach_is_said_with_its_residual() -> None:
     stuck = da.Flow({x: u, y: 0}, inputs=[u])
     with pytest.raises(RunError, match="could not be met") as caught:
-        da.optimal(stuck, u**2, {x: 0, y: 0}, {x: 1, y: 1}, (0, 1), nodes=8)
+        da.control.optimal(stuck, u**2, {x: 0, y: 0}, {x: 1, y: 1}, (0, 1), nodes=8)
     assert "residual" in str(caught.value.seen)
     assert "out of reach" in str(caught.value.remedy)
 
@@ -130,20 +130,20 @@ def test_guesses_are_checked() -> None:
 
 def test_a_state_dependent_weight_is_followed_where_it_is_positive() -> None:
     """u weighted by 1 + x^2 on a line: by s = int sqrt(1 + x^2) dx the least cost between 0 and 1 is s^2 / 2."""
-    found = da.optimal(da.Flow({x: u}, inputs=[u]), (1 + x**2) * u**2 / 2, {x: 0}, {x: 1}, (0, 1))
+    found = da.control.optimal(da.Flow({x: u}, inputs=[u]), (1 + x**2) * u**2 / 2, {x: 0}, {x: 1}, (0, 1))
     length = (np.sqrt(2) + np.arcsinh(1)) / 2
     assert found.cost == pytest.approx(length**2 / 2, rel=1e-10)
 
 
 def test_inputs_that_are_given_are_not_chosen() -> None:
     drift = da.Flow({x: u + w}, inputs={u: None, w: sin(da.t)})
-    found = da.optimal(drift, u**2 / 2, {x: 0}, {x: 1}, (0, 1))
+    found = da.control.optimal(drift, u**2 / 2, {x: 0}, {x: 1}, (0, 1))
     assert found.cost == pytest.approx(float(1 - (1 - cos(1))) ** 2 / 2, rel=1e-9)
 
 
 def test_names_of_the_model_are_kept_or_asked_for() -> None:
     H = da.parameters("H")
-    found = da.optimal(da.Flow({x: H * u}, inputs=[u]), u**2 / 2, {x: 0}, {x: 1}, (0, 1), parameters={H: 2})
+    found = da.control.optimal(da.Flow({x: H * u}, inputs=[u]), u**2 / 2, {x: 0}, {x: 1}, (0, 1), parameters={H: 2})
     assert found.cost == pytest.approx(1 / 8)
     assert "hamiltonian" in str(found)
     other = letters("lambda_x")

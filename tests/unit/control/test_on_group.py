@@ -27,7 +27,7 @@ def skew(n: int, seed: int) -> Any:
 
 @cache
 def body(n: int, equal: bool) -> da.Flow:
-    return da.rigid_body([0.5] * n if equal else list(range(1, n + 1)))
+    return da.lie.rigid_body([0.5] * n if equal else list(range(1, n + 1)))
 
 
 # -- logarithms --------------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def test_the_derivative_of_the_logarithm(n: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_equal_inertias_give_the_geodesic_distance(n: int, seed: int) -> None:
     first, last = rotation(n, seed), rotation(n, seed + 10)
-    found = da.optimal_on_group(body(n, True), first, last, (0, 2))
+    found = da.control.optimal_on_group(body(n, True), first, last, (0, 2))
     assert found.cost == pytest.approx(np.sum(np.real(logm(first.T @ last)) ** 2) / 2 / 4, rel=1e-10)
     assert found.residual < 1e-10
     assert found.branch.startswith("short")
@@ -75,7 +75,7 @@ def test_equal_inertias_give_the_geodesic_distance(n: int, seed: int) -> None:
 def test_a_long_way_is_listed_and_its_conjugate_point_is_the_full_turn() -> None:
     """Neighbours meet after a full turn, in the two directions across the axis."""
     last = expm(3.0 * np.array([[0, -1, 0], [1, 0, 0], [0, 0, 0.0]]))
-    found = da.optimal_on_group(body(3, True), np.eye(3), last, (0, 1))
+    found = da.control.optimal_on_group(body(3, True), np.eye(3), last, (0, 1))
     assert [way.cost for way in found.branches] == pytest.approx([9 / 2, (2 * np.pi - 3) ** 2 / 2], rel=1e-10)
     points = found.conjugate_until(2.5)
     assert [point.multiplicity for point in points] == [2]
@@ -94,8 +94,10 @@ def test_unequal_inertias_agree_with_the_general_tool() -> None:
         matrices={"Q": Q},
     )
     last = expm(skew(3, 3))
-    general = da.optimal(kinematics, (5 * u**2 + 4 * v**2 + 3 * w**2) / 2, {"Q": np.eye(3)}, {"Q": last}, (0, 1), segments=1)
-    special = da.optimal_on_group(body(3, False), np.eye(3), last, (0, 1))
+    general = da.control.optimal(
+        kinematics, (5 * u**2 + 4 * v**2 + 3 * w**2) / 2, {"Q": np.eye(3)}, {"Q": last}, (0, 1), segments=1
+    )
+    special = da.control.optimal_on_group(body(3, False), np.eye(3), last, (0, 1))
     assert general.cost == pytest.approx(special.cost, rel=1e-9)
     assert np.allclose(general.motion["Q"][-1], last, atol=1e-8)
     assert general.conjugate_points == special.conjugate_points == ()
@@ -108,8 +110,8 @@ def test_unequal_inertias_agree_with_the_general_tool() -> None:
 def test_left_and_right_bodies_cost_the_same_for_inverse_turns(n: int) -> None:
     """Q(t)^T of a left body is a right one that turns backwards: their costs between inverse ends agree."""
     first, last = rotation(n, 1), rotation(n, 2)
-    left = da.optimal_on_group(body(n, False), first, last, (0, 1), ways=1)
-    right = da.optimal_on_group(da.rigid_body(list(range(1, n + 1)), "right"), first.T, last.T, (0, 1), ways=1)
+    left = da.control.optimal_on_group(body(n, False), first, last, (0, 1), ways=1)
+    right = da.control.optimal_on_group(da.lie.rigid_body(list(range(1, n + 1)), "right"), first.T, last.T, (0, 1), ways=1)
     assert left.cost == pytest.approx(right.cost, rel=1e-9)
 
 
@@ -118,7 +120,7 @@ def test_continuation_from_easy_inertias_arrives_at_the_same_extremal() -> None:
     from dalembert.control.optimal.ways import _led_by_end, _led_by_parameters, guesses
 
     values = {"Lambda_1": 0.1, "Lambda_2": 1.0, "Lambda_3": 3.0}
-    problem = GroupProblem.read(da.rigid_body(3), np.eye(3), rotation(3, 8), None, None, values, (0.0, 1.0))
+    problem = GroupProblem.read(da.lie.rigid_body(3), np.eye(3), rotation(3, 8), None, None, values, (0.0, 1.0))
     ((_, guess),) = guesses(problem, None, 1, 0)
     led = _led_by_parameters(problem, guess, dict.fromkeys(values, 1.0))
     moved = _led_by_end(problem, guess)
@@ -134,7 +136,7 @@ def test_continuation_from_easy_inertias_arrives_at_the_same_extremal() -> None:
 @pytest.mark.parametrize("n", [3, 4])
 def test_a_ball_is_turned_about_a_fixed_axis_by_the_cubic(n: int) -> None:
     first, last = rotation(n, 4), rotation(n, 5)
-    found = da.rest_to_rest([1.0] * n, first, last, (0, 2), ways=1)
+    found = da.control.rest_to_rest([1.0] * n, first, last, (0, 2), ways=1)
     turn = np.real(logm(first.T @ last))
     assert found.cost == pytest.approx(6 * 4 * np.sum(turn**2) / 2 / 8, rel=1e-9)
     share = found.motion.t / 2
@@ -145,7 +147,7 @@ def test_a_ball_is_turned_about_a_fixed_axis_by_the_cubic(n: int) -> None:
 
 def test_torques_of_a_general_body_begin_and_end_at_rest_and_keep_the_costate_in_space() -> None:
     last = rotation(3, 6)
-    found = da.rest_to_rest([1, 2, 3], np.eye(3), last, (0, 1))
+    found = da.control.rest_to_rest([1, 2, 3], np.eye(3), last, (0, 1))
     motion = found.motion
     assert np.max(np.abs(motion["M"][[0, -1]])) < 1e-8
     assert np.allclose(motion["Q"][-1], last, atol=1e-8)
@@ -163,7 +165,7 @@ def test_conjugate_points_from_rest_to_rest_do_not_depend_on_units() -> None:
     last = expm(2.5 * np.array([[0, 0.6, -0.48], [-0.6, 0, 0.64], [0.48, -0.64, 0.0]]))
     parts = []
     for length in (1.0, 30.0):
-        found = da.rest_to_rest([0.1, 1, 5], np.eye(3), last, (0, length), ways=1)
+        found = da.control.rest_to_rest([0.1, 1, 5], np.eye(3), last, (0, length), ways=1)
         parts.append([(point.time / length, point.multiplicity) for point in found.conjugate_until(3 * length)])
     assert [time for time, _ in parts[0]] == pytest.approx([time for time, _ in parts[1]], rel=1e-6)
     assert parts[0] and all(multiplicity == 1 for part in parts for _, multiplicity in part)
@@ -176,7 +178,7 @@ def test_conjugate_points_from_rest_to_rest_do_not_depend_on_units() -> None:
 
 def test_ends_that_are_no_rotations_are_refused() -> None:
     with pytest.raises(StartError, match="end is not a rotation"):
-        da.rest_to_rest([1, 2, 3], np.eye(3), np.diag([1, 1, -1]), (0, 1))
+        da.control.rest_to_rest([1, 2, 3], np.eye(3), np.diag([1, 1, -1]), (0, 1))
 
 
 # -- spheres and orbits ------------------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@ def test_ends_that_are_no_rotations_are_refused() -> None:
 def test_spheres_have_great_circles_that_meet_at_the_antipode(n: int) -> None:
     first, last = np.random.default_rng(n).normal(size=(2, n))
     first, last = first / np.linalg.norm(first), last / np.linalg.norm(last)
-    found = da.optimal_on_group(da.sphere_flow(n), first, last, (0, 1))
+    found = da.control.optimal_on_group(da.lie.sphere_flow(n), first, last, (0, 1))
     angle = np.arccos(first @ last)
     assert found.cost == pytest.approx(angle**2 / 2, rel=1e-10)
     assert [way.cost for way in found.branches][1] == pytest.approx((2 * np.pi - angle) ** 2 / 2, rel=1e-10)
@@ -197,7 +199,7 @@ def test_spheres_have_great_circles_that_meet_at_the_antipode(n: int) -> None:
 
 def test_the_long_way_round_a_sphere_is_no_minimum() -> None:
     first, last = np.array([1.0, 0, 0]), np.array([np.cos(2.0), np.sin(2.0), 0])
-    found = da.optimal_on_group(da.sphere_flow(3), first, last, (0, 1), guess=[0, 2 - 2 * np.pi, 0])
+    found = da.control.optimal_on_group(da.lie.sphere_flow(3), first, last, (0, 1), guess=[0, 2 - 2 * np.pi, 0])
     assert found.cost == pytest.approx((2 * np.pi - 2) ** 2 / 2, rel=1e-10)
     assert found.conjugate_points[0].time == pytest.approx(np.pi / (2 * np.pi - 2), abs=1e-8)
     assert "not a minimum beyond" in found.verdict
@@ -209,17 +211,17 @@ def test_aligned_frames_are_joined_along_principal_angles(seed: int) -> None:
     random = np.random.default_rng(seed)
     first, last = (np.linalg.qr(random.normal(size=(4, 2)))[0] for _ in range(2))
     left, cosines, right = np.linalg.svd(first.T @ last)
-    found = da.optimal_on_group(da.grassmannian_flow(4, 2), first, last @ (left @ right).T, (0, 1))
+    found = da.control.optimal_on_group(da.lie.grassmannian_flow(4, 2), first, last @ (left @ right).T, (0, 1))
     assert found.cost == pytest.approx(np.sum(np.arccos(cosines) ** 2) / 4, rel=1e-9)
     # The same planes with frames turned in them are farther.
-    turned = da.optimal_on_group(da.grassmannian_flow(4, 2), first, last, (0, 1))
+    turned = da.control.optimal_on_group(da.lie.grassmannian_flow(4, 2), first, last, (0, 1))
     assert turned.cost > found.cost
 
 
 def test_the_orbit_of_a_vector_of_so3_is_a_sphere() -> None:
     first, last = skew(3, 1), skew(3, 2)
     last *= np.linalg.norm(first) / np.linalg.norm(last)
-    found = da.optimal_on_group(da.orbit_flow(3), first, last, (0, 1))
+    found = da.control.optimal_on_group(da.lie.orbit_flow(3), first, last, (0, 1))
     cosine = np.sum(first * last) / np.sum(first * first)
     assert found.cost == pytest.approx(np.arccos(cosine) ** 2 / 2, rel=1e-9)
 
@@ -233,8 +235,8 @@ def test_complex_lines_are_joined_by_their_angle() -> None:
         a = 1j * (np.outer(v, v.conj()) - np.eye(2) / 2)
         return np.block([[a.real, -a.imag], [a.imag, a.real]])
 
-    flow = da.orbit_flow(da.LieGroup.SU(2))
-    found = da.optimal_on_group(flow, place(lines[0]), place(lines[1]), (0, 1))
+    flow = da.lie.orbit_flow(da.lie.LieGroup.SU(2))
+    found = da.control.optimal_on_group(flow, place(lines[0]), place(lines[1]), (0, 1))
     angle = np.arccos(abs(np.vdot(*lines)))
     assert found.cost == pytest.approx(2 * angle**2 / 2, rel=1e-9)
 
@@ -242,15 +244,15 @@ def test_complex_lines_are_joined_by_their_angle() -> None:
 def test_brocketts_potential_costs_what_the_action_says() -> None:
     """1/2 |u|^2 - V by the quadrature along the motion; without the potential the same ends cost less."""
     n = np.array([[0, 1.0, 0.2], [-1.0, 0, 0.5], [-0.2, -0.5, 0]])
-    flow = da.orbit_flow(3, brockett=n.tolist())
+    flow = da.lie.orbit_flow(3, brockett=n.tolist())
     x = flow.matrices["x"]
     across = x * sympy.Matrix(n.tolist()) - sympy.Matrix(n.tolist()) * x
     stored = sum((entry**2 for entry in across), sympy.Integer(0)) / 4
     first, last = skew(3, 1), skew(3, 2)
     last *= np.linalg.norm(first) / np.linalg.norm(last)
     with pytest.raises(ModelError, match="not the cost"):
-        da.optimal_on_group(flow, first, last, (0, 1))
-    found = da.optimal_on_group(flow, first, last, (0, 1), cost=flow.integrals["energy"] + 2 * stored)
+        da.control.optimal_on_group(flow, first, last, (0, 1))
+    found = da.control.optimal_on_group(flow, first, last, (0, 1), cost=flow.integrals["energy"] + 2 * stored)
     times = np.linspace(0, 1, 2001)
     states = found.motion.sol(times)
     values = {letter.name: states[k] for k, letter in enumerate(found.motion.state)}
@@ -262,7 +264,7 @@ def test_brocketts_potential_costs_what_the_action_says() -> None:
     inputs, pulled = costates @ places - places @ costates, places @ n - n @ places
     running = np.sum(inputs**2, axis=(1, 2)) / 4 + np.sum(pulled**2, axis=(1, 2)) / 4
     assert found.cost == pytest.approx(np.trapezoid(running, times), rel=1e-6)
-    assert found.cost > da.optimal_on_group(da.orbit_flow(3), first, last, (0, 1)).cost
+    assert found.cost > da.control.optimal_on_group(da.lie.orbit_flow(3), first, last, (0, 1)).cost
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -270,25 +272,25 @@ def test_brocketts_potential_costs_what_the_action_says() -> None:
 
 def test_ends_that_cannot_be_joined_are_refused() -> None:
     with pytest.raises(StartError, match="reflection"):
-        da.optimal_on_group(body(3, True), np.eye(3), np.diag([1, 1, -1]), (0, 1))
+        da.control.optimal_on_group(body(3, True), np.eye(3), np.diag([1, 1, -1]), (0, 1))
     with pytest.raises(StartError, match="breaks the constraint"):
-        da.optimal_on_group(body(3, True), np.eye(3), 2 * np.eye(3), (0, 1))
+        da.control.optimal_on_group(body(3, True), np.eye(3), 2 * np.eye(3), (0, 1))
     with pytest.raises(StartError, match="orbit of the start"):
-        da.optimal_on_group(da.grassmannian_flow(3, 2), np.eye(3, 2), 2 * np.eye(3, 2), (0, 1))
+        da.control.optimal_on_group(da.lie.grassmannian_flow(3, 2), np.eye(3, 2), 2 * np.eye(3, 2), (0, 1))
     with pytest.raises(StartError, match="dimensions"):
-        da.optimal_on_group(body(3, True), np.eye(3), np.eye(2), (0, 1))
+        da.control.optimal_on_group(body(3, True), np.eye(3), np.eye(2), (0, 1))
 
 
 def test_flows_that_are_not_of_this_kind_are_refused() -> None:
     x, y = da.coordinates("x y")
     with pytest.raises(ModelError, match="Flow with matrices"):
-        da.optimal_on_group(da.Flow({x: y, y: -x}), [1], [0], (0, 1))
+        da.control.optimal_on_group(da.Flow({x: y, y: -x}), [1], [0], (0, 1))
     with pytest.raises(ModelError, match="no matrix"):
-        da.optimal_on_group(body(3, True), np.eye(3), np.eye(3), (0, 1), place="R")
+        da.control.optimal_on_group(body(3, True), np.eye(3), np.eye(3), (0, 1), place="R")
     with pytest.raises(ModelError, match="no costates"):
-        da.optimal_on_group(da.toda(2, full=True), np.eye(2), np.eye(2), (0, 1), place="A")
+        da.control.optimal_on_group(da.lie.toda(2, full=True), np.eye(2), np.eye(2), (0, 1), place="A")
     with pytest.raises(ModelError, match="all costates"):
-        da.optimal_on_group(body(3, True), np.eye(3), rotation(3, 1), (0, 1), guess=[1.0])
+        da.control.optimal_on_group(body(3, True), np.eye(3), rotation(3, 1), (0, 1), guess=[1.0])
 
 
 def test_a_search_that_fails_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,12 +299,12 @@ def test_a_search_that_fails_says_how_far_it_came(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(shooting, "MOST_STEPS", 1)
     monkeypatch.setattr(ways, "SHORTEST", 1.0)
     with pytest.raises(RunError, match="No extremal") as caught:
-        da.optimal_on_group(body(3, False), np.eye(3), rotation(3, 8), (0, 1), ways=1)
+        da.control.optimal_on_group(body(3, False), np.eye(3), rotation(3, 8), (0, 1), ways=1)
     assert "residual" in str(caught.value.seen)
 
 
 def test_a_report_reads_as_text_and_as_a_table() -> None:
-    found = da.optimal_on_group(body(3, True), np.eye(3), rotation(3, 1), (0, 1))
+    found = da.control.optimal_on_group(body(3, True), np.eye(3), rotation(3, 1), (0, 1))
     assert "abnormal" in str(found)
     assert "Ways tried" in str(found)
     assert "<table>" in found._repr_html_()
@@ -318,7 +320,7 @@ def test_a_cost_that_is_quadratic_only_at_samples_is_not_taken() -> None:
         integrals={"energy": plain.integrals["energy"] + sympy.Max(w - 50, 0) ** 2},
     )
     with pytest.raises(ModelError, match="not shown to be quadratic"):
-        da.optimal_on_group(bent, np.eye(3), rotation(3, 2), (0, 1))
+        da.control.optimal_on_group(bent, np.eye(3), rotation(3, 2), (0, 1))
 
 
 def test_ends_that_are_rotations_make_no_flow_of_rotations() -> None:
@@ -327,4 +329,4 @@ def test_ends_that_are_rotations_make_no_flow_of_rotations() -> None:
     rates = {**dict(zip(Q, Q * W, strict=True)), **dict.fromkeys(W, sympy.Integer(0)), W[0, 0]: W[1, 0]}
     flow = da.Flow(rates, matrices={"Q": Q, "W": W}, integrals={"energy": sum(w**2 for w in W) / 2})
     end = np.array([[np.cos(0.5), -np.sin(0.5)], [np.sin(0.5), np.cos(0.5)]])
-    assert np.allclose(da.optimal_on_group(flow, np.eye(2), end, (0, 1)).motion["Q"][-1], end, atol=1e-8)
+    assert np.allclose(da.control.optimal_on_group(flow, np.eye(2), end, (0, 1)).motion["Q"][-1], end, atol=1e-8)

@@ -54,7 +54,7 @@ def pushed(system: da.System, end: float = 4.0, **options: Any) -> da.Motion:
 def test_the_exported_matrices_give_the_rates_of_the_kernel(name: str) -> None:
     """p_dot of Hamilton's form, up to reactions in the span of the rows."""
     scenario = da.gallery.load(name)
-    form = da.port_form(scenario.system)
+    form = da.control.port_form(scenario.system)
     assert form.is_power_conserving()
     system = scenario.system.driven(dict.fromkeys(scenario.system.inputs, 0.3)) if scenario.system.inputs else scenario.system
     motion = da.simulate(
@@ -82,13 +82,13 @@ def test_gyroscopic_forces_go_into_the_structure_and_damping_into_its_own() -> N
     x, y = da.coordinates("x y")
     B, c = da.parameters("B c", positive=True)
     charged = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, forces={x: B * y.dot - c * x.dot, y: -B * x.dot})
-    form = da.port_form(charged)
+    form = da.control.port_form(charged)
     assert form.structure[2, 3] == B and form.structure[3, 2] == -B
     assert form.damping == sympy.diag(0, 0, c, 0) and form.rest == sympy.zeros(4, 1)
 
 
 def test_functions_are_the_symbols_at_numbers() -> None:
-    form = da.port_form(cart())
+    form = da.control.port_form(cart())
     found = form.functions(VALUES)
     state = [0.1, 0.4, 0.3, -0.2]
     assert np.array_equal(found["J"](state), -found["J"](state).T)
@@ -97,7 +97,7 @@ def test_functions_are_the_symbols_at_numbers() -> None:
 
 
 def test_the_flow_of_a_form_moves_like_its_system() -> None:
-    form = da.port_form(cart())
+    form = da.control.port_form(cart())
     one = pushed(cart(), at=[4.0])
     other = da.simulate(form.flow(), {"a": 0.9}, (0, 4), inputs={"F": 3 * sin(2 * da.t)}, parameters=VALUES, at=[4.0])
     assert abs(one["a"][0] - other["a"][0]) < 1e-9 and abs(one["p_x"][0] - other["momentum_x"][0]) < 1e-8
@@ -107,7 +107,7 @@ def test_the_flow_of_a_form_moves_like_its_system() -> None:
 @pytest.mark.parametrize("name", ["snakeboard-gait", "ball-on-rotating-plate", "elastic-pendulum-wall"])
 def test_what_has_no_port_form_says_so(name: str) -> None:
     with pytest.raises(ModelError, match="Ports need"):
-        da.port_form(da.gallery.load(name).system)
+        da.control.port_form(da.gallery.load(name).system)
 
 
 # -- the balance -------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_what_has_no_port_form_says_so(name: str) -> None:
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_stored_energy_is_supplied_minus_dissipated(form: str) -> None:
     motion = pushed(cart(), form=form)
-    balance = da.energy_balance(motion)
+    balance = da.control.energy_balance(motion)
     assert balance.worst < 1e-10
     assert np.allclose(balance.stored, motion.energy - motion.energy[0], atol=1e-10)
     assert np.ptp(balance.supplied["F"]) > 0.1 and np.all(np.diff(balance.dissipated) > 0) and balance.is_passive
@@ -125,7 +125,7 @@ def test_stored_energy_is_supplied_minus_dissipated(form: str) -> None:
 @pytest.mark.parametrize("span", [(0, 2), (2, 0)])
 def test_the_balance_does_not_depend_on_the_times_that_were_asked_for(span: tuple[float, float]) -> None:
     fine, coarse = (
-        da.energy_balance(
+        da.control.energy_balance(
             da.simulate(cart(), {"a": 0.9}, span, inputs={"F": sin(3 * da.t)}, parameters=VALUES, at=np.linspace(*span, count))
         )
         for count in (101, 3)
@@ -138,7 +138,7 @@ def test_the_balance_does_not_depend_on_the_times_that_were_asked_for(span: tupl
 def test_a_balance_with_a_wrong_damping_does_not_close() -> None:
     """The balance is no identity of its own making."""
     motion = pushed(cart())
-    found = da.energy_balance(motion)
+    found = da.control.energy_balance(motion)
     wrong = found.stored - found.supplied["F"] + 1.01 * found.dissipated
     assert np.abs(wrong).max() > 1e-3
 
@@ -148,28 +148,28 @@ def test_passivity_is_lost_with_negative_damping_and_with_other_forces() -> None
     u = da.inputs("u")
     for damping, push, passive in ((1, 0, True), (-1, 0, False), (1, x, False)):
         system = da.System([x], kinetic=x.dot**2 / 2, dissipation=damping * x.dot**2 / 4, forces={x: u + push}, inputs=[u])
-        balance = da.energy_balance(da.simulate(system, {x: 0.5, x.dot: 1.0}, (0, 3), inputs={u: sin(da.t)}))
+        balance = da.control.energy_balance(da.simulate(system, {x: 0.5, x.dot: 1.0}, (0, 3), inputs={u: sin(da.t)}))
         assert balance.is_passive is passive and balance.worst < 1e-9
 
 
 def test_explicit_time_in_the_energy_is_counted() -> None:
     x = da.coordinates("x")
     swing = da.System([x], kinetic=x.dot**2 / 2, potential=(2 + sin(da.t)) * x**2 / 2)
-    balance = da.energy_balance(da.simulate(swing, {x: 1.0}, (0, 5)))
+    balance = da.control.energy_balance(da.simulate(swing, {x: 1.0}, (0, 5)))
     assert balance.worst < 1e-10 and np.ptp(balance.explicit) > 0.1
 
 
 def test_a_balance_needs_laws_and_a_form() -> None:
     motion = da.simulate(cart(), {"a": 0.9}, (0, 1), inputs={"F": lambda time, state: 1.0}, parameters=VALUES)
     with pytest.raises(ModelError, match="An input has no law"):
-        da.energy_balance(motion)
+        da.control.energy_balance(motion)
     x = da.coordinates("x")
     with pytest.raises(ModelError, match="what its energy is"):
-        da.energy_balance(da.simulate(da.Flow({x: -x}), {x: 1.0}, (0, 1)))
+        da.control.energy_balance(da.simulate(da.Flow({x: -x}), {x: 1.0}, (0, 1)))
 
 
 def test_a_balance_prints_its_terms_in_one_line() -> None:
-    balance = da.energy_balance(pushed(cart()))
+    balance = da.control.energy_balance(pushed(cart()))
     line = repr(balance)
     assert "\n" not in line and "array" not in line and line == str(balance)
     found = re.search(r": (\S+) stored = (\S+) by F - (\S+) dissipated; open (\S+)>", line)
@@ -178,11 +178,11 @@ def test_a_balance_prints_its_terms_in_one_line() -> None:
     assert stored == pytest.approx(supplied - dissipated, abs=1e-3 * (abs(supplied) + dissipated))
     x = da.coordinates("x")
     plain = da.System([x], kinetic=x.dot**2 / 2, forces={x: -x - 1 + sin(da.t)})
-    assert "by other forces" in repr(da.energy_balance(da.simulate(plain, {x: 0.5}, (0, 3))))
+    assert "by other forces" in repr(da.control.energy_balance(da.simulate(plain, {x: 0.5}, (0, 3))))
 
 
 def test_the_picture_shows_every_part() -> None:
-    picture = da.plot_balance(da.energy_balance(pushed(cart())), title="Cart")
+    picture = da.control.energy_balance(pushed(cart())).plot(title="Cart")
     labels = [text.get_text() for text in picture.axes[0].get_legend().get_texts()]
     assert labels[0] == "stored" and any("supplied" in label for label in labels) and "dissipated" in labels
 
@@ -195,7 +195,7 @@ def test_a_gyrator_conserves_the_sum_of_the_energies() -> None:
     u, w = da.inputs("u w")
     left = da.System([x], kinetic=x.dot**2 / 2, potential=x**4, forces={x: u * (1 + x**2)}, inputs=[u])
     right = da.System([z], kinetic=z.dot**2, potential=z**2, forces={z: w}, inputs=[w])
-    motion = da.simulate(da.interconnect(left, right, [(u, w)]), {x: 1.0}, (0, 10))
+    motion = da.simulate(da.control.interconnect(left, right, [(u, w)]), {x: 1.0}, (0, 10))
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e-9
     assert np.ptp(motion["z"]) > 0.1  # energy did go over
 
@@ -206,7 +206,7 @@ def test_a_junction_is_a_rigid_joint() -> None:
     u, w = da.inputs("u w")
     left = da.System([x], kinetic=x.dot**2 / 2, potential=x**2, forces={x: u}, inputs=[u])
     right = da.System([z], kinetic=z.dot**2, dissipation=z.dot**2 / 3, forces={z: w}, inputs=[w])
-    joined = da.simulate(da.interconnect(left, right, [(u, w)], "junction"), {x: 1.0}, (0, 5), at=[5.0])
+    joined = da.simulate(da.control.interconnect(left, right, [(u, w)], "junction"), {x: 1.0}, (0, 5), at=[5.0])
     one = da.simulate(
         da.System([s], kinetic=3 * s.dot**2 / 2, potential=s**2, dissipation=s.dot**2 / 3), {s: 1.0}, (0, 5), at=[5.0]
     )
@@ -214,8 +214,8 @@ def test_a_junction_is_a_rigid_joint() -> None:
 
 
 def test_forms_and_systems_join_to_the_same_motion_and_keep_open_ports() -> None:
-    joined = da.interconnect(cart(), block(), [("F", "w")])
-    form = da.interconnect(da.port_form(cart()), da.port_form(block()), [("F", "w")])
+    joined = da.control.interconnect(cart(), block(), [("F", "w")])
+    form = da.control.interconnect(da.control.port_form(cart()), da.control.port_form(block()), [("F", "w")])
     assert [str(u) for u in joined.inputs] == [str(u) for u in form.inputs] == ["v"]
     assert isinstance(form, PortForm) and form.is_power_conserving()
     times = np.linspace(0, 3, 4)
@@ -226,11 +226,11 @@ def test_forms_and_systems_join_to_the_same_motion_and_keep_open_ports() -> None
 
 def test_an_interconnection_that_makes_power_is_refused() -> None:
     with pytest.raises(ModelError, match=r"does not conserve power.*2\*y1\*y2"):
-        da.interconnect(cart(), block(), [("F", "w")], matrix=[[0, 1], [1, 0]])
+        da.control.interconnect(cart(), block(), [("F", "w")], matrix=[[0, 1], [1, 0]])
     with pytest.raises(ModelError, match="share letters"):
-        da.interconnect(cart(), cart(), [("F", "F")])
+        da.control.interconnect(cart(), cart(), [("F", "F")])
     with pytest.raises(ModelError, match="no port `nobody`"):
-        da.interconnect(cart(), block(), [("nobody", "w")])
+        da.control.interconnect(cart(), block(), [("nobody", "w")])
 
 
 # -- input and output --------------------------------------------------------------------------------------------------
@@ -249,13 +249,13 @@ def hamiltonian_line(seed: int, k: int) -> LinearInputOutput:
 def test_samples_from_one_side_tell_a_hamiltonian_system_from_a_damped_one(seed: int, k: int) -> None:
     line = hamiltonian_line(seed, k)
     times = np.arange(41) * 0.15
-    found = da.is_hamiltonian_impulse_response(line.impulse_response(times), times, tolerance=1e-6)
+    found = da.control.is_hamiltonian_impulse_response(line.impulse_response(times), times, tolerance=1e-6)
     assert found and found.order == 4
     damped = LinearInputOutput(line.A - 0.1 * np.eye(4), line.B, line.C, line.D)
-    assert not da.is_hamiltonian_impulse_response(damped.impulse_response(times), times, tolerance=1e-6)
+    assert not da.control.is_hamiltonian_impulse_response(damped.impulse_response(times), times, tolerance=1e-6)
     both = np.concatenate([-times[::-1], times[1:]])
-    assert da.is_hamiltonian_impulse_response(line.impulse_response(both), both)
-    assert not da.is_hamiltonian_impulse_response(damped.impulse_response(both), both)
+    assert da.control.is_hamiltonian_impulse_response(line.impulse_response(both), both)
+    assert not da.control.is_hamiltonian_impulse_response(damped.impulse_response(both), both)
 
 
 def test_transfer_function_and_markov_parameters_have_the_symmetry() -> None:
@@ -267,8 +267,8 @@ def test_transfer_function_and_markov_parameters_have_the_symmetry() -> None:
 
 def test_the_direct_term_must_be_symmetric() -> None:
     line = hamiltonian_line(5, 2)
-    assert da.is_hamiltonian_impulse_response(line, feedthrough=[[1.0, 0.2], [0.2, 0.0]])
-    assert not da.is_hamiltonian_impulse_response(line, feedthrough=[[0.0, 0.2], [-0.2, 0.0]])
+    assert da.control.is_hamiltonian_impulse_response(line, feedthrough=[[1.0, 0.2], [0.2, 0.0]])
+    assert not da.control.is_hamiltonian_impulse_response(line, feedthrough=[[0.0, 0.2], [-0.2, 0.0]])
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_the_direct_term_must_be_symmetric() -> None:
 )
 def test_data_that_cannot_be_judged(samples: Any, times: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        da.is_hamiltonian_impulse_response(samples, times)
+        da.control.is_hamiltonian_impulse_response(samples, times)
 
 
 def test_positions_are_the_outputs_of_a_hamiltonian_system_and_velocities_are_not() -> None:
@@ -294,14 +294,14 @@ def test_positions_are_the_outputs_of_a_hamiltonian_system_and_velocities_are_no
     spring = da.System(
         [x], kinetic=x.dot**2 / 2, potential=2 * x**2, forces={x: u}, inputs=[u], outputs={"place": -x, "speed": x.dot}
     )
-    place, speed = da.input_output(spring, ["place"]), da.input_output(spring, ["speed"])
+    place, speed = da.control.input_output(spring, ["place"]), da.control.input_output(spring, ["speed"])
     assert np.allclose(place.impulse_response(0.4), -np.sin(0.8) / 2) and np.allclose(speed.impulse_response(0.4), np.cos(0.8))
-    assert da.is_hamiltonian_impulse_response(place) and not da.is_hamiltonian_impulse_response(speed)
+    assert da.control.is_hamiltonian_impulse_response(place) and not da.control.is_hamiltonian_impulse_response(speed)
 
 
 def test_the_linear_form_at_an_equilibrium_is_that_of_the_motion() -> None:
     """A small kick and its response, against W."""
-    line = da.input_output(cart().replacing(outputs={"angle": cart().coordinates[1]}), at={"a": 0.0}, parameters=VALUES)
+    line = da.control.input_output(cart().replacing(outputs={"angle": cart().coordinates[1]}), at={"a": 0.0}, parameters=VALUES)
     size = 1e-5
     kick = size * 400 * sympy.Piecewise((1, da.t < sympy.Rational(1, 400)), (0, True))
     motion = da.simulate(cart(), {}, (0, 1), inputs={"F": kick}, parameters=VALUES, at=[1.0], max_step=1 / 800)
@@ -325,7 +325,7 @@ def pendulum(damping: float) -> da.Flow:
 def test_the_skew_form_along_a_motion(damping: float, output: str, is_hamiltonian: bool) -> None:
     """The force u cos(q) belongs to H - u sin(q): only -sin(q) is its output."""
     flow = pendulum(damping)
-    found = da.variational_skew_form(flow, [output], {"u": sin(3 * da.t) / 2}, {"q": 0.7}, (0, 4))
+    found = da.control.variational_skew_form(flow, [output], {"u": sin(3 * da.t) / 2}, {"q": 0.7}, (0, 4))
     assert found.is_hamiltonian is is_hamiltonian
     assert found.residual < 1e-10 if is_hamiltonian else found.residual > 1e-3
     assert np.allclose(found.matrix, -found.matrix.T, atol=1e-12 * found.scale)
@@ -333,13 +333,13 @@ def test_the_skew_form_along_a_motion(damping: float, output: str, is_hamiltonia
 
 def test_the_skew_form_pairs_inputs_with_outputs() -> None:
     with pytest.raises(ModelError, match="pairs each free input"):
-        da.variational_skew_form(pendulum(0.0), ["y", "speed"], {}, {}, (0, 1))
+        da.control.variational_skew_form(pendulum(0.0), ["y", "speed"], {}, {}, (0, 1))
 
 
 def test_a_hamiltonian_needs_partners() -> None:
     q, p, r = da.coordinates("q p r")
     with pytest.raises(ModelError, match=r"without a partner.*r"):
-        da.hamiltonian_control(p**2 + r * q, [(q, p)], [])
+        da.control.hamiltonian_control(p**2 + r * q, [(q, p)], [])
 
 
 def test_a_balance_across_an_impact_is_refused() -> None:
@@ -347,19 +347,19 @@ def test_a_balance_across_an_impact_is_refused() -> None:
     x = da.coordinates("x")
     ball = da.System([x], kinetic=x.dot**2 / 2, potential=9.81 * x, constraints=[da.unilateral(x >= 0, 0.5, "floor")])
     before = da.simulate(ball, {x: 1.0}, (0, 0.4))
-    assert da.energy_balance(before).worst < 1e-9
+    assert da.control.energy_balance(before).worst < 1e-9
     with pytest.raises(ModelError, match=r"no port accounts for.*floor.*before the first impact"):
-        da.energy_balance(da.simulate(ball, {x: 1.0}, (0, 1)))
+        da.control.energy_balance(da.simulate(ball, {x: 1.0}, (0, 1)))
 
 
 def test_parameters_without_a_value_are_not_one() -> None:
     """Functions of a port form and input-output forms took 1 for every parameter that was not given, without a word."""
     with pytest.raises(ModelError, match="no value"):
-        da.port_form(cart()).functions({})
+        da.control.port_form(cart()).functions({})
     angle = cart().replacing(outputs={"angle": cart().coordinates[1]})
     with pytest.raises(ModelError, match="no value"):
-        da.input_output(angle)
+        da.control.input_output(angle)
     with pytest.warns(UnusedParameterWarning, match="does not use the parameter `stiffness`"):
-        da.input_output(angle, parameters={**VALUES, "stiffness": 1.0})
+        da.control.input_output(angle, parameters={**VALUES, "stiffness": 1.0})
     with pytest.raises(ModelError, match="System"):
-        da.port_form(da.Flow({(x := da.coordinates("x")): -x}))
+        da.control.port_form(da.Flow({(x := da.coordinates("x")): -x}))

@@ -22,12 +22,12 @@ def routhian() -> Any:
     _, _, psi, phi, x, y = RIDER.system.coordinates
     R = next(letter for letter in RIDER.system.parameters if letter.name == "R")
     group = {"ahead": {x: cos(phi), y: sin(phi)}, "aside": {x: -sin(phi), y: cos(phi)}, "turn": {phi: 1}, "roll": {psi: 1}}
-    return da.nonholonomic_routhian(RIDER, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]])
+    return da.symmetry.nonholonomic_routhian(RIDER, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]])
 
 
 @cache
 def found() -> Any:
-    return da.match_routhian(routhian(), {"p_2": 0.5})
+    return da.control.match_routhian(routhian(), {"p_2": 0.5})
 
 
 #: Matching a Routhian takes about ten seconds.
@@ -56,9 +56,9 @@ def test_momenta_that_turn_the_routhian_are_refused_however_small(momentum: floa
     """p_dot = p y y_dot/(1 + y^2): nabla R - dR = -p^2 y/(1 + y^2)^2."""
     particle = da.gallery.load("constrained-particle")
     x, _, z = particle.system.coordinates
-    turned = da.nonholonomic_routhian(particle, {"u": {x: 1}, "w": {z: 1}})
+    turned = da.symmetry.nonholonomic_routhian(particle, {"u": {x: 1}, "w": {z: 1}})
     with pytest.raises(FormError, match="nabla R differs"):
-        da.match_routhian(turned, {"p_1": momentum})
+        da.control.match_routhian(turned, {"p_1": momentum})
 
 
 def test_the_spectrum_is_imaginary_before_and_left_after_damping() -> None:
@@ -99,7 +99,7 @@ def test_a_report() -> None:
 @pytest.mark.parametrize("damping", [0.0])
 def test_without_damping_nothing_is_claimed(damping: float) -> None:
     with pytest.raises(da.errors.FormError, match="stabilise"):
-        da.match_routhian(routhian(), {"p_2": 0.5}, damping=damping)
+        da.control.match_routhian(routhian(), {"p_2": 0.5}, damping=damping)
 
 
 def cart_with_a_free_rotor(inputs: object) -> da.System:
@@ -112,12 +112,12 @@ def cart_with_a_free_rotor(inputs: object) -> da.System:
 
 def test_what_belongs_to_no_class_is_refused_with_the_reason():
     cart = cart_with_a_free_rotor("imposed")
-    routhian = da.nonholonomic_routhian(cart, {"spin": {cart.coordinates[2]: 1}})
+    routhian = da.symmetry.nonholonomic_routhian(cart, {"spin": {cart.coordinates[2]: 1}})
     with pytest.raises(FormError, match="depends on unactuated theta"):
-        da.match_routhian(routhian, {"p_1": 0.5})
+        da.control.match_routhian(routhian, {"p_1": 0.5})
 
 
 def test_a_routhian_of_a_system_with_a_free_input_is_refused():
     cart = cart_with_a_free_rotor("free")
     with pytest.raises(FormError, match="`u` is free"):
-        da.nonholonomic_routhian(cart, {"spin": {cart.coordinates[2]: 1}})
+        da.symmetry.nonholonomic_routhian(cart, {"spin": {cart.coordinates[2]: 1}})

@@ -32,7 +32,7 @@ def loop_of(name: str) -> Servo:
     scenario, plant = da.gallery.load(name), module_of(name).plant()
     k = da.parameters("k", positive=True)
     near = {**scenario.start, **scenario.parameters}
-    return da.servo(plant[0] if isinstance(plant, tuple) else plant, module_of(name).requirements(), rate=k, near=near)
+    return da.control.servo(plant[0] if isinstance(plant, tuple) else plant, module_of(name).requirements(), rate=k, near=near)
 
 
 def double_pendulum() -> tuple[da.System, sympy.Expr]:
@@ -49,7 +49,7 @@ WEIGHTS: dict[str, Any] = {"gauss": "gauss", "one": 1, "diagonal": [3, 1], "matr
 @cache
 def held_height(weight: str) -> Servo:
     system, height = double_pendulum()
-    return da.servo(system, {"height": height + 1 + sin(da.t) / 5}, weight=WEIGHTS[weight], rate=3)
+    return da.control.servo(system, {"height": height + 1 + sin(da.t) / 5}, weight=WEIGHTS[weight], rate=3)
 
 
 def random_states(letters: Any, count: int = 4) -> list[dict[str, float]]:
@@ -178,7 +178,7 @@ def test_a_chain_of_masses_has_the_index_of_its_length(n: int) -> None:
     u = da.inputs("u")
     springs = sum(((a - b) ** 2 for a, b in pairwise(x)), sympy.S.Zero)
     chain = da.System(x, kinetic=sum(q.dot**2 for q in x) / 2, potential=springs, forces={x[0]: u}, inputs=[u])
-    loop = da.servo(chain, {"end": x[-1] - sin(da.t)}, rate=2)
+    loop = da.control.servo(chain, {"end": x[-1] - sin(da.t)}, rate=2)
     assert (loop.index, loop.internal) == (2 * n + 1, 0)
     assert loop.kind == "exact"
     motion = loop.simulate(loop.start({}), (0, 4))
@@ -213,7 +213,7 @@ def test_internal_dynamics_are_those_of_the_pendulum(
 ) -> None:
     """With the cart held, the pendulum is left: q_ddot + c q_dot - g q = 0 upright."""
     system, x, q = cart(damping)
-    loop = da.servo(system, {"cart": x - sin(da.t)}, rate=2)
+    loop = da.control.servo(system, {"cart": x - sin(da.t)}, rate=2)
     found = loop.internal_dynamics({q: angle}, {"g": 9.0})
     assert (loop.internal, found.verdict) == (2, verdict)
     assert np.allclose(found.eigenvalues, eigenvalues, atol=1e-7)
@@ -233,14 +233,14 @@ def test_constraints_of_the_plant_are_no_internal_dynamics() -> None:
     system = da.System(
         [s, x, y], kinetic=(s.dot**2 + x.dot**2 + y.dot**2) / 2, potential=9 * y, constraints=[rod], forces={s: u}, inputs=[u]
     )
-    loop = da.servo(system, {"cart": s})
+    loop = da.control.servo(system, {"cart": s})
     found = loop.internal_dynamics({"y": 1.0, "x": 0.01})
     assert loop.internal == 2 and np.allclose(found.eigenvalues, [3.0, -3.0], atol=1e-7)
 
 
 def test_an_unstable_inside_is_warned_of_before_the_run() -> None:
     system, x, _ = cart()
-    loop = da.servo(system, {"cart": x})
+    loop = da.control.servo(system, {"cart": x})
     with pytest.warns(UserWarning, match=r"not minimum phase.*3"):
         loop.simulate({"q": 0.001}, (0, 0.1), parameters={"g": 9.0})
 
@@ -257,7 +257,7 @@ def test_a_damper_between_masses_leaves_one_stable_state_inside() -> None:
         forces={a: u},
         inputs=[u],
     )
-    loop = da.servo(pair, {"far": b})
+    loop = da.control.servo(pair, {"far": b})
     found = loop.internal_dynamics({}, {})
     assert (loop.degrees["far"], loop.internal) == (3, 1)
     assert found.verdict == "stable" and found.eigenvalues[0] == pytest.approx(-3.0, abs=1e-8)
@@ -269,7 +269,7 @@ def test_a_damper_between_masses_leaves_one_stable_state_inside() -> None:
 def test_too_few_actuators_are_named_with_the_rank() -> None:
     system, x, q = cart()
     with pytest.raises(ModelError, match=r"cannot hold.*rank 1 of the 2.*1 actuators"):
-        da.servo(system, {"cart": x, "angle": q})
+        da.control.servo(system, {"cart": x, "angle": q})
 
 
 def test_a_requirement_that_no_actuator_moves_is_named() -> None:
@@ -277,26 +277,26 @@ def test_a_requirement_that_no_actuator_moves_is_named() -> None:
     u = da.inputs("u")
     apart = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, forces={x: u}, inputs=[u])
     with pytest.raises(ModelError, match=r"cannot hold the requirement `other`.*rank 0 of the 1 "):
-        da.servo(apart, {"other": y - sin(da.t)})
+        da.control.servo(apart, {"other": y - sin(da.t)})
 
 
 def test_dependent_requirements_are_dropped_and_contradictory_ones_refused() -> None:
     system, x, _ = cart()
-    loop = da.servo(system, {"cart": x - sin(da.t), "twice": 2 * x - 2 * sin(da.t)})
+    loop = da.control.servo(system, {"cart": x - sin(da.t), "twice": 2 * x - 2 * sin(da.t)})
     assert loop.redundant == ("twice",) and list(loop.degrees) == ["cart"]
     with pytest.raises(ModelError, match="contradicts"):
-        da.servo(system, {"cart": x, "elsewhere": x - 1})
+        da.control.servo(system, {"cart": x, "elsewhere": x - 1})
 
 
 def test_a_start_at_which_actuators_lose_their_hold_is_refused() -> None:
     x, y = da.coordinates("x y")
     plane = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2)
-    loop = da.servo(plane, {"hyperbola": x * y})
+    loop = da.control.servo(plane, {"hyperbola": x * y})
     assert loop.rank_at({x: 0.3}) == 1 and loop.rank_at({}) == 0
     with pytest.raises(ModelError, match=r"lose their hold.*rank 0 of 1"):
         loop.simulate({}, (0, 1))
     with pytest.raises(RunError, match="No state was found"):
-        da.servo(plane, {"nowhere": x**2 + y**2 + 1}).start({x: 0.4})
+        da.control.servo(plane, {"nowhere": x**2 + y**2 + 1}).start({x: 0.4})
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_a_start_at_which_actuators_lose_their_hold_is_refused() -> None:
 def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
     system, height = double_pendulum()
     with pytest.raises(ModelError, match=message):
-        da.servo(system, **({"requirements": {"height": height}} | options))
+        da.control.servo(system, **({"requirements": {"height": height}} | options))
 
 
 # -- ways to say the same --------------------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def test_a_hamiltonian_and_a_lagrangian_need_the_same_effort() -> None:
     hamiltonian = da.System([q, r], hamiltonian=H, forces={q: u}, inputs=[u])
     times = np.linspace(0, 1.5, 7)
     runs = [
-        da.simulate(da.servo(s, {"q": q - sin(da.t)}, rate=2).system, {"r": 0.3, speed: 0.4}, (0, 1.5), at=times)
+        da.simulate(da.control.servo(s, {"q": q - sin(da.t)}, rate=2).system, {"r": 0.3, speed: 0.4}, (0, 1.5), at=times)
         for s, speed in ((lagrangian, "r_dot"), (hamiltonian, "r_dot"))
     ]
     assert np.abs(runs[0]["u"] - runs[1]["u"]).max() < 1e-8
@@ -343,8 +343,8 @@ def test_a_rod_as_a_constraint_and_an_angle_need_the_same_thrust() -> None:
     rod = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=9 * y, constraints=[da.holonomic(x**2 + y**2 - 1)])
     swing = da.System([angle], kinetic=angle.dot**2 / 2, potential=9 * sin(angle))
     path = cos(da.t) / 2
-    first = da.servo(rod, {"x": x - path}, actuators=thrust, rate=2)
-    second = da.servo(swing, {"x": cos(angle) - path}, actuators={"thrust": {angle: 1}}, rate=2)
+    first = da.control.servo(rod, {"x": x - path}, actuators=thrust, rate=2)
+    second = da.control.servo(swing, {"x": cos(angle) - path}, actuators={"thrust": {angle: 1}}, rate=2)
     assert (first.index, first.internal) == (second.index, second.internal) == (3, 0)
     times = np.linspace(0, 3, 7)
     start = {"x": np.cos(0.8), "y": np.sin(0.8), "x_dot": 0.0, "y_dot": 0.0}
@@ -356,14 +356,14 @@ def test_a_rod_as_a_constraint_and_an_angle_need_the_same_thrust() -> None:
 
 def test_every_form_runs_the_closed_loop() -> None:
     system, x, q = cart()
-    loop = da.servo(system, {"cart": x - sin(da.t)}, rate=2)
+    loop = da.control.servo(system, {"cart": x - sin(da.t)}, rate=2)
     assert da.compare(loop.system, start={q: 0.3}, parameters={"g": 9.0}).worst < 1e-9
 
 
 def test_a_requirement_on_velocities_decays_with_its_rate() -> None:
     x, y = da.coordinates("x y")
     plane = da.System([x, y], kinetic=(x.dot**2 + 3 * y.dot**2) / 2)
-    loop = da.servo(plane, [da.velocity(x.dot - y.dot**2, name="bent")], rate={"bent": 4})
+    loop = da.control.servo(plane, [da.velocity(x.dot - y.dot**2, name="bent")], rate={"bent": 4})
     assert loop.index == 2
     motion = da.simulate(loop.system, {x.dot: 1.0, y.dot: 0.5}, (0, 2))
     assert np.allclose(motion["error_bent"], 0.75 * np.exp(-4 * motion.t), atol=1e-10)
@@ -372,7 +372,7 @@ def test_a_requirement_on_velocities_decays_with_its_rate() -> None:
 def test_a_flow_is_changed_as_little_as_its_weight_says() -> None:
     x, y = da.coordinates("x y")
     flow = da.Flow({x: y, y: -sin(x)})
-    loop = da.servo(flow, {"line": x + 2 * y}, weight=[4, 1], rate=1)
+    loop = da.control.servo(flow, {"line": x + 2 * y}, weight=[4, 1], rate=1)
     values = Instants({"x": 0.3, "y": 0.7}).here(list(loop.efforts.values()))[0]
     lack = -(0.7 - 2 * np.sin(0.3) + 0.3 + 2 * 0.7)
     assert np.allclose(values, np.array([0.25, 2.0]) * lack / (0.25 + 4.0))

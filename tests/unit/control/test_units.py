@@ -60,11 +60,11 @@ def test_a_point_is_on_the_relations_or_not(unit):
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_rate_is_at_rest_or_not(unit):
     falling = da.Flow({x: y, y: unit + 0 * x, z: a}, inputs=[a])
-    assert da.controllability(falling).small_time == "no equilibrium"
+    assert da.control.controllability(falling).small_time == "no equilibrium"
     swinging = da.Flow({theta: z, z: unit * sin(theta) + a}, inputs=[a])
-    assert da.controllability(swinging, {theta: np.pi}).small_time == "controllable"
+    assert da.control.controllability(swinging, {theta: np.pi}).small_time == "controllable"
     held = da.Flow({x: y, y: 3 * unit * a - unit}, inputs=[a])
-    assert da.controllability(held, {a: 1 / 3}).small_time == "controllable"
+    assert da.control.controllability(held, {a: 1 / 3}).small_time == "controllable"
 
 
 @pytest.mark.parametrize("unit", UNITS)

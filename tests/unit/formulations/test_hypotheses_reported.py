@@ -43,7 +43,7 @@ def on_blade(of):
 
 
 RESULTS = {
-    "reduce": lambda of: da.reduce(body(of), SE2),
+    "reduce": lambda of: da.symmetry.reduce(body(of), SE2),
     "hamel": on_blade,
     "poincare-chetaev": lambda of: da.derive(body(of), "poincare-chetaev"),
 }

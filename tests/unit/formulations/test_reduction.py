@@ -57,7 +57,7 @@ def test_reconstructed_motions_are_those_of_the_whole_system(name: str, seed: in
     at = [0.0, 0.3, 0.6]
     options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12, "at": at}
     whole = da.simulate(system, start, (0, 0.6), form="lagrange", **options)
-    rebuilt = da.simulate(da.reduce(system, group, reconstruct=True), start, (0, 0.6), **options)
+    rebuilt = da.simulate(da.symmetry.reduce(system, group, reconstruct=True), start, (0, 0.6), **options)
     for quantity in (*system.coordinates, *system.velocities):
         assert np.allclose(rebuilt[quantity], whole[quantity], rtol=1e-9, atol=1e-9), quantity
     assert np.allclose(rebuilt.total_reaction, whole.total_reaction, atol=1e-7 * (1 + np.abs(whole.total_reaction).max()))
@@ -68,13 +68,13 @@ def test_reconstructed_motions_are_those_of_the_whole_system(name: str, seed: in
 def test_the_reduced_motion_does_without_the_group(name: str) -> None:
     scenario = da.gallery.load(name)
     system, group = scenario.system, GROUPS[name](scenario.system)
-    equations = da.reduce(system, group)
+    equations = da.symmetry.reduce(system, group)
     moved = {q.name for k, q in enumerate(system.coordinates) if k in bundle_of(system, group).group}
     assert not moved & {symbol.name for symbol in equations.state}
     assert equations.compile().graph.momenta.shape == (0, 1)  # those of the whole system are not functions on D/G
     options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12, "at": [0.0, 0.25, 0.5]}
     start = {key: value for key, value in scenario.start.items() if "chi" not in key}
-    rebuilt = da.simulate(da.reduce(system, group, reconstruct=True), start, (0, 0.5), **options)
+    rebuilt = da.simulate(da.symmetry.reduce(system, group, reconstruct=True), start, (0, 0.5), **options)
     first = {symbol.name: rebuilt[symbol.name][0] for symbol in equations.state}
     motion = da.simulate(equations, first, (0, 0.5), **options)
     for symbol in equations.state:
@@ -109,7 +109,7 @@ def test_the_momentum_equation_of_the_snakeboard() -> None:
     system = da.gallery.load("snakeboard").system
     q = letters(system)
     section = [[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]]
-    equations = da.reduce(system, se2(system), section=section)
+    equations = da.symmetry.reduce(system, se2(system), section=section)
     p, phi, psi = equations.state[-1], q["phi"], q["psi"]
     numbers = {"m": 1.3, "r": 0.8, "J0": 0.25, "J1": 0.1}
     state = {"psi": 0.1, "phi": 0.4, "psi_dot": 0.3, "phi_dot": -0.6, p.name: 0.7}
@@ -136,7 +136,7 @@ def test_a_free_body_obeys_eulers_equations(scale: tuple[float, float, float]) -
         "w3": {c: 1},
     }
     longer = {name: {q: s * part for q, part in field.items()} for s, (name, field) in zip(scale, fields.items(), strict=True)}
-    equations = da.reduce(body, longer, identity={b: 1.0})
+    equations = da.symmetry.reduce(body, longer, identity={b: 1.0})
     spin, values = np.array([0.3, -0.5, 0.9]), np.array([1.1, 1.7, 2.3])
     momentum = values * spin
     rates = equations.function()(0.0, momentum * scale, dict(zip(("I1", "I2", "I3"), values, strict=True)))
@@ -149,18 +149,18 @@ def test_what_is_not_invariant_is_refused() -> None:
     m = sleigh.parameters[-1]
     pulled = da.System(sleigh.coordinates, kinetic=sleigh.kinetic, potential=m * x, constraints=sleigh.constraints)
     with pytest.raises(FormError, match="Lagrangian is not invariant"):
-        da.reduce(pulled, se2(sleigh))
+        da.symmetry.reduce(pulled, se2(sleigh))
     pushed = sleigh.replacing(forces={x: 1})
     with pytest.raises(FormError, match="forces are not invariant"):
-        da.reduce(pushed, se2(sleigh))
+        da.symmetry.reduce(pushed, se2(sleigh))
     with pytest.raises(FormError, match="constraints are not invariant"):
-        da.reduce(da.System([x, y, theta], kinetic=sleigh.kinetic, constraints=[da.velocity(x.dot)]), se2(sleigh))
+        da.symmetry.reduce(da.System([x, y, theta], kinetic=sleigh.kinetic, constraints=[da.velocity(x.dot)]), se2(sleigh))
     clamped = da.velocity(theta.dot, name="clamped")
     free = da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2, constraints=[clamped])
     with pytest.raises(FormError, match="bind the shape"):
-        da.reduce(free, shifts(free, "x", "y"))
+        da.symmetry.reduce(free, shifts(free, "x", "y"))
     with pytest.raises(FormError, match="close"):
-        da.reduce(sleigh, {"a": {x: 1, y: theta}, "b": {y: 1 + x**2}, "c": {theta: 1}})
+        da.symmetry.reduce(sleigh, {"a": {x: 1, y: theta}, "b": {y: 1 + x**2}, "c": {theta: 1}})
 
 
 def test_the_default_section_along_a_field_of_the_group_is_that_field() -> None:
@@ -177,7 +177,7 @@ def test_the_default_section_along_a_field_of_the_group_is_that_field() -> None:
 def test_a_section_must_fit() -> None:
     system = da.gallery.load("snakeboard").system
     with pytest.raises(FormError, match="section"):
-        da.reduce(system, se2(system), section=[[1, 0, 0]])
+        da.symmetry.reduce(system, se2(system), section=[[1, 0, 0]])
 
 
 @pytest.mark.parametrize("name", ["snakeboard", "chaplygin-sleigh", "unicycle-rider"])
@@ -186,10 +186,10 @@ def test_a_reduced_motion_is_reconstructed(name: str) -> None:
     system, group = scenario.system, GROUPS[name](scenario.system)
     options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12}
     whole = da.simulate(system, scenario.start, (0, 0.5), form="lagrange", at=[0.0, 0.5], **options)
-    rebuilt = da.simulate(da.reduce(system, group, reconstruct=True), scenario.start, (0, 0.0), **options)
-    equations = da.reduce(system, group)
+    rebuilt = da.simulate(da.symmetry.reduce(system, group, reconstruct=True), scenario.start, (0, 0.0), **options)
+    equations = da.symmetry.reduce(system, group)
     reduced = da.simulate(equations, {s.name: rebuilt[s.name][0] for s in equations.state}, (0, 0.5), at=[0.0, 0.5], **options)
-    back = da.reconstruct(
+    back = da.symmetry.reconstruct(
         reduced, {q: whole[q][0] for k, q in enumerate(system.coordinates) if k in bundle_of(system, group).group}
     )
     for quantity in (*system.coordinates, *system.velocities):
@@ -200,16 +200,18 @@ def test_only_reduced_motions_are_reconstructed() -> None:
     sleigh = da.gallery.load("chaplygin-sleigh")
     motion = da.simulate(sleigh, span=(0, 0.1))
     with pytest.raises(da.errors.ModelError, match="reduced"):
-        da.reconstruct(motion)
+        da.symmetry.reconstruct(motion)
 
 
 # -- groups by their action --------------------------------------------------------------------------------------------
 
 
-def plane_action(system: da.System, heading: str = "theta") -> da.GroupAction:
+def plane_action(system: da.System, heading: str = "theta") -> da.symmetry.GroupAction:
     q = letters(system)
     x, y, angle = q["x"], q["y"], q[heading]
-    return da.GroupAction(system, da.LieGroup.SE(2), generators={"e_x": {x: 1}, "e_y": {y: 1}, "e_th": {x: -y, y: x, angle: 1}})
+    return da.symmetry.GroupAction(
+        system, da.lie.LieGroup.SE(2), generators={"e_x": {x: 1}, "e_y": {y: 1}, "e_th": {x: -y, y: x, angle: 1}}
+    )
 
 
 @pytest.mark.parametrize(("name", "heading"), [("snakeboard", "theta"), ("bicycle", "theta"), ("chaplygin-sleigh", "theta")])
@@ -218,9 +220,9 @@ def test_an_action_reduces_as_its_body_frame(name: str, heading: str) -> None:
     by_action, by_frame = bundle_of(system, plane_action(system, heading)), bundle_of(system, se2(system, heading))
     assert by_action.frame.matrix == by_frame.frame.matrix and np.array_equal(by_action.constants, by_frame.constants)
     assert tuple(by_action.frame.fields) == ("xi_x", "xi_y", "xi_th")
-    first, second = (da.reduce(system, group).function() for group in (plane_action(system), se2(system)))
+    first, second = (da.symmetry.reduce(system, group).function() for group in (plane_action(system), se2(system)))
     random = np.random.default_rng(3)
-    state = random.uniform(0.2, 0.8, len(da.reduce(system, se2(system)).state))
+    state = random.uniform(0.2, 0.8, len(da.symmetry.reduce(system, se2(system)).state))
     numbers = {p.name: float(random.uniform(0.5, 1.5)) for p in system.parameters}
     assert np.array_equal(first(0.0, state, numbers), second(0.0, state, numbers))
 
@@ -230,23 +232,23 @@ def test_an_action_by_its_map() -> None:
     x, y, theta, *_ = system.coordinates
     a, b, c = da.parameters("a b c")
     moved = {x: a + x * cos(c) - y * sin(c), y: b + x * sin(c) + y * cos(c), theta: theta + c}
-    action = da.GroupAction(system, da.LieGroup.SE(2), moved, letters=(a, b, c))
-    assert da.connection(system, action).local == da.connection(system, se2(system)).local
-    gait = da.follow_shape(system, action, {"psi": sin(da.t), "phi": cos(da.t)})
+    action = da.symmetry.GroupAction(system, da.lie.LieGroup.SE(2), moved, letters=(a, b, c))
+    assert da.symmetry.connection(system, action).local == da.symmetry.connection(system, se2(system)).local
+    gait = da.symmetry.follow_shape(system, action, {"psi": sin(da.t), "phi": cos(da.t)})
     assert [s.name for s in gait.state] == ["x", "y", "theta", "p_1"]
 
 
 def test_rotations_of_space_give_the_angular_velocity_of_the_body() -> None:
     """Turns of space are the symmetry, and what is left obeys Euler's equations, wherever the frame is taken."""
     angles = da.coordinates("alpha beta gamma")
-    chart = da.LieGroup.SO(3).chart(angles, ["e3", "e1", "e3"])
+    chart = da.lie.LieGroup.SO(3).chart(angles, ["e3", "e1", "e3"])
     inertia = np.array([1.1, 1.7, 2.3])
     body = da.System(angles, kinetic=sum(float(j) * w**2 for j, w in zip(inertia, chart.body_velocity(), strict=True)) / 2)
     turns = {name: list(chart.right_frame[:, k]) for k, name in enumerate(("e1", "e2", "e3"))}
-    action = da.GroupAction(body, da.LieGroup.SO(3), generators=turns)
+    action = da.symmetry.GroupAction(body, da.lie.LieGroup.SO(3), generators=turns)
     with pytest.raises(FormError, match=r"no frame at the identity .* beta = 0"):
-        da.reduce(body, action)
-    equations = da.reduce(body, action, identity={"beta": 1.0})
+        da.symmetry.reduce(body, action)
+    equations = da.symmetry.reduce(body, action, identity={"beta": 1.0})
     # at (0, 1, 0) the body and space differ by a turn of 1 about e1, and the speeds are those of the turned body
     turn = np.array([[1, 0, 0], [0, np.cos(1), -np.sin(1)], [0, np.sin(1), np.cos(1)]])
     spin = np.array([0.3, -0.5, 0.9])
@@ -257,19 +259,23 @@ def test_rotations_of_space_give_the_angular_velocity_of_the_body() -> None:
 
 def test_what_was_discovered_can_be_divided_out() -> None:
     scenario = da.gallery.load("snakeboard")
-    found = da.discover_symmetries(scenario)
-    equations = da.reduce(scenario.system, found)
+    found = da.symmetry.discover_symmetries(scenario)
+    equations = da.symmetry.reduce(scenario.system, found)
     assert [s.name for s in equations.state] == ["phi", "phi_dot", "p_1", "p_2"] and found.group == "SO(2) x SE(2)"
     options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-12, "at": [0.0, 0.5]}
     whole = da.simulate(scenario.system, scenario.start, (0, 0.5), form="lagrange", **options)
-    rebuilt = da.simulate(da.reduce(scenario.system, found, reconstruct=True), scenario.start, (0, 0.5), **options)
+    rebuilt = da.simulate(da.symmetry.reduce(scenario.system, found, reconstruct=True), scenario.start, (0, 0.5), **options)
     for q in scenario.system.coordinates:
         assert np.allclose(rebuilt[q], whole[q], atol=1e-9), q
 
 
-@pytest.mark.parametrize("use", [da.reduce, da.connection, lambda s, g: da.follow_shape(s, g, {})], ids=["r", "c", "f"])
 @pytest.mark.parametrize(
-    "group", [3, "SE(2)", None, [1, 2], da.LieGroup.SE(2), {"ahead": 3}], ids=["int", "str", "none", "list", "group", "flat"]
+    "use", [da.symmetry.reduce, da.symmetry.connection, lambda s, g: da.symmetry.follow_shape(s, g, {})], ids=["r", "c", "f"]
+)
+@pytest.mark.parametrize(
+    "group",
+    [3, "SE(2)", None, [1, 2], da.lie.LieGroup.SE(2), {"ahead": 3}],
+    ids=["int", "str", "none", "list", "group", "flat"],
 )
 def test_what_is_no_group_gets_a_sentence(use: Any, group: Any) -> None:
     with pytest.raises(FormError, match=r"left-invariant fields, or by its action .*: give"):
@@ -281,14 +287,14 @@ def test_actions_without_body_velocities_are_refused() -> None:
     particle = da.System(q, kinetic=(q1.dot**2 + q2.dot**2 + q3.dot**2) / 2)
     turns = {"e1": [0, -q3, q2], "e2": [q3, 0, -q1], "e3": [-q2, q1, 0]}
     with pytest.raises(FormError, match=r"not free.*orbits of dimension 2 of a group of dimension 3"):
-        da.reduce(particle, da.GroupAction(particle, da.LieGroup.SO(3), generators=turns))
+        da.symmetry.reduce(particle, da.symmetry.GroupAction(particle, da.lie.LieGroup.SO(3), generators=turns))
     with pytest.raises(FormError, match=r"do not split .* 1 generators move q1, q2"):
-        da.reduce(particle, da.GroupAction(particle, da.LieGroup.SO(2), generators=[[-q2, q1, 0]]))
+        da.symmetry.reduce(particle, da.symmetry.GroupAction(particle, da.lie.LieGroup.SO(2), generators=[[-q2, q1, 0]]))
     with pytest.raises(FormError, match=r"do not split .* depend on q3"):
-        da.reduce(particle, da.GroupAction(particle, da.LieGroup.R(1), generators=[[1 + q3**2, 0, 0]]))
+        da.symmetry.reduce(particle, da.symmetry.GroupAction(particle, da.lie.LieGroup.R(1), generators=[[1 + q3**2, 0, 0]]))
     x = da.coordinates("x")
     with pytest.raises(FormError, match="does not have"):
-        da.reduce(particle, da.GroupAction([x], da.LieGroup.R(1), generators=[[1]]))
+        da.symmetry.reduce(particle, da.symmetry.GroupAction([x], da.lie.LieGroup.R(1), generators=[[1]]))
 
 
 def test_fields_that_depend_on_the_shape_are_refused() -> None:
@@ -296,7 +302,7 @@ def test_fields_that_depend_on_the_shape_are_refused() -> None:
     x, r = da.coordinates("x r")
     system = da.System([x, r], kinetic=(x.dot**2 + r.dot**2) / 2)
     with pytest.raises(FormError, match="must not depend on the shape"):
-        da.reduce(system, {"u": {x: 1 + r**2}})
+        da.symmetry.reduce(system, {"u": {x: 1 + r**2}})
 
 
 # -- gaits -------------------------------------------------------------------------------------------------------------
@@ -308,7 +314,7 @@ def test_the_driving_gait_of_the_snakeboard() -> None:
     q = letters(system)
     section = [[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]]
     shape = {"psi": 0.7 * sin(da.t), "phi": 0.3 * sin(da.t)}
-    equations = da.follow_shape(system, se2(system), shape, section=section)
+    equations = da.symmetry.follow_shape(system, se2(system), shape, section=section)
     numbers = {"m": 6.0, "r": 0.2, "J0": 0.016, "J1": 0.0013}
     motion = da.simulate(equations, {}, (0, 4 * np.pi), parameters=numbers, at=[2.0, 2 * np.pi, 4 * np.pi], rtol=1e-12)
     expected = [
@@ -326,7 +332,7 @@ def test_the_geometric_phase_does_not_depend_on_the_pace() -> None:
     ends = []
     for pace in (da.t, da.t + sin(da.t) / 2, 3 * da.t):
         shape = {"psi": 0.7 * sin(pace), "phi": 0.3 * cos(pace)}
-        equations = da.follow_shape(system, se2(system), shape, momentum=False)
+        equations = da.symmetry.follow_shape(system, se2(system), shape, momentum=False)
         last = 2 * np.pi / 3 if pace == 3 * da.t else 2 * np.pi
         ends.append(da.simulate(equations, {}, (0, last), parameters=numbers, rtol=1e-12).y[:, -1])
     assert np.allclose(ends[1], ends[0], atol=1e-11) and np.allclose(ends[2], ends[0], atol=1e-11)
@@ -340,7 +346,12 @@ def test_a_gait_drives_the_whole_system_as_its_reduction() -> None:
     q = letters(system)
     shape = {q["psi"]: 0.7 * sin(da.t), q["phi"]: 0.3 * cos(da.t)}
     gait = da.simulate(
-        da.follow_shape(system, se2(system), shape), {}, (0, 3), parameters=scenario.parameters, rtol=1e-12, at=[0.0, 3.0]
+        da.symmetry.follow_shape(system, se2(system), shape),
+        {},
+        (0, 3),
+        parameters=scenario.parameters,
+        rtol=1e-12,
+        at=[0.0, 3.0],
     )
     servo = [da.holonomic(c - path, name=f"motor_{c.name}") for c, path in shape.items()]
     held = system.replacing(constraints=[*system.constraints, *servo], outputs={})
@@ -354,7 +365,7 @@ def test_a_gait_drives_the_whole_system_as_its_reduction() -> None:
 def test_a_gait_names_what_it_lacks() -> None:
     system = da.gallery.load("snakeboard").system
     with pytest.raises(FormError, match="missing phi"):
-        da.follow_shape(system, se2(system), {"psi": da.t})
+        da.symmetry.follow_shape(system, se2(system), {"psi": da.t})
 
 
 def test_a_law_that_reads_the_group_is_refused_without_the_group_and_kept_with_it() -> None:
@@ -364,11 +375,11 @@ def test_a_law_that_reads_the_group_is_refused_without_the_group_and_kept_with_i
     energies = {"kinetic": (x.dot**2 + y.dot**2) / 2, "potential": y**2 / 2}
     steered = da.System([x, y], forces={y: u}, inputs={u: -x.dot}, **energies)
     with pytest.raises(FormError, match=r"`u` reads letters of the group.*x_dot.*reconstruct=True"):
-        da.reduce(steered, {"w": {x: 1}})
+        da.symmetry.reduce(steered, {"w": {x: 1}})
     start = {x: 0.0, y: 1.0, x.dot: 1.0, y.dot: 0.0}
-    whole = da.simulate(da.reduce(steered, {"w": {x: 1}}, reconstruct=True), start, (0, 3))
+    whole = da.simulate(da.symmetry.reduce(steered, {"w": {x: 1}}, reconstruct=True), start, (0, 3))
     assert float(whole["y"][-1]) == pytest.approx(2 * np.cos(3) - 1, abs=1e-8)
-    stated = da.linearise(da.reduce(da.System([x, y], forces={y: -x.dot}, **energies), {"w": {x: 1}}))
+    stated = da.linearise(da.symmetry.reduce(da.System([x, y], forces={y: -x.dot}, **energies), {"w": {x: 1}}))
     assert stated.matrix == pytest.approx(np.array([[0, 1, 0], [-1, 0, -1], [0, 0, 0]]), abs=1e-12)
 
 
@@ -381,7 +392,7 @@ def test_a_start_is_found_where_lengths_and_angles_differ_in_their_units() -> No
     c, s = cos(theta) / size, sin(theta) / size
     plane = {"ahead": {x: c, y: s}, "aside": {x: -s, y: c}, "turn": {theta: 1}}
     start = {x.dot: 1 / size, y.dot: 0.5 / size, theta: 0.3, theta.dot: 0.7}
-    motion = da.simulate(da.reduce(body, plane, reconstruct=True), start, (0, 1), at=[0, 1])
+    motion = da.simulate(da.symmetry.reduce(body, plane, reconstruct=True), start, (0, 1), at=[0, 1])
     whole = da.simulate(body, start, (0, 1), at=[0, 1])
     for letter in (x, y, theta):
         assert motion[letter][-1] == pytest.approx(whole[letter][-1], rel=1e-8)
@@ -390,7 +401,7 @@ def test_a_start_is_found_where_lengths_and_angles_differ_in_their_units() -> No
 def test_velocities_that_no_state_of_a_form_has_are_refused() -> None:
     """A state with other velocities was taken."""
     sleigh = da.gallery.load("chaplygin-sleigh")
-    reduced = da.reduce(sleigh.system, se2(sleigh.system), reconstruct=True).compile()
+    reduced = da.symmetry.reduce(sleigh.system, se2(sleigh.system), reconstruct=True).compile()
     values = [sleigh.parameters[symbol.name] for symbol in reduced.parameters]
     with pytest.raises(RunError, match="has the velocities that were given"):
         state_with_velocities(reduced, 0.0, np.zeros(3), np.array([0.0, 1.0, 0.0]), values)

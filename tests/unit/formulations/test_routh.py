@@ -28,14 +28,14 @@ TOP_NUMBERS = {"m": 1.0, "g": 9.81, "h": 0.7, "A": 1.2, "C": 0.5}
 
 
 def test_the_function_of_a_planet_is_the_one_of_the_books() -> None:
-    radial = da.routh(PLANET, [phi])
+    radial = da.symmetry.routh(PLANET, [phi])
     p = radial.parameters[-1]
     assert p.name == "p_phi"
     assert sympy.simplify(radial.lagrangian - (m / 2 * r.dot**2 + k / r - p**2 / (2 * m * r**2))) == 0
     assert sympy.simplify(radial.outputs["phi_dot"] - p / (m * r**2)) == 0
-    assert da.routh(PLANET, "phi", {"phi": 3}).lagrangian == radial.lagrangian.xreplace({p: sympy.Integer(3)})
+    assert da.symmetry.routh(PLANET, "phi", {"phi": 3}).lagrangian == radial.lagrangian.xreplace({p: sympy.Integer(3)})
     ell = da.parameters("ell")
-    assert da.routh(PLANET, [phi], [ell]).lagrangian == radial.lagrangian.xreplace({p: ell})
+    assert da.symmetry.routh(PLANET, [phi], [ell]).lagrangian == radial.lagrangian.xreplace({p: ell})
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -49,10 +49,10 @@ def test_a_top_without_its_two_angles_moves_as_the_whole_top(seed: int, end: flo
     whole = da.simulate(TOP, start, (0, end), parameters=TOP_NUMBERS, **options)
     momenta = {"p_a": whole["p_a"][0], "p_c": whole["p_c"][0]}
     first = {"b": start["b"], "b_dot": start["b_dot"]}
-    alone = da.simulate(da.routh(TOP, [a, c]), first, (0, end), parameters=TOP_NUMBERS | momenta, **options)
+    alone = da.simulate(da.symmetry.routh(TOP, [a, c]), first, (0, end), parameters=TOP_NUMBERS | momenta, **options)
     for name in ("b", "b_dot", "a_dot", "c_dot", "p_b", "energy"):
         assert np.allclose(alone[name], whole[name], rtol=1e-9, atol=1e-9), name
-    angles = da.recover_cyclic(alone, {a: 0.3, "c": -0.4})
+    angles = da.symmetry.recover_cyclic(alone, {a: 0.3, "c": -0.4})
     for name in ("a", "c"):
         assert np.allclose(angles[name], whole[name], rtol=1e-9, atol=1e-9), name
 
@@ -60,7 +60,7 @@ def test_a_top_without_its_two_angles_moves_as_the_whole_top(seed: int, end: flo
 def test_terms_linear_in_the_velocities_stay() -> None:
     """L with a mixed term a_dot b_dot and a vector potential: R has a term linear in b_dot, and the motion is the same."""
     system = da.System([a, b], lagrangian=(1 + b**2) * a.dot**2 / 2 + a.dot * b.dot * sin(b) + b.dot**2 + b * a.dot - b**2)
-    left = da.routh(system, [a])
+    left = da.symmetry.routh(system, [a])
     assert sympy.diff(left.lagrangian, b.dot).xreplace({b.dot: sympy.Integer(0)}) != 0
     at = np.linspace(0, 5, 6)
     whole = da.simulate(system, {"b": 0.4, "a_dot": 0.3, "b_dot": -0.2}, (0, 5), rtol=1e-12, at=at)
@@ -79,7 +79,7 @@ def test_forces_inputs_and_time_stay() -> None:
         inputs={u: cos(3 * da.t) * r.dot},
         outputs={"spin": phi.momentum / r, "corner": r * cos(phi)},
     )
-    left = da.routh(system, [phi])
+    left = da.symmetry.routh(system, [phi])
     assert set(left.outputs) == {"spin", "phi_dot"}
     at = np.linspace(0, 4, 5)
     whole = da.simulate(system, {r: 1.0, phi.dot: 0.8}, (0, 4), parameters={"damping": 0.1}, rtol=1e-12, at=at)
@@ -87,12 +87,12 @@ def test_forces_inputs_and_time_stay() -> None:
     alone = da.simulate(left, {r: 1.0}, (0, 4), parameters=numbers, rtol=1e-12, at=at)
     for name in ("r", "r_dot", "phi_dot", "spin", "u"):
         assert np.allclose(alone[name], whole[name], rtol=1e-9, atol=1e-9), name
-    assert np.allclose(da.recover_cyclic(alone)["phi"], whole["phi"], atol=1e-9)
+    assert np.allclose(da.symmetry.recover_cyclic(alone)["phi"], whole["phi"], atol=1e-9)
 
 
 def test_a_hamiltonian_needs_no_transformation() -> None:
     canonical = da.System([r, phi], hamiltonian=(r.momentum**2 + phi.momentum**2 / r**2) / (2 * m) - k / r)
-    left, right = da.routh(canonical, [phi]), da.routh(PLANET, [phi])
+    left, right = da.symmetry.routh(canonical, [phi]), da.symmetry.routh(PLANET, [phi])
     assert left.is_hamiltonian and not right.is_hamiltonian
     numbers = {"m": 1.3, "k": 2.0, "p_phi": 1.1}
     options: dict[str, Any] = {"parameters": numbers, "rtol": 1e-12, "at": [0.0, 1.0, 3.0]}
@@ -112,7 +112,7 @@ def test_hinged_bodies_are_a_case_of_it() -> None:
         for i, q in enumerate(bodies.angles)
     }
     relative = da.System([first, *bodies.joints], lagrangian=bodies.kinetic.xreplace(rates).xreplace(turned))
-    left, right = da.routh(relative, [first], {first: bodies.total}), bodies.reduced_system()
+    left, right = da.symmetry.routh(relative, [first], {first: bodies.total}), bodies.reduced_system()
     random = np.random.default_rng(4)
     letters = sorted(left.lagrangian.free_symbols | right.lagrangian.free_symbols, key=lambda letter: letter.name)
     for _ in range(3):
@@ -138,19 +138,19 @@ def test_hinged_bodies_are_a_case_of_it() -> None:
 )
 def test_what_cannot_be_reduced_is_refused(system: da.System, cyclic: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        da.routh(system, cyclic)
+        da.symmetry.routh(system, cyclic)
 
 
 @pytest.mark.parametrize("momenta", [[1, 2], {"r": 1}, {phi: r}], ids=["too-many", "other", "moving"])
 def test_momenta_that_make_no_sense_are_refused(momenta: Any) -> None:
     with pytest.raises(ModelError):
-        da.routh(PLANET, [phi], momenta)
+        da.symmetry.routh(PLANET, [phi], momenta)
 
 
 def test_only_motions_with_cyclic_velocities_are_completed() -> None:
     whole = da.simulate(PLANET, {r: 1.0}, (0, 0.1), parameters={"m": 1, "k": 1})
     with pytest.raises(ModelError, match="no cyclic velocities"):
-        da.recover_cyclic(whole)
-    alone = da.simulate(da.routh(PLANET, [phi]), {r: 1.0}, (0, 0.1), parameters={"m": 1, "k": 1, "p_phi": 1})
+        da.symmetry.recover_cyclic(whole)
+    alone = da.simulate(da.symmetry.routh(PLANET, [phi]), {r: 1.0}, (0, 0.1), parameters={"m": 1, "k": 1, "p_phi": 1})
     with pytest.raises(ModelError, match="no cyclic coordinate `r`"):
-        da.recover_cyclic(alone, {r: 1.0})
+        da.symmetry.recover_cyclic(alone, {r: 1.0})

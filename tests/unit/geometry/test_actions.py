@@ -30,7 +30,7 @@ def test_generators_of_a_map():
 
 def test_a_system_brings_its_coordinates():
     sleigh = da.gallery.load("chaplygin-sleigh").system
-    action = da.GroupAction(sleigh, da.LieGroup.SE(2), MOTION, letters=(a, b, s))
+    action = da.symmetry.GroupAction(sleigh, da.lie.LieGroup.SE(2), MOTION, letters=(a, b, s))
     assert action.coordinates == sleigh.coordinates
 
 

@@ -57,7 +57,7 @@ def test_what_is_no_velocity_is_refused() -> None:
 
 def test_brocketts_accelerations_are_those_of_the_flow() -> None:
     target = np.array([[0.0, -1.0, 0.2], [1.0, 0.0, 0.5], [-0.2, -0.5, 0.0]])
-    flow = da.orbit_flow(3, brockett=target.tolist())
+    flow = da.lie.orbit_flow(3, brockett=target.tolist())
     names = [q.name for q in flow.coordinates]
     motion = da.simulate(flow, dict(zip(names, [0.4, -0.7, 0.2, 0.9, 0.1, -0.3], strict=True)), (0, 2), at=[0, 1, 2])
     for k in range(3):

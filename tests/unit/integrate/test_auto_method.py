@@ -103,7 +103,7 @@ def test_a_flow_stays_on_its_orbits_where_a_group_moves_it() -> None:
     turned = M * W - W * M
     rates = {m[0]: turned[2, 1], m[1]: turned[0, 2], m[2]: turned[1, 0]}
     start = {"m1": 0.3, "m2": 1.0}
-    moved = chosen(da.Flow(rates, matrices={"M": M}, actions=[da.Action("M", -W, -W)]), start, step=0.1)
+    moved = chosen(da.Flow(rates, matrices={"M": M}, actions=[da.lie.Action("M", -W, -W)]), start, step=0.1)
     assert moved.statistics["method"] == "isospectral4"
     size = moved["m1"] ** 2 + moved["m2"] ** 2 + moved["m3"] ** 2
     np.testing.assert_allclose(size, size[0], rtol=1e-14)

@@ -35,7 +35,7 @@ def reference_steps(Lambda, M, Q, steps):
 def test_agrees_with_the_reference_solver(n, share):
     Lambda, limit, Q = body(n)
     steps = 12
-    motion = da.discrete_rigid_body(Lambda, share * limit, Q, steps=steps)
+    motion = da.lie.discrete_rigid_body(Lambda, share * limit, Q, steps=steps)
     tolerance = 1e-13 if share < 0.9 else 1e-11
     for k, (attitude, momentum) in enumerate(reference_steps(Lambda, share * limit, Q, steps)):
         assert np.allclose(motion.Q[k], attitude, rtol=0, atol=tolerance), k
@@ -46,7 +46,7 @@ def test_agrees_with_the_reference_solver(n, share):
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.95])
 def test_conserves_to_rounding(n, share):
     Lambda, limit, Q = body(n, seed=1)
-    motion = da.discrete_rigid_body(Lambda, share * limit, Q, steps=20_000, every=500)
+    motion = da.lie.discrete_rigid_body(Lambda, share * limit, Q, steps=20_000, every=500)
     assert len(motion.k) == 41
     for name, value in motion.drift().items():
         assert value < 3e-15, name
@@ -58,7 +58,7 @@ def test_conserves_to_rounding(n, share):
 def test_near_the_limit_the_branch_is_kept(n):
     """Newton's iteration from the last rotation leads astray there, and the sign function brings it back."""
     Lambda, limit, Q = body(n, seed=2)
-    motion = da.discrete_rigid_body(Lambda, (1 - 1e-6) * limit, Q, steps=300)
+    motion = da.lie.discrete_rigid_body(Lambda, (1 - 1e-6) * limit, Q, steps=300)
     for k in range(300):
         X = (motion.Q[k].T @ motion.Q[k + 1]) * Lambda
         assert np.min(np.linalg.eigvals(X).real) > 1e-4
@@ -67,23 +67,23 @@ def test_near_the_limit_the_branch_is_kept(n):
 
 def test_second_rotation_follows():
     Lambda, limit, Q = body(3)
-    motion = da.discrete_rigid_body(Lambda, 0.2 * limit, Q, steps=30)
+    motion = da.lie.discrete_rigid_body(Lambda, 0.2 * limit, Q, steps=30)
     assert np.allclose(momentum_of_pair(motion.Q, motion.P), motion.M, atol=1e-13)
     U = np.swapaxes(motion.Q[:-1], 1, 2) @ motion.Q[1:]
     assert np.allclose(motion.P[1:], motion.P[:-1] @ U, atol=1e-13)
-    large = da.discrete_rigid_body(10 * Lambda, 8 * limit, Q, steps=1)
+    large = da.lie.discrete_rigid_body(10 * Lambda, 8 * limit, Q, steps=1)
     with pytest.raises(ModelError, match="exceeds 2"):
         large.P  # noqa: B018
 
 
 def test_steps_and_samples():
     Lambda, limit, Q = body(4)
-    every = da.discrete_rigid_body(Lambda, 0.4 * limit, Q, steps=23)
-    some = da.discrete_rigid_body(Lambda, 0.4 * limit, Q, steps=23, every=5)
+    every = da.lie.discrete_rigid_body(Lambda, 0.4 * limit, Q, steps=23)
+    some = da.lie.discrete_rigid_body(Lambda, 0.4 * limit, Q, steps=23, every=5)
     assert some.k.tolist() == [0, 5, 10, 15, 20]
     assert np.array_equal(some.Q[1:], every.Q[5:21:5])
-    assert da.discrete_rigid_body(Lambda, 0.4 * limit, Q, steps=0).Q.shape == (1, 4, 4)
-    scaled = da.discrete_rigid_body(Lambda, 4 * limit, Q, steps=23, step=0.1)
+    assert da.lie.discrete_rigid_body(Lambda, 0.4 * limit, Q, steps=0).Q.shape == (1, 4, 4)
+    scaled = da.lie.discrete_rigid_body(Lambda, 4 * limit, Q, steps=23, step=0.1)
     assert np.allclose(scaled.Q, every.Q, atol=1e-13)
     assert np.allclose(scaled.M, 10 * every.M, atol=1e-12)
     assert scaled.t[-1] == pytest.approx(2.3)
@@ -91,22 +91,22 @@ def test_steps_and_samples():
 
 def test_units_do_not_matter():
     Lambda, limit, Q = body(3)
-    one = da.discrete_rigid_body(Lambda, 0.4 * limit, Q, steps=50)
+    one = da.lie.discrete_rigid_body(Lambda, 0.4 * limit, Q, steps=50)
     for factor in (1e-9, 3e7):
-        other = da.discrete_rigid_body(factor * Lambda, 0.4 * factor * limit, Q, steps=50)
+        other = da.lie.discrete_rigid_body(factor * Lambda, 0.4 * factor * limit, Q, steps=50)
         assert np.allclose(other.Q, one.Q, atol=1e-12)
 
 
 def test_backwards():
     Lambda, limit, Q = body(4)
-    there = da.discrete_rigid_body(Lambda, 3 * limit, Q, steps=200, step=0.1)
-    back = da.discrete_rigid_body(Lambda, there.M[-1], there.Q[-1], steps=200, step=-0.1)
+    there = da.lie.discrete_rigid_body(Lambda, 3 * limit, Q, steps=200, step=0.1)
+    back = da.lie.discrete_rigid_body(Lambda, there.M[-1], there.Q[-1], steps=200, step=-0.1)
     assert np.allclose(back.Q[-1], Q, atol=1e-11)
     assert np.allclose(back.M[-1], 3 * limit, atol=1e-11)
 
 
 def test_at_rest():
-    motion = da.discrete_rigid_body([1, 2, 3], np.zeros((3, 3)), steps=10)
+    motion = da.lie.discrete_rigid_body([1, 2, 3], np.zeros((3, 3)), steps=10)
     assert np.array_equal(motion.Q, np.broadcast_to(np.eye(3), (11, 3, 3)))
 
 
@@ -115,8 +115,8 @@ class TestErrors:
         Lambda, limit, _ = body(4)
         for M in (limit, 1.5 * limit):
             with pytest.raises(ModelError, match=r"too large.*times the largest M.*shorter step"):
-                da.discrete_rigid_body(Lambda, M, steps=1)
-        da.discrete_rigid_body(Lambda, 1.5 * limit, steps=1, step=0.5)
+                da.lie.discrete_rigid_body(Lambda, M, steps=1)
+        da.lie.discrete_rigid_body(Lambda, 1.5 * limit, steps=1, step=0.5)
 
     @pytest.mark.parametrize(
         "call",
@@ -136,4 +136,4 @@ class TestErrors:
     def test_calls(self, call):
         arguments = {"Lambda": [1, 2, 3], "M": np.zeros((3, 3)), "steps": 1} | call
         with pytest.raises(ModelError):
-            da.discrete_rigid_body(**arguments)
+            da.lie.discrete_rigid_body(**arguments)

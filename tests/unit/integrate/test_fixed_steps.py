@@ -174,7 +174,7 @@ def test_sweeps_on_a_group_that_do_not_contract(method: str) -> None:
 def test_values_that_are_not_finite() -> None:
     Q = sympy.Matrix(2, 2, list(da.coordinates("q1 q2 q3 q4")))
     side = sympy.ImmutableMatrix([[0, sympy.log(2 - da.t)], [-sympy.log(2 - da.t), 0]])
-    flow = da.Flow(dict(zip(list(Q), list(side * Q), strict=True)), matrices={"Q": Q}, actions=[da.Action("Q", side)])
+    flow = da.Flow(dict(zip(list(Q), list(side * Q), strict=True)), matrices={"Q": Q}, actions=[da.lie.Action("Q", side)])
     for method in ("rkmk4", "isospectral4", "lie-verlet"):
         motion = da.simulate(flow, flow.start(Q=np.eye(2)), (0, 4), method=method, step=0.1)
         assert not motion.success and np.isfinite(motion.y).all()
@@ -227,13 +227,13 @@ def test_reduced_equations_and_the_way_back() -> None:
     x, y, theta = sleigh.system.coordinates
     cosine, sine = sympy.cos(theta), sympy.sin(theta)
     group = {"ahead": {x: cosine, y: sine}, "aside": {x: -sine, y: cosine}, "turn": {theta: 1}}
-    reduced = da.reduce(sleigh.system, group)
+    reduced = da.symmetry.reduce(sleigh.system, group)
     start = {letter.name: 0.5 for letter in reduced.state}
     options: dict[str, Any] = {"parameters": sleigh.parameters}
     fixed = da.simulate(reduced, start, (0, 2), method="gauss6", step=0.01, **options)
     exact = da.simulate(reduced, start, (0, 2), rtol=1e-12, at=fixed.t, **options)
     assert np.abs(fixed.y - exact.y).max() < 1e-12
-    assert np.abs(da.reconstruct(fixed).y - da.reconstruct(exact).y).max() < 1e-8
+    assert np.abs(da.symmetry.reconstruct(fixed).y - da.symmetry.reconstruct(exact).y).max() < 1e-8
 
 
 def test_inputs_as_functions_and_as_expressions() -> None:
@@ -256,7 +256,7 @@ def test_generators_that_depend_on_an_input() -> None:
     a, b = da.coordinates("a b")
     Q = sympy.Matrix([[a, -b], [b, a]])
     side = sympy.ImmutableMatrix([[0, -u], [u, 0]])
-    flow = da.Flow({a: -u * b, b: u * a}, inputs=[u], matrices={"Q": Q}, actions=[da.Action("Q", side)])
+    flow = da.Flow({a: -u * b, b: u * a}, inputs=[u], matrices={"Q": Q}, actions=[da.lie.Action("Q", side)])
     motion = da.simulate(flow, {a: 1.0}, (0, 1), inputs={u: lambda t, state: 2 * t}, method="lie-verlet", step=0.1)
     assert motion["a"][-1] == pytest.approx(np.cos(1.0), abs=1e-14)
 
@@ -334,7 +334,9 @@ def test_a_letter_that_two_actions_move_is_refused() -> None:
     turn = sympy.ImmutableMatrix([[0, -1], [1, 0]])
     square = sympy.Matrix([[a, -b], [b, a]])
     column = sympy.Matrix([a, b])
-    flow = da.Flow({a: -b, b: a}, matrices={"S": square, "c": column}, actions=[da.Action("S", turn), da.Action("c", turn)])
+    flow = da.Flow(
+        {a: -b, b: a}, matrices={"S": square, "c": column}, actions=[da.lie.Action("S", turn), da.lie.Action("c", turn)]
+    )
     with pytest.raises(da.errors.FormError, match="moved by two actions"):
         da.simulate(flow, {a: 1.0}, (0, 1), method="rkmk4", step=0.1)
 
@@ -344,7 +346,7 @@ def test_letters_that_stand_together_in_entries() -> None:
     a, b = da.coordinates("a b")
     turn = sympy.ImmutableMatrix([[0, -1], [1, 0]])
     column = sympy.Matrix([a + b, a - b])
-    flow = da.Flow({a: b, b: -a}, matrices={"c": column}, actions=[da.Action("c", turn)])
+    flow = da.Flow({a: b, b: -a}, matrices={"c": column}, actions=[da.lie.Action("c", turn)])
     motion = da.simulate(flow, {a: 1.0, b: 0.5}, (0, 1), method="rkmk4", step=0.1)
     assert motion["a"][-1] == pytest.approx(np.cos(1.0) + 0.5 * np.sin(1.0), abs=1e-14)
 

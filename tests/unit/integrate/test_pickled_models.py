@@ -116,7 +116,7 @@ def test_an_ensemble_comes_back_and_can_run_again() -> None:
 def test_equations_that_derive_did_not_make_are_refused_in_a_sentence() -> None:
     x, y = da.coordinates("x y")
     free = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=y**2)
-    reduced = da.reduce(free, {"e": {x: 1}})
+    reduced = da.symmetry.reduce(free, {"e": {x: 1}})
     with pytest.raises(ModelError, match="cannot be pickled"):
         pickle.dumps(reduced)
     assert copy.copy(reduced) is reduced and copy.deepcopy(reduced) is reduced

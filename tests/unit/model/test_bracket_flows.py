@@ -39,12 +39,12 @@ def random_states(flow: da.Flow, seed: int = 3) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=len(flow.coordinates))
 
 
-ALGEBRAS = {"so3": 3, "so4": 4, "su2": da.LieGroup.SU(2), "su3": da.LieGroup.SU(3)}
+ALGEBRAS = {"so3": 3, "so4": 4, "su2": da.lie.LieGroup.SU(2), "su3": da.lie.LieGroup.SU(3)}
 
 
 @pytest.mark.parametrize("algebra", ALGEBRAS)
 def test_orbit_flows_are_double_brackets(algebra: str) -> None:
-    flow = da.orbit_flow(ALGEBRAS[algebra])
+    flow = da.lie.orbit_flow(ALGEBRAS[algebra])
     states = random_states(flow)
     here, rate = matrices_at(flow, states), rates_at(flow, states)
     x, p = here["x"], here["p"]
@@ -54,7 +54,7 @@ def test_orbit_flows_are_double_brackets(algebra: str) -> None:
 
 @pytest.mark.parametrize("algebra", ALGEBRAS)
 def test_orbits_without_potential_have_a_closed_form(algebra: str) -> None:
-    flow = da.orbit_flow(ALGEBRAS[algebra])
+    flow = da.lie.orbit_flow(ALGEBRAS[algebra])
     states = 0.5 * random_states(flow)
     here = matrices_at(flow, states)
     motion = da.simulate(flow, flow.start(**here), (0, 4), at=[0, 1, 4])
@@ -65,7 +65,7 @@ def test_orbits_without_potential_have_a_closed_form(algebra: str) -> None:
 
 def test_brocketts_potential_and_its_gradient() -> None:
     target = np.array([[0.0, -1.0, 0.2], [1.0, 0.0, 0.5], [-0.2, -0.5, 0.0]])
-    flow = da.orbit_flow(3, brockett=target.tolist())
+    flow = da.lie.orbit_flow(3, brockett=target.tolist())
     states = random_states(flow)
     here, rate = matrices_at(flow, states), rates_at(flow, states)
     x, p = here["x"], here["p"]
@@ -76,7 +76,7 @@ def test_brocketts_potential_and_its_gradient() -> None:
 
 
 def test_with_inertia_only_the_spectrum_of_the_moment_stays() -> None:
-    flow = da.orbit_flow(3, inertia=[1.0, 2.0, 3.0])
+    flow = da.lie.orbit_flow(3, inertia=[1.0, 2.0, 3.0])
     assert "w_12" not in flow.integrals
     found = da.describe(flow)
     assert max(found.integrals.values()) < 1e-10
@@ -92,7 +92,7 @@ def test_with_inertia_only_the_spectrum_of_the_moment_stays() -> None:
 @pytest.mark.parametrize("name", ["double_bracket_so3.V0", "double_bracket_so3.brockett"])
 def test_reference_motions_of_orbits(name: str) -> None:
     entry = REFERENCE[name]
-    flow = da.orbit_flow(3, brockett=entry["potential_n"])
+    flow = da.lie.orbit_flow(3, brockett=entry["potential_n"])
     motion = da.simulate(flow, flow.start(**entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12)
     for k, state in enumerate(entry["states"]):
         assert np.allclose(motion["x"][k], state["x"], rtol=1e-9, atol=1e-9)
@@ -103,7 +103,7 @@ def test_reference_motions_of_orbits(name: str) -> None:
 def test_the_euler_lagrange_form_of_brocketts_problem() -> None:
     """x_ddot = [x_dot, ad_x^-1 x_dot] + ad_x^2 ad_n^2 x, with ad_x^-1 on the image of ad_x."""
     target = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    flow = da.orbit_flow(3, brockett=target.tolist())
+    flow = da.lie.orbit_flow(3, brockett=target.tolist())
     entry = REFERENCE["double_bracket_so3.brockett"]
     motion = da.simulate(flow, flow.start(**entry["initial"]), (0, 1), at=[0.6])
     x, p = motion["x"][0], motion["p"][0]
@@ -120,7 +120,7 @@ def test_the_euler_lagrange_form_of_brocketts_problem() -> None:
 @pytest.mark.parametrize("case", ["real", "complex", "inertia"])
 def test_two_sided_flows_are_what_they_say(case: str) -> None:
     options = {"real": {}, "complex": {"complex": True}, "inertia": {"left_inertia": [1, 2, 4], "right_inertia": [3, 5]}}[case]
-    flow = da.grassmannian_flow(3, 2, **options)
+    flow = da.lie.grassmannian_flow(3, 2, **options)
     states = random_states(flow)
     here, rate = matrices_at(flow, states), rates_at(flow, states)
     place, costate = ((m[:3, :2] + 1j * m[3:, :2]) if case == "complex" else m for m in (here["Q"], here["P"]))
@@ -137,7 +137,7 @@ def test_two_sided_flows_are_what_they_say(case: str) -> None:
 
 def test_reference_motion_of_the_grassmannian() -> None:
     entry = REFERENCE["grassmann_two_sided.r32"]
-    flow = da.grassmannian_flow(3, 2)
+    flow = da.lie.grassmannian_flow(3, 2)
     motion = da.simulate(flow, flow.start(**entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12)
     exact = two_sided_motion(entry["initial"]["Q"], entry["initial"]["P"], entry["times"])
     for k, state in enumerate(entry["states"]):
@@ -148,7 +148,7 @@ def test_reference_motion_of_the_grassmannian() -> None:
 
 
 def test_the_sphere_and_the_general_flow_agree() -> None:
-    flow = da.sphere_flow(4)
+    flow = da.lie.sphere_flow(4)
     motion = da.simulate(flow, {"q_1": 1.0, "p_2": 0.8, "p_4": -0.3}, (0, 5), at=np.linspace(0, 5, 6))
     speed = np.hypot(0.8, 0.3)
     direction = np.array([0, 0.8, 0, -0.3]) / speed
@@ -158,14 +158,14 @@ def test_the_sphere_and_the_general_flow_agree() -> None:
 
 
 def test_toda_is_a_double_bracket_where_it_is_tridiagonal() -> None:
-    lattice, general = da.toda(4), da.double_bracket(4)
+    lattice, general = da.lie.toda(4), da.lie.double_bracket(4)
     a, b = [0.3, -0.2, 0.5, 0.1], [0.4, 0.6, 0.2]
     matrix = np.diag(a) + np.diag(b, 1) + np.diag(b, -1)
     first = rates_at(lattice, [*a, *b])["A"]
     second = rates_at(general, list(general.start(x=matrix).values()))["x"]
     assert np.allclose(first, second, atol=1e-14)
     dense = matrix + 0.1 * (np.ones((4, 4)) - np.eye(4))
-    full = da.toda(4, full=True)
+    full = da.lie.toda(4, full=True)
     third = rates_at(full, list(full.start(A=dense).values()))["A"]
     fourth = rates_at(general, list(general.start(x=dense).values()))["x"]
     upper = np.triu(dense, 1)
@@ -176,7 +176,7 @@ def test_toda_is_a_double_bracket_where_it_is_tridiagonal() -> None:
 @pytest.mark.parametrize("full", [False, True])
 def test_reference_motion_of_toda(full: bool) -> None:
     entry = REFERENCE["toda_full.tridiag4"]
-    flow = da.toda(4, full=full)
+    flow = da.lie.toda(4, full=full)
     motion = da.simulate(flow, flow.start(A=entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12)
     exact = toda_motion(entry["initial"], entry["times"])
     assert np.allclose(motion["A"], entry["states"], rtol=1e-9, atol=1e-9)
@@ -185,7 +185,7 @@ def test_reference_motion_of_toda(full: bool) -> None:
 
 def test_the_frame_of_toda_turns_the_first_matrix() -> None:
     first = np.array([[0.5, 0.3, 0.1], [0.3, -0.2, 0.4], [0.1, 0.4, 0.9]])
-    flow = da.toda(3, full=True, frame=True)
+    flow = da.lie.toda(3, full=True, frame=True)
     motion = da.simulate(flow, flow.start(A=first, k=np.eye(3)), (0, 3), at=[0, 1, 3])
     for a, k in zip(motion["A"], motion["k"], strict=True):
         assert np.allclose(k.T @ first @ k, a, atol=1e-9)
@@ -198,7 +198,7 @@ def test_the_factor_of_toda_is_that_of_the_exponential(full: bool) -> None:
     first = np.array([[0.5, 0.3, 0.1], [0.3, -0.2, 0.4], [0.1, 0.4, 0.9]])
     if not full:
         first[0, 2] = first[2, 0] = 0
-    flow = da.toda(3, full=full, factor=True)
+    flow = da.lie.toda(3, full=full, factor=True)
     motion = da.simulate(flow, flow.start(A=first, X=np.eye(3)), (0, 2), at=[0, 1, 2])
     for time, a, lower in zip(motion.t, motion["A"], motion["X"], strict=True):
         _, expected = ql(expm(time * first))
@@ -207,7 +207,7 @@ def test_the_factor_of_toda_is_that_of_the_exponential(full: bool) -> None:
 
 
 def test_gradient_flows_sort() -> None:
-    flow = da.double_bracket(4, [1, 3, 2, 4])
+    flow = da.lie.double_bracket(4, [1, 3, 2, 4])
     first = np.random.default_rng(5).normal(size=(4, 4))
     first = first + first.T
     motion = da.simulate(flow, flow.start(x=first), (0, 40))
@@ -218,19 +218,19 @@ def test_gradient_flows_sort() -> None:
 
 
 FAULTS = {
-    "not skew": (lambda: da.orbit_flow([np.eye(2)]), "skew"),
+    "not skew": (lambda: da.lie.orbit_flow([np.eye(2)]), "skew"),
     "not orthogonal": (
-        lambda: da.orbit_flow([[[0, 1, 0], [-1, 0, 0], [0, 0, 0]], [[0, 1, 1], [-1, 0, 0], [-1, 0, 0]]]),
+        lambda: da.lie.orbit_flow([[[0, 1, 0], [-1, 0, 0], [0, 0, 0]], [[0, 1, 1], [-1, 0, 0], [-1, 0, 0]]]),
         "orthogonal",
     ),
-    "inertia": (lambda: da.orbit_flow(3, inertia=[1, 2]), "one entry"),
-    "outside": (lambda: da.orbit_flow(3, brockett=np.eye(3).tolist()), "element of the Lie algebra"),
-    "both": (lambda: da.orbit_flow(3, brockett=np.zeros((3, 3)).tolist(), potential=lambda x: x[0, 1]), "not both"),
-    "toda": (lambda: da.toda(1), "two particles"),
-    "target": (lambda: da.double_bracket(3, [1, 2]), "one number"),
-    "sizes": (lambda: da.grassmannian_flow(0, 2), "rows"),
-    "left inertia": (lambda: da.grassmannian_flow(3, 2, left_inertia=[1]), "left inertia"),
-    "sphere": (lambda: da.sphere_flow(1), "two components"),
+    "inertia": (lambda: da.lie.orbit_flow(3, inertia=[1, 2]), "one entry"),
+    "outside": (lambda: da.lie.orbit_flow(3, brockett=np.eye(3).tolist()), "element of the Lie algebra"),
+    "both": (lambda: da.lie.orbit_flow(3, brockett=np.zeros((3, 3)).tolist(), potential=lambda x: x[0, 1]), "not both"),
+    "toda": (lambda: da.lie.toda(1), "two particles"),
+    "target": (lambda: da.lie.double_bracket(3, [1, 2]), "one number"),
+    "sizes": (lambda: da.lie.grassmannian_flow(0, 2), "rows"),
+    "left inertia": (lambda: da.lie.grassmannian_flow(3, 2, left_inertia=[1]), "left inertia"),
+    "sphere": (lambda: da.lie.sphere_flow(1), "two components"),
 }
 
 
@@ -242,7 +242,7 @@ def test_faults_are_told(fault: str) -> None:
 
 
 def test_a_potential_of_ones_own() -> None:
-    flow = da.orbit_flow(3, potential=lambda x: sympy.Rational(1, 2) * x[0, 1] ** 2)
+    flow = da.lie.orbit_flow(3, potential=lambda x: sympy.Rational(1, 2) * x[0, 1] ** 2)
     states = random_states(flow)
     here, rate = matrices_at(flow, states), rates_at(flow, states)
     force = np.zeros((3, 3))

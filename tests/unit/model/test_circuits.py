@@ -113,7 +113,7 @@ def start_of(branches: Branches, by: str, charges: dict[str, float], currents: d
 
 def run(branches: Branches, by: str, seed: int = 1, **options: Any) -> da.Motion:
     charges, currents = consistent_values(branches, seed)
-    circuit = da.lc_circuit(branches, by=by, **options)
+    circuit = da.dirac.lc_circuit(branches, by=by, **options)
     motion = da.simulate(circuit, start_of(branches, by, charges, currents), (0, 8), at=TIMES, rtol=1e-11, atol=1e-13)
     assert motion.success, motion.message
     return motion
@@ -137,25 +137,25 @@ def test_it_moves_as_node_analysis_says(branches: Branches, by: str) -> None:
     ("branches", "expected"), [(TREE, "q_C1"), (LOOPS, "phi_C1"), (CUTSETS, "q_C1")], ids=["tree", "loops", "cutsets"]
 )
 def test_the_description_is_the_one_that_determines_the_motion(branches: Branches, expected: str) -> None:
-    circuit = da.lc_circuit(branches)
+    circuit = da.dirac.lc_circuit(branches)
     assert circuit.coordinates[0].name == expected
     assert not [c for c in circuit.constraints if isinstance(c, type(da.holonomic(circuit.coordinates[0])))]
 
 
 def test_loops_and_cutsets_together_are_named_and_can_be_forced() -> None:
     with pytest.raises(ModelError) as found:
-        da.lc_circuit(BOTH)
+        da.dirac.lc_circuit(BOTH)
     assert "the capacitors C1, C2, C4 form a loop" in str(found.value)
     assert "the inductors L5, L6, L7 form a cutset" in str(found.value)
     assert 'by="charges"' in str(found.value)
-    charges, fluxes = da.lc_circuit(BOTH, by="charges"), da.lc_circuit(BOTH, by="fluxes")
+    charges, fluxes = da.dirac.lc_circuit(BOTH, by="charges"), da.dirac.lc_circuit(BOTH, by="fluxes")
     assert [c.name for c in charges.constraints][-2:] == ["loop_C1_C2_C4", "loop_C2_C3_C5"]
     assert [c.name for c in fluxes.constraints][-1:] == ["cutset_L5_L6_L7"]
 
 
 @pytest.mark.parametrize(("branches", "by"), [(LOOPS, "charges"), (CUTSETS, "fluxes")], ids=["loops", "cutsets"])
 def test_without_the_missing_law_the_motion_is_not_determined(branches: Branches, by: str) -> None:
-    circuit = da.lc_circuit(branches, by=by)
+    circuit = da.dirac.lc_circuit(branches, by=by)
     lacking = circuit.replacing(constraints=[c for c in circuit.constraints if c.expression.has(*circuit.velocities)])
     assert len(lacking.constraints) < len(circuit.constraints)
     charges, currents = consistent_values(branches, 1)
@@ -240,13 +240,13 @@ def test_reactions_of_the_missing_law_vanish() -> None:
 
 def test_trapped_charge_and_flux_stay() -> None:
     """Two capacitors in series hold the charge between them, two inductors in parallel the flux in their loop."""
-    series = da.lc_circuit(
+    series = da.dirac.lc_circuit(
         {"C1": ("capacitor", "a", "b", 1), "C2": ("capacitor", "b", "0", 2), "L1": ("inductor", "a", "0", 1)}
     )
     motion = da.simulate(series, {"q_C1": 1.0, "q_C2": 0.2}, (0, 5), at=TIMES[TIMES <= 5], rtol=1e-11)
     assert np.ptp(motion["q_C1"] - motion["q_C2"]) < 1e-12
     assert motion["q_C1"][0] - motion["q_C2"][0] == pytest.approx(0.8)
-    parallel = da.lc_circuit(
+    parallel = da.dirac.lc_circuit(
         {"L1": ("inductor", "a", "0", 1), "L2": ("inductor", "a", "0", 2), "C1": ("capacitor", "a", "0", 1)}, by="fluxes"
     )
     motion = da.simulate(parallel, {"phi_L1": 1.0, "phi_L2": 0.2}, (0, 5), at=TIMES[TIMES <= 5], rtol=1e-11)
@@ -256,7 +256,7 @@ def test_trapped_charge_and_flux_stay() -> None:
 
 def test_small_elements_are_no_singularity() -> None:
     """A microhenry and a nanofarad: period 2 pi sqrt(L C)."""
-    circuit = da.lc_circuit({"C1": ("capacitor", "a", "0", 1e-9), "L1": ("inductor", "a", "0", 1e-6)})
+    circuit = da.dirac.lc_circuit({"C1": ("capacitor", "a", "0", 1e-9), "L1": ("inductor", "a", "0", 1e-6)})
     period = 2 * np.pi * np.sqrt(1e-15)
     times = period * np.array([0.0, 0.25, 0.5, 1.0])
     motion = da.simulate(circuit, {"q_C1": 1e-9}, (0, period), at=times, rtol=1e-10, atol=1e-20)
@@ -270,7 +270,7 @@ def test_a_junction_swings_like_a_pendulum() -> None:
     """A capacitor across a Josephson junction: C phi_ddot + E sin(phi) = 0, in fluxes because of the junction."""
     C, E = da.parameters("C E", positive=True)
     phi = da.coordinates("phi_J")
-    circuit = da.lc_circuit({"J": ("inductor", "a", "0", E * (1 - sympy.cos(phi))), "C1": ("capacitor", "a", "0", C)})
+    circuit = da.dirac.lc_circuit({"J": ("inductor", "a", "0", E * (1 - sympy.cos(phi))), "C1": ("capacitor", "a", "0", C)})
     motion = da.simulate(circuit, {"phi_J": 2.0}, (0, 8), parameters={C: 0.5, E: 1.5}, at=TIMES, rtol=1e-11)
     pendulum = solve_ivp(lambda t, y: [y[1], -3 * np.sin(y[0])], (0, 8), [2.0, 0.0], t_eval=TIMES, rtol=1e-12, atol=1e-12)
     assert np.abs(motion["phi_J"] - pendulum.y[0]).max() < 1e-8
@@ -284,10 +284,10 @@ def test_a_nonlinear_circuit_is_the_same_in_both_descriptions() -> None:
     coenergy = i * sympy.atan(i) - sympy.log(1 + i**2) / 2  # integral of atan
     energy = -sympy.log(sympy.cos(current))  # integral of tan
     linear: Branches = {"C2": ("capacitor", "b", "0", 0.6), "L2": ("inductor", "a", "b", 0.9)}
-    by_charges = da.lc_circuit(
+    by_charges = da.dirac.lc_circuit(
         {"C1": ("capacitor", "a", "0", q**2 / 2 + q**4 / 4), "L1": ("inductor", "a", "0", coenergy)} | linear, by="charges"
     )
-    by_fluxes = da.lc_circuit(
+    by_fluxes = da.dirac.lc_circuit(
         {"C1": ("capacitor", "a", "0", phi.dot**2 / 2), "L1": ("inductor", "a", "0", energy)} | linear, by="fluxes"
     )
     assert by_charges.coordinates[0].name == "q_C1" and by_fluxes.coordinates[0].name == "phi_C1"
@@ -298,7 +298,7 @@ def test_a_nonlinear_circuit_is_the_same_in_both_descriptions() -> None:
     # the same circuit with a linear first capacitor, in both
     same = {"C1": ("capacitor", "a", "0", 1), "L1": ("inductor", "a", "0", coenergy)} | linear
     first = da.simulate(
-        da.lc_circuit(same), {"q_C1": 0.5, "q_C2": 0.0, "q_L1_dot": 0.0, "q_L2_dot": 0.3}, (0, 8), at=TIMES, rtol=1e-11
+        da.dirac.lc_circuit(same), {"q_C1": 0.5, "q_C2": 0.0, "q_L1_dot": 0.0, "q_L2_dot": 0.3}, (0, 8), at=TIMES, rtol=1e-11
     )
     second = da.simulate(
         by_fluxes, {"phi_C1_dot": 0.5, "phi_C2_dot": 0.0, "phi_L1": 0.0, "phi_L2": 0.27}, (0, 8), at=TIMES, rtol=1e-11
@@ -311,13 +311,15 @@ def test_a_nonlinear_circuit_is_the_same_in_both_descriptions() -> None:
 def test_an_element_decides_the_description_or_is_asked_for_in_another_way() -> None:
     phi = da.coordinates("phi_L1")
     branches = {"C1": ("capacitor", "a", "0", 1), "L1": ("inductor", "a", "0", phi**4)}
-    assert da.lc_circuit(branches).coordinates[0].name == "phi_C1"
+    assert da.dirac.lc_circuit(branches).coordinates[0].name == "phi_C1"
     with pytest.raises(ModelError, match=r"cannot be described by charges.*L1.*coenergy, an expression of q_L1_dot"):
-        da.lc_circuit(branches, by="charges")
+        da.dirac.lc_circuit(branches, by="charges")
     with pytest.raises(
         ModelError, match=r"by charges, L1 given by.*by fluxes, the inductors L1, L2 form a cutset.*by=\"fluxes\""
     ):
-        da.lc_circuit({"C1": ("capacitor", "a", "b", 1), "L1": ("inductor", "a", "c", phi**4), "L2": ("inductor", "c", "b", 1)})
+        da.dirac.lc_circuit(
+            {"C1": ("capacitor", "a", "b", 1), "L1": ("inductor", "a", "c", phi**4), "L2": ("inductor", "c", "b", 1)}
+        )
 
 
 # -- reading -------------------------------------------------------------------------------------------------------------
@@ -327,12 +329,12 @@ def test_an_incidence_matrix_is_the_same_circuit() -> None:
     nodes = ["a", "b", "c", "0"]
     full = node_matrix(TREE, list(TREE), nodes).astype(int)
     values = {name: (words[0], words[3]) for name, words in TREE.items()}
-    expected = da.lc_circuit(TREE)
+    expected = da.dirac.lc_circuit(TREE)
     for rows in (4, 3):  # with and without the ground
-        made = da.lc_circuit(values, full[:rows].tolist(), nodes=nodes[:rows])
+        made = da.dirac.lc_circuit(values, full[:rows].tolist(), nodes=nodes[:rows])
         assert made.lagrangian == expected.lagrangian
         assert {c.expression for c in made.constraints} == {c.expression for c in expected.constraints}
-    plain = da.lc_circuit(values, sympy.Matrix(full[:3]))
+    plain = da.dirac.lc_circuit(values, sympy.Matrix(full[:3]))
     assert {c.name for c in plain.constraints} == {"node_1", "node_2", "node_3", "node_0"}
 
 
@@ -340,12 +342,12 @@ def test_loops_can_be_given_as_a_matrix_as_tables_or_by_a_word() -> None:
     graph = Graph(ends(LOOPS))
     tables = graph.every_loop()
     matrix = [[loop.get(b, 0) for b in LOOPS] for loop in tables]
-    by_table, by_matrix, by_word = (da.lc_circuit(LOOPS, loops=loops) for loops in (tables, matrix, "all"))
+    by_table, by_matrix, by_word = (da.dirac.lc_circuit(LOOPS, loops=loops) for loops in (tables, matrix, "all"))
     assert by_table.constraints == by_matrix.constraints == by_word.constraints
     rows = np.array(matrix)
     assert np.linalg.matrix_rank(rows) == 6 < len(rows)
     assert not np.any(rows @ node_matrix(LOOPS, list(LOOPS), list(graph.nodes)).T)
-    twice = da.lc_circuit(LOOPS, loops=[*graph.fundamental_loops(list(LOOPS)), tables[0]])
+    twice = da.dirac.lc_circuit(LOOPS, loops=[*graph.fundamental_loops(list(LOOPS)), tables[0]])
     assert [c.name for c in twice.constraints][-1].endswith("_2")
 
 
@@ -409,18 +411,18 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
 def test_what_is_wrong_is_said(case: str) -> None:
     branches, options, message = WRONG[case]
     with pytest.raises(ModelError, match=message):
-        da.lc_circuit(branches, **options)
+        da.dirac.lc_circuit(branches, **options)
 
 
 def test_faults_are_collected() -> None:
     with pytest.raises(ModelError, match="3 faults"):
-        da.lc_circuit({"A": ("resistor", "a", "0", 1), "B": ("capacitor", "a", "a", 1), "C": ("inductor", "a", "0", 0)})
+        da.dirac.lc_circuit({"A": ("resistor", "a", "0", 1), "B": ("capacitor", "a", "a", 1), "C": ("inductor", "a", "0", 0)})
 
 
 def test_too_many_loops_are_refused() -> None:
     branches = {f"L{k}": ("inductor", "a", "0", 1) for k in range(15)} | {"C1": C1}
     with pytest.raises(ModelError, match="15 independent ones"):
-        da.lc_circuit(branches, by="fluxes", loops="all")
+        da.dirac.lc_circuit(branches, by="fluxes", loops="all")
 
 
 # -- the gallery -----------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def turning() -> da.Flow:
     return da.Flow(
         dict(zip(entries, moved, strict=True)),
         matrices={"R": matrix},
-        actions=[da.Action("R", None, sympy.ImmutableMatrix(-generator))],
+        actions=[da.lie.Action("R", None, sympy.ImmutableMatrix(-generator))],
         constraints=[da.holonomic(entries[0] ** 2 + entries[2] ** 2 - 1, name="length")],
         integrals={"energy": rate**2 / 2, "determinant": matrix.det()},
     )
@@ -148,15 +148,15 @@ FAULTS = {
     "constraint": (lambda: da.Flow({x: y, y: -x}, constraints=[da.velocity(x.dot)]), "relation of its letters"),
     "matrix entry": (lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x**2, y]]}), "multiples of them"),
     "matrix name": (lambda: da.Flow({x: y, y: -x}, matrices={"x": [[x, y]]}), "a matrix and for a number"),
-    "unknown matrix": (lambda: da.Flow({x: y, y: -x}, actions=[da.Action("A")]), "names the matrix `A`"),
+    "unknown matrix": (lambda: da.Flow({x: y, y: -x}, actions=[da.lie.Action("A")]), "names the matrix `A`"),
     "wrong action": (
         lambda: da.Flow(
-            {x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.Action("A", sympy.ImmutableMatrix([[0, -1], [1, 0]]))]
+            {x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.lie.Action("A", sympy.ImmutableMatrix([[0, -1], [1, 0]]))]
         ),
         "not those of its action",
     ),
     "action shape": (
-        lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.Action("A", sympy.ImmutableMatrix([[1]]))]),
+        lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.lie.Action("A", sympy.ImmutableMatrix([[1]]))]),
         "wrong shape",
     ),
     "pattern": (lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x, y], [-y, x]]}).start(A=[[1, 2], [3, 1]]), "pattern"),
@@ -172,7 +172,7 @@ def test_faults_are_told(fault: str) -> None:
 
 def test_a_right_action_is_accepted() -> None:
     spin = sympy.ImmutableMatrix([[0, 1], [-1, 0]])
-    flow = da.Flow({x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.Action("A", spin)])
+    flow = da.Flow({x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.lie.Action("A", spin)])
     assert not flow.actions[0].is_conjugation
 
 
@@ -226,7 +226,7 @@ def _rotation(extra: sympy.Expr) -> da.Flow:
     W = sympy.Matrix([[0, -1], [1, 0]])
     rates = dict(zip(r, R * W, strict=True))
     rates[r[0]] += extra
-    return da.Flow(rates, matrices={"R": R}, actions=[da.Action("R", right=-W)])
+    return da.Flow(rates, matrices={"R": R}, actions=[da.lie.Action("R", right=-W)])
 
 
 def test_rates_that_are_those_of_an_action_only_at_samples_are_refused() -> None:
@@ -245,9 +245,9 @@ def test_actions_and_values_of_matrices_in_any_units(unit):
     rates = {p: unit * q, q: -unit * p}
     column = sympy.Matrix([p, q])
     turn = unit * sympy.Matrix([[0, 1], [-1, 0]])
-    da.Flow(rates, matrices={"X": column}, actions=[da.Action("X", left=turn)])
+    da.Flow(rates, matrices={"X": column}, actions=[da.lie.Action("X", left=turn)])
     with pytest.raises(ModelError, match="are not those of its action"):
-        da.Flow(rates, matrices={"X": column}, actions=[da.Action("X", left=2 * turn)])
+        da.Flow(rates, matrices={"X": column}, actions=[da.lie.Action("X", left=2 * turn)])
     flow = da.Flow({p: -p}, matrices={"S": skew})
     assert flow.start(S=[[0, unit], [-unit, 0]]) == {"p": unit}
     with pytest.raises(ModelError, match="cannot have this value"):
@@ -258,4 +258,4 @@ def test_actions_hold_to_the_rounding_of_their_terms():
     p, q = da.coordinates("p q")
     rates = {p: (0.1 + 0.2) * p - 0.3 * p + q, q: sympy.S.Zero}
     turn = sympy.Matrix([[0, 1], [0, 0]])
-    da.Flow(rates, matrices={"X": sympy.Matrix([p, q])}, actions=[da.Action("X", left=turn)])
+    da.Flow(rates, matrices={"X": sympy.Matrix([p, q])}, actions=[da.lie.Action("X", left=turn)])

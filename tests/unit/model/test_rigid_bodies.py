@@ -32,19 +32,19 @@ def run(body, n, **options):
 
 
 def test_letters():
-    body = da.rigid_body(3)
+    body = da.lie.rigid_body(3)
     assert [q.name for q in body.coordinates][-3:] == ["M_12", "M_13", "M_23"]
     assert len(body.coordinates) == 12
     assert [p.name for p in body.parameters] == ["Lambda_1", "Lambda_2", "Lambda_3"]
     assert list(body.integrals) == ["energy", "m_12", "m_13", "m_23", "k2_z0", "k3_z1"]
-    assert "M_1_12" in {q.name for q in da.rigid_body(12, attitude=False).coordinates}
+    assert "M_1_12" in {q.name for q in da.lie.rigid_body(12, attitude=False).coordinates}
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("n", [2, 3, 4])
 class TestEverySide:
     def test_rates_are_those_of_the_matrices(self, n, side):
-        body, (Q, M) = da.rigid_body([1 + i for i in range(n)], side), start_of(n)
+        body, (Q, M) = da.lie.rigid_body([1 + i for i in range(n)], side), start_of(n)
         point = body.start(Q=Q, M=M)
         rates = {q.name: float(rate.subs({q: point[q.name] for q in body.coordinates})) for q, rate in body.rates.items()}
         Omega = velocity_of_momentum([1 + i for i in range(n)], M)
@@ -58,7 +58,7 @@ class TestEverySide:
     def test_every_integral_has_a_vanishing_rate(self, n, side):
         """At any matrices, rotations or not; derivatives along the rates by a complex step."""
         for symmetric in (False, True):
-            body = da.rigid_body([1 + 0.7 * i for i in range(n)], side, symmetric=symmetric)
+            body = da.lie.rigid_body([1 + 0.7 * i for i in range(n)], side, symmetric=symmetric)
             rates = sympy.lambdify(body.coordinates, list(body.rates.values()), cse=True)
             integrals = sympy.lambdify(body.coordinates, list(body.integrals.values()), cse=True)
             point = np.random.default_rng(n).standard_normal(len(body.coordinates))
@@ -70,8 +70,8 @@ class TestEverySide:
 
     def test_motions_conserve(self, n, side):
         Q, M = start_of(n)
-        plain, Lambda = run(da.rigid_body(n, side), n)
-        paired, _ = run(da.rigid_body(n, side, symmetric=True), n, P=symmetric_partner(Q, M, side))
+        plain, Lambda = run(da.lie.rigid_body(n, side), n)
+        paired, _ = run(da.lie.rigid_body(n, side, symmetric=True), n, P=symmetric_partner(Q, M, side))
         assert np.allclose(plain["Q"], paired["Q"], atol=1e-10)
         assert np.allclose(plain["M"], momentum_of_pair(paired["Q"], paired["P"], side), atol=1e-10)
         expected = spatial_momentum(Q, M, side)
@@ -86,8 +86,8 @@ class TestEverySide:
 
 
 def test_without_attitude():
-    whole, _ = run(da.rigid_body(4), 4)
-    alone, _ = run(da.rigid_body(4, attitude=False), 4)
+    whole, _ = run(da.lie.rigid_body(4), 4)
+    alone, _ = run(da.lie.rigid_body(4, attitude=False), 4)
     assert len(alone.system.coordinates) == 6
     assert np.allclose(whole["M"], alone["M"], atol=1e-10)
 
@@ -95,10 +95,10 @@ def test_without_attitude():
 def test_left_and_right_differ_unless_transposed():
     n = 3
     Q, M = start_of(n)
-    left, Lambda = run(da.rigid_body(n), n)
-    right, _ = run(da.rigid_body(n, "right"), n)
+    left, Lambda = run(da.lie.rigid_body(n), n)
+    right, _ = run(da.lie.rigid_body(n, "right"), n)
     assert np.max(np.abs(left["M"][-1] - right["M"][-1])) > 0.01
-    body = da.rigid_body(Lambda, "right")
+    body = da.lie.rigid_body(Lambda, "right")
     turned = da.simulate(body, body.start(Q=Q.T, M=-M), (0, 6), at=[0, 2, 6], rtol=1e-12)
     assert np.allclose(np.swapaxes(turned["Q"], 1, 2), left["Q"], atol=1e-10)
 
@@ -106,13 +106,13 @@ def test_left_and_right_differ_unless_transposed():
 class TestErrors:
     def test_inertia_of_a_plane(self):
         with pytest.raises(ModelError, match=r"plane \(1, 2\)"):
-            da.rigid_body([-2, 1, 3])
-        assert da.rigid_body([-0.5, 1, 3]).name == "rigid body on SO(3)"
+            da.lie.rigid_body([-2, 1, 3])
+        assert da.lie.rigid_body([-0.5, 1, 3]).name == "rigid body on SO(3)"
 
     def test_calls(self):
         with pytest.raises(ModelError, match="left or right"):
-            da.rigid_body(3, "middle")
+            da.lie.rigid_body(3, "middle")
         with pytest.raises(ModelError, match="two axes"):
-            da.rigid_body(1)
+            da.lie.rigid_body(1)
         with pytest.raises(ModelError, match="attitude"):
-            da.rigid_body(3, symmetric=True, attitude=False)
+            da.lie.rigid_body(3, symmetric=True, attitude=False)

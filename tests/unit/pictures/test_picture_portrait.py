@@ -28,7 +28,7 @@ def lines(axes, color):
 
 
 def test_the_orbits_in_the_accent_colour_have_the_energies_of_the_saddles():
-    axes = da.phase_portrait(BEAD, {"w": 1.8}).axes[0]
+    axes = da.plotting.phase_portrait(BEAD, {"w": 1.8}).axes[0]
     drawn = lines(axes, LIGHT.accent)
     energies = np.concatenate([bead_energy(*line.get_data()) for line in drawn])
     saddles = np.array([bead_energy(0.0, 0.0), bead_energy(np.pi, 0.0)])
@@ -40,7 +40,7 @@ def test_the_orbits_in_the_accent_colour_have_the_energies_of_the_saddles():
 
 
 def test_equilibria_are_filled_where_they_are_stable():
-    axes = da.phase_portrait(BEAD, {"w": 1.8}).axes[0]
+    axes = da.plotting.phase_portrait(BEAD, {"w": 1.8}).axes[0]
     dots = {round(float(line.get_xdata()[0]), 4): line.get_markerfacecolor() for line in axes.lines if line.get_marker() == "o"}
     tilted = round(float(np.arccos(1 / 1.8**2)), 4)
     assert dots == {
@@ -49,7 +49,7 @@ def test_equilibria_are_filled_where_they_are_stable():
 
 
 def test_levels_are_those_asked_for_and_lie_on_the_energy():
-    axes = da.phase_portrait(BEAD, {"w": 0.5}, levels=[-0.5, 0.4]).axes[0]
+    axes = da.plotting.phase_portrait(BEAD, {"w": 0.5}, levels=[-0.5, 0.4]).axes[0]
     (contours,) = [item for item in axes.collections if isinstance(item, (ContourSet, LineCollection, PathCollection))]
     assert list(contours.levels) == [-0.5, 0.4]
     for level, path in zip(contours.levels, contours.get_paths(), strict=True):
@@ -59,7 +59,7 @@ def test_levels_are_those_asked_for_and_lie_on_the_energy():
 def test_the_momentum_may_point_upwards():
     """Two hinged bodies: the momentum of the hinge in the stretched state is that of the second body, mu/2 for equal ones."""
     pair = da.planar_chain(2, masses=[1, 1], inertias=[1, 1], hinges={(1, 2): (1, 0), (2, 1): (-1, 0)})
-    picture = da.phase_portrait(pair.reduced_system(), {"mu": 2.0}, momentum=True)
+    picture = da.plotting.phase_portrait(pair.reduced_system(), {"mu": 2.0}, momentum=True)
     axes = picture.axes[0]
     assert {round(float(line.get_ydata()[0]), 9) for line in axes.lines if line.get_marker() == "o"} == {1.0}
     assert "p" in axes.get_ylabel()
@@ -72,17 +72,17 @@ def test_the_momentum_may_point_upwards():
 
 def test_a_window_and_given_axes(tmp_path: Path):
     well = da.System([q], kinetic=q.dot**2 / 2, potential=q**2 / 2)
-    picture = da.phase_portrait(well, within={q: (-1, 1)}, upwards=(-2, 2), path=tmp_path / "well.png", style="dark")
+    picture = da.plotting.phase_portrait(well, within={q: (-1, 1)}, upwards=(-2, 2), path=tmp_path / "well.png", style="dark")
     assert isinstance(picture, Picture) and (tmp_path / "well.png").stat().st_size > 1000
     assert picture.axes[0].get_xlim() == (-1, 1) and picture.axes[0].get_ylim() == (-2, 2)
     sheet = Picture(LIGHT)
     axes = sheet.add_subplot()
-    assert da.phase_portrait(well, within={q: (-1, 1)}, axes=axes) is None and axes.lines
+    assert da.plotting.phase_portrait(well, within={q: (-1, 1)}, axes=axes) is None and axes.lines
     with pytest.raises(FileError):
-        da.phase_portrait(well, within={q: (-1, 1)}, path=tmp_path / "well.txt")
+        da.plotting.phase_portrait(well, within={q: (-1, 1)}, path=tmp_path / "well.txt")
 
 
 def test_more_freedoms_are_refused():
     x, y = da.coordinates("x y")
     with pytest.raises(FormError, match="one coordinate"):
-        da.phase_portrait(da.System([x, y], kinetic=x.dot**2 + y.dot**2))
+        da.plotting.phase_portrait(da.System([x, y], kinetic=x.dot**2 + y.dot**2))

@@ -123,7 +123,7 @@ def lyapunov(
     >>> import dalembert as da
     >>> x, y = da.coordinates("x y")
     >>> saddle = da.Flow({x: x, y: -2*y}, name="Saddle")
-    >>> found = da.lyapunov(saddle, {y: 1.0}, (0, 20), transient=10.0)
+    >>> found = da.analysis.lyapunov(saddle, {y: 1.0}, (0, 20), transient=10.0)
     >>> found.exponents.round(6).tolist()
     [1.0, -2.0]
     """

@@ -220,5 +220,5 @@ def _refuse(motion: Motion) -> None:
         raise ModelError(
             "An input given as a Python function has no derivative here",
             seen=", ".join(s.name for s in motion.segments[0].book.kernel.free_inputs),
-            remedy="give it as an expression, with parameters or with `da.gridded_input`",
+            remedy="give it as an expression, with parameters or with `da.analysis.gridded_input`",
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -352,11 +352,10 @@ def _feedback(parts: LinearParts, K: Any, letters: Sequence[Any] | None, cost: A
     return LinearFeedback(parts, gains, labels, cost)
 
 
-def feedback(
-    model: System | Scenario,
-    gains: LinearFeedback | BySymbol[Values],
-    at: Values | None = None,
-) -> Any:
+Model = TypeVar("Model", System, Scenario)
+
+
+def feedback(model: Model, gains: LinearFeedback | BySymbol[Values], at: Values | None = None) -> Model:
     """The closed loop u = sum k (z - z*) as a System, or as a Scenario where one is given.
 
     Parameters
@@ -375,7 +374,7 @@ def feedback(
     >>> print(closed.inputs[u])
     -x - 2*x_dot
     """
-    system = model.system if isinstance(model, Scenario) else model
+    system: System = model.system if isinstance(model, Scenario) else model
     table = gains.gains if isinstance(gains, LinearFeedback) else gains
     rest = numbers_by_name(at)
     known = {x.name: x for x in (*system.coordinates, *system.velocities)} | dict(system.outputs)

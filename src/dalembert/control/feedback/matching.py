@@ -196,7 +196,7 @@ def _solved(here: Mechanics, using: str | None, gains: Mapping[str, float]) -> t
         "The matching conditions were not solved",
         seen="; ".join(reason.rstrip(".") for reason in reasons)
         + f". The linearisation is controllable with rank {number} of {whole}",
-        remedy="add an actuator, or other coordinates, or use da.place_poles or da.lqr near the equilibrium"
+        remedy="add an actuator, or other coordinates, or use da.control.place_poles or da.control.lqr near the equilibrium"
         if number == whole
         else "no smooth feedback moves the uncontrollable part: add an actuator",
     )

@@ -176,7 +176,7 @@ def _energies(system: System) -> tuple[sympy.Matrix, sympy.Expr]:
         raise FormError(
             "Matching is for systems without constraints",
             seen=names,
-            remedy="give the nonholonomic Routhian of a symmetric system instead (da.match_routhian)",
+            remedy="give the nonholonomic Routhian of a symmetric system instead (da.control.match_routhian)",
         )
     if system.lagrangian is None:
         raise FormError("Matching needs a Lagrangian", seen="a Hamiltonian", remedy="state the system by its energies")

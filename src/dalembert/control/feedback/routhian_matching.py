@@ -152,7 +152,7 @@ def match_routhian(
     >>> kinetic = theta.dot**2 + limb**2/8 - theta.dot*limb*cos(kappa)/2 + turn.dot**2/2
     >>> weight = 10*cos(theta) - 3*cos(kappa - theta)
     >>> rod = da.System([theta, kappa, turn], kinetic=kinetic, potential=weight, forces={kappa: u}, inputs={u: 0})
-    >>> found = match_routhian(da.nonholonomic_routhian(rod, {"spin": {turn: 1}}), {"p_1": 0.5}, damping=1.0)
+    >>> found = match_routhian(da.symmetry.nonholonomic_routhian(rod, {"spin": {turn: 1}}), {"p_1": 0.5}, damping=1.0)
     >>> found.certificate.residual < 1e-10, found.stability.verdict
     (True, 'stable')
     """
@@ -172,7 +172,7 @@ def match_routhian(
         raise FormError(
             "The Routhian belongs to no class of matching",
             seen=str(error).rstrip("."),
-            remedy="use da.place_poles near the steady motion",
+            remedy="use da.control.place_poles near the steady motion",
         ) from error
     certificate = chosen.shaped.certificate()
     momenta, residual = _momentum_condition(chosen, routhian, turning)
@@ -182,7 +182,7 @@ def match_routhian(
         raise FormError(
             "The matching conditions of the Routhian were not solved",
             seen=f"residuals {certificate.residual:.2g} and {residual:.2g}; {conditions}",
-            remedy="use da.place_poles near the steady motion",
+            remedy="use da.control.place_poles near the steady motion",
         )
     control = _control(routhian, chosen, turning)
     name = next(iter(routhian.bundle.system.inputs)).name
@@ -302,7 +302,9 @@ def _searched(
                     best = (rates[k], (base, form, extra, spring, tried[k]))
     if best[1] is None:
         raise FormError(
-            "No gains that were tried stabilise the steady motion", seen=f"decay {best[0]:.2g}", remedy="use da.place_poles"
+            "No gains that were tried stabilise the steady motion",
+            seen=f"decay {best[0]:.2g}",
+            remedy="use da.control.place_poles",
         )
     base, form, extra, spring, d = best[1]
     gains = {**base.gains, "stiffness": base.gains["stiffness"] + extra}

@@ -47,7 +47,7 @@ class GroupProblem:
             raise ModelError(
                 "A boundary problem on a group needs a Flow with matrices",
                 seen=type(flow).__name__,
-                remedy="pass da.rigid_body(...), da.sphere_flow(...), da.grassmannian_flow(...) or da.orbit_flow(...)",
+                remedy="pass one of da.lie: rigid_body(...), sphere_flow(...), grassmannian_flow(...) or orbit_flow(...)",
             )
         name = next(iter(flow.matrices)) if place is None else place
         if name not in flow.matrices:

@@ -52,7 +52,7 @@ def optimal_on_group(
     Parameters
     ----------
     flow : Flow
-        Such as ``da.rigid_body([1, 2, 3])``: the matrix of the place moves linearly in the remaining letters, its costates.
+        Such as ``da.lie.rigid_body([1, 2, 3])``: the matrix of the place moves linearly in the remaining letters, its costates.
     start, end : matrices
         Values of the place.
     place : str
@@ -83,7 +83,7 @@ def optimal_on_group(
     --------
     >>> import dalembert as da
     >>> quarter = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
-    >>> found = optimal_on_group(da.rigid_body([0.5, 0.5, 0.5]), np.eye(3), quarter, (0, 1))
+    >>> found = optimal_on_group(da.lie.rigid_body([0.5, 0.5, 0.5]), np.eye(3), quarter, (0, 1))
     >>> round(found.cost, 9), round((np.pi/2)**2/2, 9)
     (1.23370055, 1.23370055)
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -23,7 +23,11 @@ from ...model.flow import Flow
 from ...model.read_only import freeze_arrays
 from ...model.symbols import t
 from ...model.system import System
+from ...typing import Array, Path
 from .ports import PortForm, linear_rows, port_forces, velocities_from_momenta
+
+if TYPE_CHECKING:
+    from ...pictures.style import Picture, Style
 
 __all__ = ["EnergyBalance", "energy_balance"]
 
@@ -54,15 +58,15 @@ class EnergyBalance:
         H itself.
     """
 
-    t: Any
-    stored: Any
-    supplied: Mapping[str, Any]
-    dissipated: Any
-    other: Any
-    explicit: Any
-    residual: Any
+    t: Array
+    stored: Array
+    supplied: Mapping[str, Array]
+    dissipated: Array
+    other: Array
+    explicit: Array
+    residual: Array
     least_dissipation: float
-    energy: Any
+    energy: Array
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -76,6 +80,20 @@ class EnergyBalance:
         left = float(np.max(np.abs(self.residual)))
         span = f"t = {self.t[0]:.6g} to {self.t[-1]:.6g}"
         return f"<EnergyBalance, {span}: {self.stored[-1]:.4g} stored ={work.removeprefix(' +')}; open {left:.1e}>"
+
+    def plot(self, *, path: Path | None = None, style: str | Style = "light", title: str | None = None) -> Picture:
+        """Draw the energies over time, and below them what their sum leaves open.
+
+        Parameters
+        ----------
+        path : path, optional
+            A .png, .svg or .pdf to write.
+        style : "light", "dark" or Style
+        title : str, optional
+        """
+        from ...pictures.balance import plot_balance
+
+        return plot_balance(self, path=path, style=style, title=title)
 
     @property
     def worst(self) -> float:

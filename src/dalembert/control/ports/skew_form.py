@@ -88,7 +88,7 @@ def variational_skew_form(
     >>> from sympy import cos, sin
     >>> q, p = da.coordinates("q p")
     >>> u = da.inputs("u")
-    >>> pendulum = da.hamiltonian_control(p**2/2 - cos(q) - u*q, [(q, p)], [u])
+    >>> pendulum = da.control.hamiltonian_control(p**2/2 - cos(q) - u*q, [(q, p)], [u])
     >>> variational_skew_form(pendulum, ["y_u"], {u: sin(da.t)/2}, {q: 0.5}, (0, 4)).is_hamiltonian
     True
     """

@@ -6,7 +6,7 @@ r"""Base and fibre of a control system: letters that the inputs steer, and lette
 
 The base b goes where one wants it to, D being invertible; a closed path of it leaves the fibre z displaced by the holonomy
 (Bloch and others, Supplement, section 6.6: b = (z_1, z_2), z_3' = -z_1 z_2'). A purely kinematic system with a symmetry group
-is of this kind, with shapes for its base (`da.connection`); so are chained forms.
+is of this kind, with shapes for its base (`da.symmetry.connection`); so are chained forms.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibra
     Parameters
     ----------
     model : Flow, Connection or Fibration
-        A flow with as many inputs as base letters; or a purely kinematic connection of `da.connection`.
+        A flow with as many inputs as base letters; or a purely kinematic connection of `da.symmetry.connection`.
     base : sequence of letters
         Those whose rates, or whose speeds' rates, the inputs set; by default the letters whose rate is an input or a speed.
 
@@ -174,7 +174,7 @@ def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibra
         raise ModelError(
             "Base and fibre are those of a Flow or of a connection",
             seen=type(model).__name__,
-            remedy="state its kinematics as a Flow, or pass da.connection(system, group)",
+            remedy="state its kinematics as a Flow, or pass da.symmetry.connection(system, group)",
         )
     inputs = tuple(symbol for symbol, value in model.inputs.items() if value is None)
     rates = {
@@ -268,7 +268,7 @@ def _of_connection(connection: Connection) -> Fibration:
         raise FormError(
             "Only the constraints of a purely kinematic system move its group",
             seen=f"{connection.system.name} is {connection.kind}: momenta move it, too",
-            remedy="follow its shape with da.follow_shape, which carries the momenta along",
+            remedy="follow its shape with da.symmetry.follow_shape, which carries the momenta along",
         )
     group = [
         connection.system.coordinates[k] for k in range(len(connection.system.coordinates)) if k not in connection.bundle.shape

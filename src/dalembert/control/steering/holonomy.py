@@ -318,13 +318,13 @@ def holonomy_loop(
         One number for rectangles and circles, which are for one fibre letter.
     shape : "rectangle", "circle" or "optimal"
         Rectangles have equal sides; in closed form where the curvature is constant, by their holonomy where it is not.
-        Circles need a constant curvature. The optimal loop is the extremal of least effort (`da.optimal`), for any fibre.
+        Circles need a constant curvature. The optimal loop is the extremal of least effort (`optimal`), for any fibre.
     around : (s,)
         The place where it begins and ends; the origin by default.
     start : mapping of fibre letter to value
     parameters : mapping of parameter to value
     **search
-        For `da.optimal`: nodes, segments, seed, guess.
+        For `da.control.optimal`: nodes, segments, seed, guess.
 
     Examples
     --------

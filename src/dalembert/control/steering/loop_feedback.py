@@ -15,7 +15,7 @@ z_j' = z_{j-1} b_1' with z_0 = b_2, they are b_1' = a sin(w t), b_2' = c cos(j w
 
     (a / 2 w)^j c T / j!
 
-and none before it (Murray and Sastry 1993); for any other fibre they are extremals of least effort (`da.optimal`).
+and none before it (Murray and Sastry 1993); for any other fibre they are extremals of least effort (`da.control.optimal`).
 """
 
 from __future__ import annotations

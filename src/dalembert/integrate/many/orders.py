@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import __version__
+from ..._version import __version__
 from ...errors import DalembertError, ModelError, RunError
 from ...formulations.equations import Equations
 from ...model.files import dumps, loads

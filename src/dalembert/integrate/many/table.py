@@ -37,7 +37,7 @@ class Axis(NamedTuple):
 
     name: str
     is_start: bool
-    values: Any
+    values: Array
     is_derived: bool = False
 
     @property

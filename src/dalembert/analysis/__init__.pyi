@@ -1,0 +1,16 @@
+from .bifurcation import bifurcation_diagram as bifurcation_diagram
+from .comparison import compare as compare
+from .description import describe as describe
+from .equilibria import equilibria as equilibria
+from .existence import existence_bound as existence_bound
+from .floquet import floquet as floquet
+from .linearisation import linearise as linearise
+from .linearisation import linearise_along as linearise_along
+from .sensitivity.adjoint import gradient as gradient
+from .sensitivity.fit import fit as fit
+from .sensitivity.forward import sensitivities as sensitivities
+from .sensitivity.grid import gridded_input as gridded_input
+from .sensitivity.lyapunov import lyapunov as lyapunov
+from .separatrices import separatrices as separatrices
+from .stability import stability as stability
+from .zeros import find_zeros as find_zeros

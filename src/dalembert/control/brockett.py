@@ -1,0 +1,4 @@
+"""Brockett's form on so(n), which `stabilise_so` steers."""
+
+from ..model.brockett_form import brockett_form as brockett_form
+from ..model.brockett_form import brockett_law as brockett_law

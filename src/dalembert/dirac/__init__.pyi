@@ -1,0 +1,4 @@
+from .structures import DiracStructure as DiracStructure
+from .structures import dirac_residual as dirac_residual
+from .structures import dirac_structure as dirac_structure
+from .structures import lc_circuit as lc_circuit

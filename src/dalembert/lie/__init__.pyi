@@ -1,0 +1,15 @@
+from .bodies import discrete_rigid_body as discrete_rigid_body
+from .bodies import exact_free_body as exact_free_body
+from .bodies import rigid_body as rigid_body
+from .bodies import symmetric_partner as symmetric_partner
+from .bodies import time_scale as time_scale
+from .flows import Action as Action
+from .flows import double_bracket as double_bracket
+from .flows import grassmannian_flow as grassmannian_flow
+from .flows import orbit_flow as orbit_flow
+from .flows import sphere_flow as sphere_flow
+from .flows import toda as toda
+from .groups import LieGroup as LieGroup
+from .groups import PoissonStructure as PoissonStructure
+from .groups import energy_casimir as energy_casimir
+from .groups import second_variation as second_variation

@@ -1,0 +1,29 @@
+"""Pictures of motions."""
+
+from ..pictures import DARK as DARK
+from ..pictures import LIGHT as LIGHT
+from ..pictures import Animation as Animation
+from ..pictures import CaptionedFigure as CaptionedFigure
+from ..pictures import Crossings as Crossings
+from ..pictures import Peak as Peak
+from ..pictures import Picture as Picture
+from ..pictures import Return as Return
+from ..pictures import Spectrum as Spectrum
+from ..pictures import Style as Style
+from ..pictures import amplitude_spectrum as amplitude_spectrum
+from ..pictures import animate as animate
+from ..pictures import closest_return as closest_return
+from ..pictures import crossings as crossings
+from ..pictures import exponents as exponents
+from ..pictures import gavin_figures as gavin_figures
+from ..pictures import mathtext as mathtext
+from ..pictures import motion_strip as motion_strip
+from ..pictures import period as period
+from ..pictures import phase as phase
+from ..pictures import plot as plot
+from ..pictures import poincare as poincare
+from ..pictures import report as report
+from ..pictures import return_distance as return_distance
+from ..pictures import section_through_start as section_through_start
+from ..pictures import spectrum as spectrum
+from ..pictures import work_precision as work_precision

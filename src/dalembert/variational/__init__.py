@@ -1,0 +1,5 @@
+"""Variational principles: stationary action, the Hamilton-Jacobi method, the inverse problem."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
