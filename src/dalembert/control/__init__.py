@@ -1,5 +1,5 @@
 """Feedback, servo constraints, steering, optimal control and ports."""
 
-import lazy_loader
+from .._lazy import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -1,5 +1,5 @@
 """What a user writes: symbols, systems, constraints, parts, scenarios, drawings, text and files."""
 
-import lazy_loader
+from .._lazy import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, ["draw"])
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

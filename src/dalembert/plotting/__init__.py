@@ -3,6 +3,6 @@
 Nothing here opens a window or changes Matplotlib's settings.
 """
 
-import lazy_loader
+from .._lazy import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

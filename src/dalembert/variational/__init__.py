@@ -1,5 +1,5 @@
 """Variational principles: stationary action, the Hamilton-Jacobi method, the inverse problem."""
 
-import lazy_loader
+from .._lazy import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
