@@ -3,8 +3,8 @@
 The translation is literal, so that both have one source. It takes what `language` takes; bounds of a loop must not change
 inside it, and integers that are divided must not be negative.
 
-What native functions find in a book through addresses, C text finds in a structure (`BookInC`). Entries that are numbers known
-beforehand decide tests while the text is written, and what is then never reached is left out.
+What native functions find in a context through addresses, C text finds in a structure (`ContextInC`).
+Entries that are numbers known beforehand decide tests while the text is written, and what is then never reached is left out.
 
 >>> from dalembert.compiled.language import Reals, native
 >>> @native
@@ -28,13 +28,14 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from .language import ELEMENT, Record, field_of, parsed, resolved, signature_of
 
-__all__ = ["BookInC", "c_functions", "c_number"]
+__all__ = ["ContextInC", "c_functions", "c_number", "c_structure"]
 
 _C = {"i64": "long", "double": "double", "i1": "int", "reals": "double *", "integers": "long *", "void": "void"}
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -46,25 +47,24 @@ _RELATIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }  # fmt: skip
-#: The parameter of native functions that is a book, and what reads arrays from it.
-_BOOK, _ARRAYS = "book", {"reals_at": "reals", "integers_at": "integers"}
+#: The parameter of native functions that is the context of a kernel.
 _CONTEXT = "context"
 
 
 @dataclass(frozen=True)
-class BookInC:
-    """How C text finds what native functions find in a book.
+class ContextInC:
+    """How C text finds what native functions find in a context.
 
     Attributes
     ----------
     type : str
-        The C type of the structure that stands for a book.
-    entries : mapping of place or field to int or str
+        The C type of the structure that stands for a context.
+    entries : mapping of field to int or str
         A number that is known beforehand, or the C text of an array or of a number that is not.
     """
 
     type: str
-    entries: Mapping[int | str, int | str]
+    entries: Mapping[str, int | str]
 
 
 def c_number(value: float) -> str:
@@ -80,11 +80,11 @@ def c_number(value: float) -> str:
     return repr(float(value))
 
 
-def c_functions(entries: Sequence[Callable[..., Any]], book: BookInC | None = None) -> str:
+def c_functions(entries: Sequence[Callable[..., Any]], layout: ContextInC | None = None) -> str:
     """C text of native functions and of all that they call, declared before they are used.
 
-    Functions that read a book need a `BookInC`. What calls a program calls a C function ``call_program(book, which, t, y, p, u,
-    w, out)``, which must be written before this text.
+    Functions that read a context need a `ContextInC`. What calls a program calls a C function
+    ``call_program(context, which, t, y, p, u, w, out)``, which must be written before this text.
     """
     done: dict[str, str] = {}
     tables: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def c_functions(entries: Sequence[Callable[..., Any]], book: BookInC | None = No
     def write(function: Callable[..., Any]) -> None:
         if function.__name__ in done:
             return
-        writer = _Writer(function, book, tables)
+        writer = _Writer(function, layout, tables)
         text = writer.text()
         for called in writer.called:
             write(called)
@@ -117,23 +117,29 @@ def _what(function: Callable[..., Any]) -> list[str]:
 
 
 def _declaration(kind: str, name: str) -> str:
-    declared = _record_type(kind) if kind.startswith("@") else _C[kind]
-    return f"{declared}{'' if declared.endswith('*') else ' '}{name}"
+    return f"{_C[kind]}{'' if _C[kind].endswith('*') else ' '}{name}"
 
 
-def _record_type(kind: str) -> str:
-    """A record within the context as C: an array of numbers of one type."""
-    types = {_C[field_of(kind, name)[1]] for name in Record.named(kind).fields}
-    if types not in ({"double"}, {"long"}):
-        raise TypeError(f"the record {kind[1:]} has fields of several types, and no C structure")
-    return f"{types.pop()} *"
+def c_structure(record: type[Record], name: str) -> str:
+    """The declaration of a record of numbers within the context.
+
+    >>> from dalembert.compiled.language import Record
+    >>> class Grid(Record):
+    ...     step: float
+    ...     spacing: float
+    ...     count: int
+    >>> c_structure(Grid, "grid")
+    'struct { double step, spacing; long count; } grid'
+    """
+    groups = groupby(record.fields, lambda field: _C[field_of(f"@{record.__name__}", field)[1]])
+    return f"struct {{ {' '.join(f'{kind} ' + ', '.join(names) + ';' for kind, names in groups)} }} {name}"
 
 
 class _Writer:
     """Writes one function; variables are declared at its head, and those that nothing reads are left out."""
 
-    def __init__(self, function: Callable[..., Any], book: BookInC | None, tables: dict[str, Any]) -> None:
-        self.function, self.book, self.tables = function, book, tables
+    def __init__(self, function: Callable[..., Any], layout: ContextInC | None, tables: dict[str, Any]) -> None:
+        self.function, self.layout, self.tables = function, layout, tables
         self.signature = signature_of(function)
         self.parameters = dict(self.signature.parameters)
         self.unread: set[str] = set()
@@ -141,6 +147,8 @@ class _Writer:
 
     def _begin(self) -> None:
         self.kinds: dict[str, str] = dict(self.parameters)
+        #: Variables that are records of the context, as C text.
+        self.aliases: dict[str, str] = {}
         self.called: list[Callable[..., Any]] = []
         self.lines: list[str] = []
         self.read: set[str] = set()
@@ -156,15 +164,14 @@ class _Writer:
                 break
             self.unread |= idle
         parameters = [self._parameter(name, kind) for name, kind in self.signature.parameters]
-        own = set(self.kinds) - set(self.parameters) - self.unread
+        own = set(self.kinds) - set(self.parameters) - self.unread - set(self.aliases)
         head = [f"    {_declaration(self.kinds[name], name)};" for name in sorted(own)]
         head += [f"    (void){name};" for name in self.parameters if name not in self.read]
         title = f"static {_declaration(self.signature.result, self.signature.name)}({', '.join(parameters)})"
         return "\n".join([*_what(self.function), title, "{", *head, *self.lines, "}"])
 
     def _parameter(self, name: str, kind: str) -> str:
-        is_context = name == _BOOK or self._is_context(name)
-        return f"{self.book.type} *{name}" if self.book is not None and is_context else _declaration(kind, name)
+        return f"{self.layout.type} *{name}" if self.layout is not None and self._is_context(name) else _declaration(kind, name)
 
     def _is_context(self, name: str) -> bool:
         """Whether a name is the parameter that stands for the context of a kernel."""
@@ -259,6 +266,10 @@ class _Writer:
     def _assign(self, target: ast.expr, value: str, kind: str) -> None:
         if isinstance(target, ast.Name):
             self._declare(target.id, kind)
+            if kind.startswith("@"):
+                if self.aliases.setdefault(target.id, value) != value:
+                    raise TypeError(f"{self.signature.name}: `{target.id}` cannot become another record")
+                return
             if target.id in self.unread:
                 return
         self._put(f"{self._place(target)} = {value};")
@@ -297,9 +308,6 @@ class _Writer:
             case ast.Name(id=name) if name not in self.kinds:
                 constant = self.function.__globals__.get(name)
                 return constant if isinstance(constant, (int, float)) else None
-            case ast.Subscript(value=ast.Name(id=name), slice=index) if self.book is not None and name == _BOOK:
-                entry = self.book.entries[int(self._known(index) or 0)]
-                return entry if isinstance(entry, int) else None
             case ast.Attribute(value=ast.Name(id=name), attr=field) if self._is_context(name):
                 entry = self._entry(field)
                 return entry if isinstance(entry, int) else None
@@ -331,16 +339,11 @@ class _Writer:
                 return c_number(value), "double"
             case ast.Name(id=name) if name in self.kinds:
                 self.read.add(name)
-                return name, self.kinds[name]
+                return self.aliases.get(name, name), self.kinds[name]
             case ast.Attribute(value=base, attr=field) if self._is_field(node):
                 return self._field(base, field)
             case ast.Name() | ast.Attribute():
                 return self._constant(node)
-            case ast.Subscript(value=ast.Name(id=name), slice=index) if self.book is not None and name == _BOOK:
-                entry = self.book.entries[int(self._known(index) or 0)]
-                if isinstance(entry, str):
-                    self.read.add(_BOOK)
-                return str(entry), "i64"
             case ast.Subscript(value=ast.Name(id=name), slice=index) if name not in self.kinds:
                 return self._table_entry(node.value, index), "double"
             case ast.Subscript(value=value, slice=index):
@@ -385,20 +388,19 @@ class _Writer:
 
     def _entry(self, field: str) -> int | str:
         """What a field of the context is in C."""
-        if self.book is None:
+        if self.layout is None:
             raise TypeError(f"{self.signature.name}: the context has no C structure")
-        return self.book.entries[field]
+        return self.layout.entries[field]
 
     def _field(self, base: ast.expr, field: str) -> tuple[str, str]:
-        """A field: of the context by its C text, of a record within it by its number."""
+        """A field: of the context by its C text, of a record within it by its name."""
         if isinstance(base, ast.Name) and self._is_context(base.id):
             entry = self._entry(field)
             if isinstance(entry, str):
                 self.read.add(base.id)
             return str(entry), field_of(self.kinds[base.id], field)[1]
         text, kind = self._expression(base)
-        number, found = field_of(kind, field)
-        return f"{text}[{number}]", found
+        return f"{text}.{field}", field_of(kind, field)[1]
 
     def _operand(self, node: ast.expr) -> tuple[str, str]:
         """An expression that can stand inside another: in parentheses unless it is one word."""
@@ -439,8 +441,6 @@ class _Writer:
 
     def _call(self, node: ast.Call) -> tuple[str, str]:
         name = ast.unparse(node.func).split(".")[-1]
-        if name in _ARRAYS and self.book is not None:
-            return self._expression(node.args[0])[0], _ARRAYS[name]
         found = [self._expression(argument) for argument in node.args]
         texts = [text for text, _ in found]
         match name:
@@ -457,10 +457,9 @@ class _Writer:
                 relation = "<" if name == "min" else ">"
                 kind = "double" if any(kind == "double" for _, kind in found) else "i64"
                 return f"({second} {relation} {first} ? {second} : {first})", kind
-            case "call_program" if self.book is not None:
-                context = next(name for name in (_BOOK, _CONTEXT) if name in self.parameters)
-                self.read.add(context)
-                return f"call_program({', '.join([context, *texts])})", "void"
+            case "call_program" if self.layout is not None:
+                self.read.add(_CONTEXT)
+                return f"call_program({', '.join([_CONTEXT, *texts])})", "void"
         function = resolved(node.func, self.function.__globals__)
         if not getattr(function, "__native__", False):
             raise TypeError(f"{self.signature.name}: `{ast.unparse(node.func)}` is not native")
@@ -471,4 +470,4 @@ class _Writer:
 def _has_effect(value: ast.expr) -> bool:
     """Whether an expression may do more than give a value."""
     calls = [ast.unparse(node.func).split(".")[-1] for node in ast.walk(value) if isinstance(node, ast.Call)]
-    return any(name not in {*_ARRAYS, "abs", "sqrt", "sin", "cos", "pow", "nextafter", "float", "min", "max"} for name in calls)
+    return any(name not in {"abs", "sqrt", "sin", "cos", "pow", "nextafter", "float", "min", "max"} for name in calls)

@@ -37,7 +37,6 @@ from .large import LargeSystem
 from .lifted_solve import lifted_solution
 from .llvm import NativeLibrary, native_library
 from .loops import functions
-from .native import INPUT_VALUES
 from .parameter_values import numbers_for, parameter_values
 from .program import Program, straight_line
 from .short_graph import shortened
@@ -426,7 +425,7 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         if book is None:
             book = self._local.book = Book(self, p)
         book.parameters[:] = p
-        book.arrays[INPUT_VALUES][:] = 0.0
+        book.fields.arrays["input_values"][:] = 0.0
         book.forget_choices()
         return book
 

@@ -177,8 +177,6 @@ class Expressions:
                 return body.selected(better, right, left)
             case "float":
                 return body.converted(arguments[0], "double")
-            case "reals_at" | "integers_at":
-                return body.emit(f"inttoptr i64 {arguments[0].text} to ptr", name.removesuffix("_at"))
             case "call_program":
                 target = body.emit(f"inttoptr i64 {arguments[0].text} to ptr", "reals")
                 passed = ", ".join(f"ptr {value.text}" for value in arguments[1:])

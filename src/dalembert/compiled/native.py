@@ -1,13 +1,14 @@
 """Native loops around a kernel: one evaluation, projection onto the constraints, observation of a whole motion.
 
-These functions find the compiled programs, the sizes and the working arrays of a kernel in a `book`: one array of integers that
-holds addresses and sizes under fixed places. They are compiled once for all models.
+These functions find the compiled programs, the sizes and the working arrays of a kernel in its context
+(`fields.KernelFields`). They are compiled once for all models.
 """
 
 from __future__ import annotations
 
+from .fields import KernelFields
 from .gauss_problem import gauss_solve
-from .language import Integers, Reals, call_program, integers_at, native, reals_at
+from .language import Integers, Reals, call_program, native
 from .row_choice import choose_rows
 from .unrolled import HEALTHY
 from .verdicts import CONTRADICTION_TOLERANCE, DEPENDENT, REGULAR, SINGULAR
@@ -26,31 +27,6 @@ __all__ = [
     "settle",
     "settle_points",
 ]
-
-# Places in a book: addresses of programs,
-FAST, BLOCKS, RATES, POSITION_STEP, VELOCITY_STEP, POSITION_PARTS, VELOCITY_PARTS, OBSERVE, INPUTS, EVENTS = range(10)
-# sizes,
-(
-    STATE,
-    UNKNOWNS,
-    ROWS,
-    DEFINITE,
-    GAUGE,
-    FREE_INPUTS,
-    OBSERVED,
-    POSITIONS,
-    VELOCITIES,
-    POSITION_UNKNOWNS,
-    VELOCITY_UNKNOWNS,
-) = range(10, 21)
-# addresses of working arrays.
-TIME, PARAMETERS, INPUT_VALUES, SOLUTION, WORK, ORDER, INFO, OUT = range(21, 29)
-# The address of a program for z and mu, of a large sparse system.
-SPARSE = 29
-# The address of the choices of rows (see `row_choice`) that count for the rates and in the projection of velocities.
-CHOICES = 30
-#: The first place that a run may use for itself.
-FIRST_FREE = 31
 
 #: Statuses beside those of `verdicts`: a program is not compiled yet; a projection does not converge.
 MISSING, STUCK = 8, 9
@@ -81,72 +57,72 @@ def is_finite(n: int, values: Reals) -> bool:
 
 
 @native
-def run_program(book: Integers, address: int, y: Reals, out: Reals) -> None:
-    """Call a program with the working arrays of the book."""
+def run_program(context: KernelFields, address: int, y: Reals, out: Reals) -> None:
+    """Call a program with the working arrays of the context."""
     call_program(
         address,
-        reals_at(book[TIME]),
+        context.time,
         y,
-        reals_at(book[PARAMETERS]),
-        reals_at(book[INPUT_VALUES]),
-        reals_at(book[SOLUTION]),
+        context.parameters,
+        context.input_values,
+        context.solution,
         out,
     )
 
 
 @native
-def evaluate(book: Integers, time: float, y: Reals, out: Reals) -> int:
+def evaluate(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
     """The rates of the state into out; by straight-line code where it is healthy and all rows count, else by the Gauss solve.
 
     `out` has n_state + 1 places: the last takes the health.
     """
-    ns = book[STATE]
-    clock, info, choice = reals_at(book[TIME]), reals_at(book[INFO]), integers_at(book[CHOICES])
+    ns = context.n_state
+    clock, info, choice = context.time, context.info, context.active_rows
     clock[0] = time
-    if book[INPUTS] != 0:
-        run_program(book, book[INPUTS], y, reals_at(book[INPUT_VALUES]))
-    if book[FAST] != 0 and choice[0] <= 0:
-        run_program(book, book[FAST], y, out)
+    if context.inputs != 0:
+        run_program(context, context.inputs, y, context.input_values)
+    if context.fast != 0 and choice[0] <= 0:
+        run_program(context, context.fast, y, out)
         if out[ns] > HEALTHY and is_finite(ns, out):
-            info[0] = float(book[ROWS])
+            info[0] = float(context.n_constraints)
             info[1] = out[ns]
             info[3] = 1.0
             return REGULAR
-    if book[BLOCKS] == 0:
+    if context.blocks == 0:
         return MISSING
-    status = solve_unknowns(book, y)
+    status = solve_unknowns(context, y)
     if status == SINGULAR:
         return SINGULAR
-    run_program(book, book[RATES], y, out)
+    run_program(context, context.rates, y, out)
     if not is_finite(ns, out):
         return SINGULAR
     return status
 
 
 @native
-def settle(book: Integers, time: float, y: Reals, out: Reals) -> int:
+def settle(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
     """The rates at a state that lies on the constraints; decides which rows count until the next such state."""
-    info, choice = reals_at(book[INFO]), integers_at(book[CHOICES])
+    info, choice = context.info, context.active_rows
     before = choice[0]
     choice[0] = 0
-    status = evaluate(book, time, y, out)
+    status = evaluate(context, time, y, out)
     if status > DEPENDENT:
         choice[0] = before
-    elif choose_rows(book[ROWS], integers_at(book[ORDER]), info, before, choice):
-        status = evaluate(book, time, y, out)
+    elif choose_rows(context.n_constraints, context.order, info, before, choice):
+        status = evaluate(context, time, y, out)
     return status
 
 
 @native
-def settle_points(book: Integers, first: int, count: int, times: Reals, states: Reals, out: Reals, found: Reals) -> int:
+def settle_points(context: KernelFields, first: int, count: int, times: Reals, states: Reals, out: Reals, found: Reals) -> int:
     """Settle at points of a motion, from the first on: found (count, 3) takes status, rank and least pivot of each.
 
     Returns the point at which a program is missing, or the count.
     """
-    info = reals_at(book[INFO])
+    info = context.info
     for point in range(first, count):
         info[3] = 1.0  # stays so in straight-line code, whose health is in info[1]
-        status = settle(book, times[point], states + point * book[STATE], out)
+        status = settle(context, times[point], states + point * context.n_state, out)
         if status == MISSING:
             return point
         found[3 * point] = float(status)
@@ -156,21 +132,21 @@ def settle_points(book: Integers, first: int, count: int, times: Reals, states: 
 
 
 @native
-def solve_unknowns(book: Integers, y: Reals) -> int:
-    """z and mu into the book's SOLUTION: by the program of a sparse system where that is healthy, else by the Gauss solve."""
-    n, m = book[UNKNOWNS], book[ROWS]
-    work, info, solution = reals_at(book[WORK]), reals_at(book[INFO]), reals_at(book[SOLUTION])
-    choice = integers_at(book[CHOICES])
-    if book[SPARSE] != 0 and choice[0] <= 0:
-        run_program(book, book[SPARSE], y, solution)
+def solve_unknowns(context: KernelFields, y: Reals) -> int:
+    """z and mu into the solution: by the program of a sparse system where that is healthy, else by the Gauss solve."""
+    n, m = context.n_unknowns, context.n_constraints
+    work, info, solution = context.work, context.info, context.solution
+    choice = context.active_rows
+    if context.sparse != 0 and choice[0] <= 0:
+        run_program(context, context.sparse, y, solution)
         if solution[n + m] > HEALTHY and is_finite(n + m, solution):
             info[0] = float(m)
             info[3] = 1.0
             return REGULAR
-        if book[BLOCKS] == 0:
+        if context.blocks == 0:
             return MISSING
     end = n * n + n + m * n + m
-    run_program(book, book[BLOCKS], y, work)
+    run_program(context, context.blocks, y, work)
     if not is_finite(end, work):
         info[0] = 0.0
         info[1] = 0.0
@@ -184,35 +160,35 @@ def solve_unknowns(book: Integers, y: Reals) -> int:
         work + (end - m),
         solution,
         solution + n,
-        book[DEFINITE] != 0,
-        book[GAUGE] != 0,
+        context.is_definite != 0,
+        context.has_gauge != 0,
         work + end,
-        integers_at(book[ORDER]),
+        context.order,
         info,
         choice,
     )
 
 
 @native
-def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> int:
+def correction(context: KernelFields, level: int, count: int, y: Reals, out: Reals) -> int:
     """One Newton step back to the constraints of a level: out = step (n_state), residual (count), scale (count)."""
-    ns = book[STATE]
-    n = book[POSITION_UNKNOWNS] if level == 0 else book[VELOCITY_UNKNOWNS]
-    step = book[POSITION_STEP] if level == 0 else book[VELOCITY_STEP]
+    ns = context.n_state
+    n = context.n_position_unknowns if level == 0 else context.n_velocity_unknowns
+    step = context.position_step if level == 0 else context.velocity_step
     # The last entry of the choices leaves nothing out: positions are brought back by all of their rows.
-    shift = 1 + book[ROWS] if level == 1 else 2 + book[ROWS] + book[VELOCITIES]
-    info, choice = reals_at(book[INFO]), integers_at(book[CHOICES]) + shift
+    shift = 1 + context.n_constraints if level == 1 else 2 + context.n_constraints + context.n_velocities
+    info, choice = context.info, context.active_rows + shift
     if step != 0 and choice[0] <= 0:
-        run_program(book, step, y, out)
+        run_program(context, step, y, out)
         if out[ns + 2 * count] > HEALTHY and is_finite(ns, out):
             info[0] = float(count)
             info[3] = 1.0
             return REGULAR
-    parts = book[POSITION_PARTS] if level == 0 else book[VELOCITY_PARTS]
+    parts = context.position_parts if level == 0 else context.velocity_parts
     if parts == 0:
         return MISSING
-    work, solution = reals_at(book[WORK]), reals_at(book[SOLUTION])
-    run_program(book, parts, y, work)
+    work, solution = context.work, context.solution
+    run_program(context, parts, y, work)
     end = 2 * count + count * n + n * n + ns * n
     if not is_finite(end, work):
         return SINGULAR
@@ -233,10 +209,10 @@ def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> 
         right,
         solution,
         solution + n,
-        book[DEFINITE] != 0,
+        context.is_definite != 0,
         True,
         force + n,
-        integers_at(book[ORDER]),
+        context.order,
         info,
         choice,
     )
@@ -251,23 +227,23 @@ def correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> 
 
 
 @native
-def settled_correction(book: Integers, level: int, count: int, y: Reals, out: Reals) -> int:
+def settled_correction(context: KernelFields, level: int, count: int, y: Reals, out: Reals) -> int:
     """The first Newton step of a level; for velocities, whose positions are on the constraints, it decides which rows count."""
-    info, choice = reals_at(book[INFO]), integers_at(book[CHOICES]) + (1 + book[ROWS])
+    info, choice = context.info, context.active_rows + (1 + context.n_constraints)
     before = choice[0]
     if level == 0:
-        return correction(book, level, count, y, out)
+        return correction(context, level, count, y, out)
     choice[0] = 0
-    status = correction(book, level, count, y, out)
+    status = correction(context, level, count, y, out)
     if status != REGULAR:
         choice[0] = before
-    elif choose_rows(count, integers_at(book[ORDER]), info, before, choice):
-        status = correction(book, level, count, y, out)
+    elif choose_rows(count, context.order, info, before, choice):
+        status = correction(context, level, count, y, out)
     return status
 
 
 @native
-def project(book: Integers, time: float, y: Reals, first: int, last: int, most: int) -> int:
+def project(context: KernelFields, time: float, y: Reals, first: int, last: int, most: int) -> int:
     """Bring y back to its constraints by Newton steps in the kinetic metric: level 0 are positions, level 1 velocities.
 
     A level is finished when its residual is at rounding, or right after a step from so near that Newton's quadratic
@@ -275,16 +251,18 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
     state is small against one, which units may make it, they go on until they come no closer. A row that is left out may be
     about to vanish: its residual is measured by the longest row. Returns REGULAR, MISSING, SINGULAR or STUCK.
     """
-    ns = book[STATE]
-    out, clock, choice = reals_at(book[OUT]), reals_at(book[TIME]), integers_at(book[CHOICES]) + (1 + book[ROWS])
+    ns = context.n_state
+    out, clock, choice = context.out, context.time, context.active_rows + (1 + context.n_constraints)
     clock[0] = time
     for level in range(first, last + 1):
-        count = book[POSITIONS] if level == 0 else book[VELOCITIES]
+        count = context.n_positions if level == 0 else context.n_velocities
         if count == 0:
             continue
         before = INFINITY
         for attempt in range(most + 1):
-            status = settled_correction(book, level, count, y, out) if attempt == 0 else correction(book, level, count, y, out)
+            status = (
+                settled_correction(context, level, count, y, out) if attempt == 0 else correction(context, level, count, y, out)
+            )
             if status != REGULAR:
                 return status
             size = 0.0
@@ -320,40 +298,48 @@ def project(book: Integers, time: float, y: Reals, first: int, last: int, most: 
 
 @native
 def project_rows(
-    book: Integers, time: float, count: int, rows: Integers, y: Reals, width: int, p: Reals, level: int, statuses: Integers
+    context: KernelFields,
+    time: float,
+    count: int,
+    rows: Integers,
+    y: Reals,
+    width: int,
+    p: Reals,
+    level: int,
+    statuses: Integers,
 ) -> None:
     """Project some rows of a table of states, each with its own row of `width` parameters; a status for each."""
-    ns, own, choice = book[STATE], reals_at(book[PARAMETERS]), integers_at(book[CHOICES]) + (1 + book[ROWS])
+    ns, own, choice = context.n_state, context.parameters, context.active_rows + (1 + context.n_constraints)
     for k in range(count):
         for i in range(width):
             own[i] = p[rows[k] * width + i]
         choice[0] = 0
-        statuses[k] = project(book, time, y + rows[k] * ns, level, level, MOST_PROJECTIONS)
+        statuses[k] = project(context, time, y + rows[k] * ns, level, level, MOST_PROJECTIONS)
 
 
 @native
 def observe_points(
-    book: Integers, count: int, times: Reals, states: Reals, inputs: Reals, statuses: Integers, results: Reals
+    context: KernelFields, count: int, times: Reals, states: Reals, inputs: Reals, statuses: Integers, results: Reals
 ) -> None:
     """Everything that is observed at every point of a motion: states (count, n_state) -> results (count, OBSERVED)."""
-    ns, nu, width = book[STATE], book[FREE_INPUTS], book[OBSERVED]
-    clock, values = reals_at(book[TIME]), reals_at(book[INPUT_VALUES])
-    info, order, choice = reals_at(book[INFO]), integers_at(book[ORDER]), integers_at(book[CHOICES])
+    ns, nu, width = context.n_state, context.n_inputs, context.n_observed
+    clock, values = context.time, context.input_values
+    info, order, choice = context.info, context.order, context.active_rows
     for point in range(count):
         clock[0] = times[point]
         y = states + point * ns
-        if book[INPUTS] != 0:
-            run_program(book, book[INPUTS], y, values)
+        if context.inputs != 0:
+            run_program(context, context.inputs, y, values)
             for i in range(nu):
                 inputs[point * nu + i] = values[i]
         before = choice[0]
         choice[0] = 0
-        statuses[point] = solve_unknowns(book, y)
+        statuses[point] = solve_unknowns(context, y)
         if statuses[point] > DEPENDENT:
             choice[0] = before
-        elif choose_rows(book[ROWS], order, info, before, choice):
-            statuses[point] = solve_unknowns(book, y)
-        run_program(book, book[OBSERVE], y, results + point * width)
+        elif choose_rows(context.n_constraints, order, info, before, choice):
+            statuses[point] = solve_unknowns(context, y)
+        run_program(context, context.observe, y, results + point * width)
 
 
 @native
@@ -383,20 +369,20 @@ def map_rows(
 
 
 @native
-def repeat_rates(book: Integers, repeats: int, time: float, y: Reals, out: Reals) -> int:
+def repeat_rates(context: KernelFields, repeats: int, time: float, y: Reals, out: Reals) -> int:
     """Evaluate the rates many times, each depending on the one before, for timing."""
     start = y[0]
     status = REGULAR
     for _ in range(repeats):
-        status = evaluate(book, time, y, out)
+        status = evaluate(context, time, y, out)
         y[0] = start + 1e-12 * out[0]
     y[0] = start
     return status
 
 
 @native
-def call_events(book: Integers, time: float, y: Reals, out: Reals) -> None:
+def call_events(context: KernelFields, time: float, y: Reals, out: Reals) -> None:
     """The event functions at a state."""
-    clock = reals_at(book[TIME])
+    clock = context.time
     clock[0] = time
-    run_program(book, book[EVENTS], y, out)
+    run_program(context, context.events, y, out)

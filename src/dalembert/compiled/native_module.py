@@ -15,22 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from .language import signature_of
+from .language import Record, address_of, signature_of
 from .llvm import NativeLibrary, optimised_object_code
 from .llvm_language import module_text
+from .plain import plain_call, runs_plainly
 
 __all__ = ["NativeModule", "address_of", "aligned_zeros"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _CTYPES: dict[str, Any] = {"i64": ctypes.c_int64, "double": ctypes.c_double, "void": None, "i1": ctypes.c_bool}
-
-
-def address_of(array: Any) -> int:
-    """Where the entries of an array lie; several times as fast as `array.ctypes.data` for those one writes to."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
-    except (TypeError, ValueError, BufferError):  # read-only, empty, or with gaps
-        return int(array.ctypes.data)
 
 
 def aligned_zeros(count: int) -> Any:
@@ -44,6 +37,9 @@ class NativeModule:
     """Native functions and everything they call, compiled together. Python calls them with numbers and NumPy arrays."""
 
     def __init__(self, entries: Sequence[Callable[..., Any]]) -> None:
+        if runs_plainly():
+            self.functions = {entry.__name__: plain_call(entry) for entry in entries}
+            return
         names = [entry.__name__ for entry in entries]
         code = optimised_object_code(lambda: module_text(entries), _key(entries, names))
         self._library = NativeLibrary(code, names)
@@ -56,11 +52,18 @@ class NativeModule:
         function = plain(self._library.addresses[entry.__name__])
 
         def call(*arguments: Any) -> Any:
-            return function(*[address_of(a) if isinstance(a, np.ndarray) else a for a in arguments])
+            return function(*map(_passed, arguments))
 
         call.__doc__, call.__name__ = entry.__doc__, entry.__name__
         call.library = self._library  # type: ignore[attr-defined]  # the code lives as long as someone can call it
         return call
+
+
+def _passed(argument: Any) -> Any:
+    """Arrays and records go by their addresses, numbers as they are."""
+    if isinstance(argument, Record):
+        return argument.address
+    return address_of(argument) if isinstance(argument, np.ndarray) else argument
 
 
 @cache

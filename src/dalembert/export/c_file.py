@@ -135,7 +135,7 @@ def _head(model: CModel, layout: Layout) -> str:
 
 def _source_text(model: CModel, layout: Layout, head: str) -> str:
     cases = [
-        f"    case {name}:\n        {function}(t, y, p, u, w, out, book->scratch);\n        break;"
+        f"    case {name}:\n        {function}(t, y, p, u, w, out, context->scratch);\n        break;"
         for name, function in layout.numbers.items()
     ]
     names = ",\n".join(f"    {name} = {number}" for number, name in enumerate(layout.numbers, start=1))
@@ -147,12 +147,12 @@ def _source_text(model: CModel, layout: Layout, head: str) -> str:
         *(program.text for program in layout.programs),
         f"enum {{\n{names}\n}};",
         "\n".join([
-            f"static void call_program({layout.book.type} *book, long which, const double *t, const double *y,",
+            f"static void call_program({layout.context.type} *context, long which, const double *t, const double *y,",
             "                         const double *p, const double *u, const double *w, double *out)",
             "{", "    switch (which) {", *cases, "    default:", "        break;", "    }", "}",
         ]),
         "/* -- the solve, the projection and the integrator, which are the same for all models -- */",
-        c_functions(entries, layout.book),
+        c_functions(entries, layout.context),
         "/* -- what the header declares -- */",
         public_functions(model, layout),
         main_text(model),

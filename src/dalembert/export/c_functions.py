@@ -8,7 +8,6 @@ from typing import Any
 from ..compiled.c_language import c_number
 from ..compiled.native import MISSING, MOST_PROJECTIONS
 from ..compiled.verdicts import SINGULAR
-from ..integrate.advance import ATOL, CLOCK, COUNTS, MAX_STEP, NEXT_AT, RTOL, H, T, Y
 from ..integrate.driver import EXACT_TIMES
 from ..integrate.run import LEAST_RTOL, LOCAL_SHARE
 from .c_model import CModel
@@ -23,8 +22,6 @@ MOST_STEPS = 10_000_000
 
 def public_functions(model: CModel, layout: Layout) -> str:
     """C text of everything that the header declares."""
-    named = [layout.book.entries[place] for place in (CLOCK, COUNTS, ATOL, Y)]
-    assert named == ["book->clock", "book->counts", "book->atol", "book->y"]
     return "\n\n".join([_defaults(model), _settings(model), _evaluations(model), _run(model), _names(model)])
 
 
@@ -47,7 +44,7 @@ def _settings(model: CModel) -> str:
     name, head, task = model.name, model.head, model.task
     taken = [f"    work->parameters[{k}] = parameters->{word};" for k, (word, _) in enumerate(model.parameters)]
     taken = taken or ["    (void)work;", "    (void)parameters;"]
-    inputs = [f"    work->inputs[{k}] = u[{head}_INPUT_{word}];" for k, (word, _) in enumerate(model.inputs)]
+    inputs = [f"    work->input_values[{k}] = u[{head}_INPUT_{word}];" for k, (word, _) in enumerate(model.inputs)]
     inputs = inputs or ["    (void)work;", "    (void)u;"]
     return f"""\
 void {name}_set_parameters({name}_work *work, const {name}_parameters *parameters)
@@ -64,7 +61,7 @@ void {name}_set_tolerances({name}_work *work, double rtol, double atol)
 {{
     const double share = {c_number(LOCAL_SHARE)} * rtol, least = {c_number(LEAST_RTOL)};
     long i;
-    work->clock[{RTOL}] = share > least ? share : least;
+    work->clock.rtol = share > least ? share : least;
     for (i = 0; i < {head}_N_STATE; i += 1) {{
         work->atol[i] = {c_number(LOCAL_SHARE)} * atol;
     }}
@@ -79,8 +76,8 @@ void {name}_open({name}_work *work, const {name}_parameters *parameters)
         parameters = &defaults;
     }}
     {name}_set_parameters(work, parameters);
-    work->clock[{RTOL}] = {c_number(task.local_rtol)};
-    work->clock[{MAX_STEP}] = INFINITY;
+    work->clock.rtol = {c_number(task.local_rtol)};
+    work->clock.max_step = INFINITY;
 {chr(10).join(_values(task.local_atol, [f"work->atol[{k}]" for k in range(task.kernel.n_state)]))}
 }}"""
 
@@ -95,15 +92,15 @@ def _evaluations(model: CModel) -> str:
     body = f"""\
     long i;
     long status;
-    const long chosen = work->choices[0]; /* by a run, for its own states */
+    const long chosen = work->active_rows[0]; /* by a run, for its own states */
     const long size = (long)(sizeof work->reached / sizeof work->reached[0]);
     memcpy(work->given, y, sizeof work->given);
     for (i = 0; i < size; i += 1) {{
         work->reached[i] = NAN;
     }}
-    work->choices[0] = 0;
+    work->active_rows[0] = 0;
     status = observe_state(work, t, work->given, work->reached);
-    work->choices[0] = chosen;
+    work->active_rows[0] = chosen;
 {chr(10).join(copied) or "    (void)seen;"}
     return (int)status;"""
     projection = f"""\
@@ -119,11 +116,11 @@ int {name}_rates({name}_work *work, double t, const double *y, double *rates)
 {{
     long i;
     long status;
-    const long chosen = work->choices[0]; /* by a run, for its own states */
+    const long chosen = work->active_rows[0]; /* by a run, for its own states */
     memcpy(work->given, y, sizeof work->given);
-    work->choices[0] = 0;
+    work->active_rows[0] = 0;
     status = evaluate(work, t, work->given, work->reached);
-    work->choices[0] = chosen;
+    work->active_rows[0] = chosen;
     for (i = 0; i < {head}_N_STATE; i += 1) {{
         rates[i] = status == {SINGULAR} || status == {MISSING} ? NAN : work->reached[i];
     }}
@@ -165,7 +162,7 @@ int {name}_run({name}_work *work, double t0, double *y, double t1, double *reach
     work->n_at = 0;
     status = follow_from(work, t0, y, t1);
     if (reached != 0) {{
-        *reached = work->clock[{T}];
+        *reached = work->clock.t;
     }}
     return status;
 }}
@@ -174,13 +171,13 @@ int {name}_sample({name}_work *work, double t0, double *y, double t1, long count
 {" " * (len(name) + 12)}long *filled)
 {{
     int status;
-    work->clock[{H}] = 0.0;
+    work->clock.h = 0.0;
     work->at = times;
     work->at_states = states;
     work->n_at = count;
     work->exact_at = count <= {EXACT_TIMES};
     status = follow_from(work, t0, y, t1);
-    *filled = work->counts[{NEXT_AT}];
+    *filled = work->counts.next_at;
     work->at = 0;
     work->at_states = 0;
     work->n_at = 0;

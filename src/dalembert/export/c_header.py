@@ -132,4 +132,4 @@ def _work(model: CModel, layout: Layout) -> str:
     what = (
         "/* A workspace, owned by the caller: one for each thread. Nothing is kept elsewhere; a copy of it is another one. */"
     )
-    return "\n".join([what, "typedef struct {", *lines, f"}} {layout.book.type};"])
+    return "\n".join([what, "typedef struct {", *lines, f"}} {layout.context.type};"])

@@ -70,7 +70,7 @@ int main(void)
 {reading}        printf("\\n");
     }}
     if (status != 0) {{
-        fprintf(stderr, "t = %.9g: %s\\n", work->clock[0], {model.name}_message(status));
+        fprintf(stderr, "t = %.9g: %s\\n", work->clock.t, {model.name}_message(status));
     }}
     free(work);
     free(times);

@@ -1,7 +1,7 @@
-"""What a book holds, as a C structure: programs by number, sizes that are constants, arrays of fixed length.
+"""What a context holds, as a C structure: programs by number, sizes that are constants, arrays of fixed length.
 
-Natively a book is an array of addresses and sizes. In C it is a structure that the caller owns; every size in it is known when
-the text is written, and it holds no address of its own, so that it can be copied as a whole.
+Natively a context is an array of addresses and sizes. In C it is a structure that the caller owns; every
+size in it is known when the text is written, and it holds no address of its own, so that it can be copied as a whole.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..compiled import native
-from ..compiled.c_language import BookInC
+from ..compiled.c_language import ContextInC, c_structure
 from ..compiled.c_programs import CProgram, c_program
+from ..compiled.fields import KernelFields
 from ..compiled.gauss_problem import order_size, work_size
 from ..compiled.program import Program, straight_line
-from ..integrate import advance as loop
-from ..integrate.steppers import taylor_places
-from ..integrate.watch_places import WATCH_PROGRAM
+from ..integrate.fields import Clock, Counts
 from .run_in_c import CAPACITY
 
 __all__ = ["Layout", "layout_of"]
@@ -43,11 +41,11 @@ class NamedNumber(int):
 
 @dataclass(frozen=True)
 class Layout:
-    """The structure that stands for the book of a kernel.
+    """The structure that stands for the context of a kernel.
 
     Attributes
     ----------
-    book : BookInC
+    context : ContextInC
     programs : tuple of CProgram
     numbers : dict of str to str
         The function of each program by the name of its number.
@@ -57,7 +55,7 @@ class Layout:
         Whether the solve that decides rank is part of the text.
     """
 
-    book: BookInC
+    context: ContextInC
     programs: tuple[CProgram, ...]
     numbers: dict[str, str]
     fields: tuple[tuple[str, str], ...]
@@ -71,7 +69,7 @@ def layout_of(kernel: Any, prefix: str, threshold: float | None) -> Layout:
     dense = sizes.work <= MOST_DENSE or not has_fast
     wanted = _wanted(kernel, has_fast, dense, threshold)
     programs: list[CProgram] = []
-    entries: dict[int, int | str] = dict.fromkeys((*native_programs(), native.INPUTS, native.SPARSE), 0)
+    entries: dict[str, int | str] = dict.fromkeys((*native_programs(), "inputs", "sparse"), 0)
     numbers: dict[str, str] = {}
     for number, (place, make) in enumerate(wanted.items(), start=1):
         written = c_program(make())
@@ -81,22 +79,22 @@ def layout_of(kernel: Any, prefix: str, threshold: float | None) -> Layout:
         entries[place] = NamedNumber(number, name)
     entries |= _constants(kernel, prefix, sizes, int(threshold is not None))
     fields = _fields(kernel, sizes, dense, max(written.scratch for written in programs))
-    entries |= {place: f"book->{name}" for place, (name, _, _) in fields.items() if place >= 0}
-    entries |= {loop.AT: "book->at", loop.AT_STATES: "book->at_states", loop.N_AT: "book->n_at"}
-    entries[loop.EXACT_AT] = "book->exact_at"
-    declared = [(declaration, what) for _, declaration, what in fields.values()]
+    entries |= {name: f"context->{name}" for name in fields}
+    entries |= {"at": "context->at", "at_states": "context->at_states", "n_at": "context->n_at"}
+    entries["exact_at"] = "context->exact_at"
+    declared = list(fields.values())
     declared += [
         ("double *at, *at_states", "during a call: times that were asked for, and the states at them"),
         ("long n_at, exact_at", "how many, and whether each is reached by a step of its own"),
     ]
-    return Layout(BookInC(f"{prefix}_work", entries), tuple(programs), numbers, tuple(declared), dense)
+    return Layout(ContextInC(f"{prefix}_work", entries), tuple(programs), numbers, tuple(declared), dense)
 
 
-def native_programs() -> tuple[int, ...]:
-    """The places of programs in a book."""
+def native_programs() -> tuple[str, ...]:
+    """The fields of programs."""
     return (
-        native.FAST, native.BLOCKS, native.RATES, native.POSITION_STEP, native.VELOCITY_STEP, native.POSITION_PARTS,
-        native.VELOCITY_PARTS, native.OBSERVE, native.EVENTS,
+        "fast", "blocks", "rates", "position_step", "velocity_step", "position_parts",
+        "velocity_parts", "observe", "events",
     )  # fmt: skip
 
 
@@ -117,95 +115,97 @@ class _Sizes:
         self.observed = max((place.stop for place in kernel.observed.values()), default=0)
 
 
-def _wanted(kernel: Any, has_fast: bool, dense: bool, threshold: float | None) -> dict[int, Callable[[], Program]]:
-    """The programs that go into the text, by their places in a book."""
-    names: dict[int, str] = {native.OBSERVE: "observe"}
+def _wanted(kernel: Any, has_fast: bool, dense: bool, threshold: float | None) -> dict[str, Callable[[], Program]]:
+    """The programs that go into the text, by their fields."""
+    names: dict[str, str] = {"observe": "observe"}
     if has_fast:
-        names[native.FAST] = "fast"
-        names |= {native.POSITION_STEP: "position_step"} if kernel.n_positions else {}
-        names |= {native.VELOCITY_STEP: "velocity_step"} if kernel.n_velocities else {}
+        names["fast"] = "fast"
+        names |= {"position_step": "position_step"} if kernel.n_positions else {}
+        names |= {"velocity_step": "velocity_step"} if kernel.n_velocities else {}
     if kernel.has_unknowns:
-        names[native.SPARSE] = "unknowns"
+        names["sparse"] = "unknowns"
     if dense:
-        names |= {native.BLOCKS: "blocks", native.RATES: "rates"}
-        names |= {native.POSITION_PARTS: "position_parts"} if kernel.n_positions else {}
-        names |= {native.VELOCITY_PARTS: "velocity_parts"} if kernel.n_velocities else {}
-    wanted: dict[int, Callable[[], Program]] = {place: _maker(kernel, name) for place, name in sorted(names.items())}
+        names |= {"blocks": "blocks", "rates": "rates"}
+        names |= {"position_parts": "position_parts"} if kernel.n_positions else {}
+        names |= {"velocity_parts": "velocity_parts"} if kernel.n_velocities else {}
+    wanted: dict[str, Callable[[], Program]] = {
+        place: _maker(kernel, name) for place, name in sorted(names.items(), key=_order)
+    }
     if threshold is not None:
         quality = kernel.graph.chart_quality - threshold
-        wanted[native.EVENTS] = lambda: straight_line("quality", kernel._inputs(), [quality])
+        wanted["events"] = lambda: straight_line("quality", kernel._inputs(), [quality])
     return wanted
+
+
+def _order(item: tuple[str, str]) -> int:
+    """The order of programs: that of their fields."""
+    return KernelFields.fields[item[0]][0]
 
 
 def _maker(kernel: Any, name: str) -> Callable[[], Program]:
     return lambda: kernel.program(name)  # type: ignore[no-any-return]
 
 
-def _constants(kernel: Any, prefix: str, sizes: _Sizes, events: int) -> dict[int, int | str]:
-    """Entries of a book that are numbers."""
-    head, expansion = prefix.upper(), taylor_places
+def _constants(kernel: Any, prefix: str, sizes: _Sizes, events: int) -> dict[str, int | str]:
+    """Fields that are numbers."""
+    head = prefix.upper()
     named = {
-        native.STATE: (kernel.n_state, "N_STATE"),
-        native.UNKNOWNS: (kernel.n, "N_UNKNOWNS"),
-        native.ROWS: (kernel.m, "N_ROWS"),
-        native.POSITIONS: (kernel.n_positions, "N_POSITION_CONSTRAINTS"),
-        native.VELOCITIES: (kernel.n_velocities, "N_VELOCITY_CONSTRAINTS"),
+        "n_state": (kernel.n_state, "N_STATE"),
+        "n_unknowns": (kernel.n, "N_UNKNOWNS"),
+        "n_constraints": (kernel.m, "N_ROWS"),
+        "n_positions": (kernel.n_positions, "N_POSITION_CONSTRAINTS"),
+        "n_velocities": (kernel.n_velocities, "N_VELOCITY_CONSTRAINTS"),
     }
-    entries: dict[int, int | str] = {place: NamedNumber(value, f"{head}_{name}") for place, (value, name) in named.items()}
+    entries: dict[str, int | str] = {place: NamedNumber(value, f"{head}_{name}") for place, (value, name) in named.items()}
     entries |= {
-        native.DEFINITE: int(kernel.equations.is_definite),
-        native.GAUGE: int(kernel.equations.has_gauge),
-        native.FREE_INPUTS: len(kernel.free_inputs),
-        native.OBSERVED: sizes.observed,
-        native.POSITION_UNKNOWNS: sizes.position,
-        native.VELOCITY_UNKNOWNS: sizes.velocity,
-        loop.CAPACITY: CAPACITY,
-        loop.N_EVENTS: events,
-        loop.N_SEARCHED: 0,
-        loop.CONTROLLED: 0,
-        loop.PROJECT: int(kernel.is_constrained),
-        expansion.EXPANSION: 0,
-        WATCH_PROGRAM: 0,  # rows that vanish are looked at by the driver
+        "is_definite": int(kernel.equations.is_definite),
+        "has_gauge": int(kernel.equations.has_gauge),
+        "n_inputs": len(kernel.free_inputs),
+        "n_observed": sizes.observed,
+        "n_position_unknowns": sizes.position,
+        "n_velocity_unknowns": sizes.velocity,
+        "capacity": CAPACITY,
+        "n_events": events,
+        "n_searched": 0,
+        "is_controlled": 0,
+        "projects": int(kernel.is_constrained),
+        "expansion": 0,
+        "watch_program": 0,  # rows that vanish are looked at by the driver
     }
     return entries
 
 
-def _fields(kernel: Any, sizes: _Sizes, dense: bool, scratch: int) -> dict[int, tuple[str, str, str]]:
-    """The arrays of the structure: place in a book, then name, declaration and meaning; a negative place is not in books."""
+def _fields(kernel: Any, sizes: _Sizes, dense: bool, scratch: int) -> dict[str, tuple[str, str]]:
+    """The arrays of the structure: name, declaration and meaning."""
     ns = kernel.n_state
     arrays = [
-        (native.TIME, "double", "time", 1, "the time of the evaluation"),
-        (native.PARAMETERS, "double", "parameters", len(kernel.parameters), "in the order of the parameter structure"),
-        (native.INPUT_VALUES, "double", "inputs", len(kernel.free_inputs), "held until they are set again"),
-        (native.SOLUTION, "double", "solution", sizes.solution, "unknowns and multipliers"),
-        (native.WORK, "double", "work", sizes.work if dense else 1, "of the dense solve"),
-        (native.ORDER, "long", "order", sizes.order, "of its pivots"),
-        (native.INFO, "double", "info", 4, "rank, least pivot ratio, contradictory row or -1, least diagonal entry"),
-        (native.OUT, "double", "out", sizes.out, "of the projection"),
-        (native.CHOICES, "long", "choices", sizes.choices, "of rows that count: in the rates, in the projection of velocities"),
-        (
-            loop.CLOCK,
-            "double",
-            "clock",
-            loop.CLOCK_SIZE,
-            "t, next step, end, last t, last step, longest, rtol, cap, least pivot",
-        ),
-        (loop.COUNTS, "long", "counts", 8, "evaluations, accepted, rejected, projections, recorded, next time, status, dense"),
-        (loop.Y, "double", "y", ns, "the state that was reached"),
-        (loop.Y_OLD, "double", "y_old", ns, "before the last step"),
-        (loop.Y_NEW, "double", "y_new", ns, "of the attempt"),
-        (loop.STAGES, "double", "stages", 16 * (ns + 1), ""),
-        (loop.SPARE_STAGES, "double", "spare_stages", 16 * (ns + 1), ""),
-        (loop.DENSE, "double", "dense", 7 * ns, "the polynomial of the last step"),
-        (loop.STAGE, "double", "stage", ns, ""),
-        (loop.STEP_TIMES, "double", "step_times", CAPACITY, ""),
-        (loop.STEP_STATES, "double", "step_states", CAPACITY * ns, ""),
-        (loop.EVENTS_OLD, "double", "events_old", 1, "quality of the independent velocities, less its threshold"),
-        (loop.EVENTS_NEW, "double", "events_new", 1, ""),
-        (loop.EVENTS_TRIED, "double", "events_tried", 1, ""),
-        (loop.ATOL, "double", "atol", ns, "absolute tolerance of a step"),
-        (-1, "double", "given", ns, "the state that a call was given"),
-        (-2, "double", "reached", max(ns + 1, sizes.observed), "what a call found"),
-        (-3, "double", "scratch", scratch, "of long programs"),
+        ("time", "double", 1, "the time of the evaluation"),
+        ("parameters", "double", len(kernel.parameters), "in the order of the parameter structure"),
+        ("input_values", "double", len(kernel.free_inputs), "held until they are set again"),
+        ("solution", "double", sizes.solution, "unknowns and multipliers"),
+        ("work", "double", sizes.work if dense else 1, "of the dense solve"),
+        ("order", "long", sizes.order, "of its pivots"),
+        ("info", "double", 4, "rank, least pivot ratio, contradictory row or -1, least diagonal entry"),
+        ("out", "double", sizes.out, "of the projection"),
+        ("active_rows", "long", sizes.choices, "of rows that count: in the rates, in the projection of velocities"),
+        ("y", "double", ns, "the state that was reached"),
+        ("y_old", "double", ns, "before the last step"),
+        ("y_new", "double", ns, "of the attempt"),
+        ("stages", "double", 16 * (ns + 1), ""),
+        ("spare_stages", "double", 16 * (ns + 1), ""),
+        ("dense", "double", 7 * ns, "the polynomial of the last step"),
+        ("stage", "double", ns, ""),
+        ("step_times", "double", CAPACITY, ""),
+        ("step_states", "double", CAPACITY * ns, ""),
+        ("events_old", "double", 1, "quality of the independent velocities, less its threshold"),
+        ("events_new", "double", 1, ""),
+        ("events_tried", "double", 1, ""),
+        ("atol", "double", ns, "absolute tolerance of a step"),
+        ("given", "double", ns, "the state that a call was given"),
+        ("reached", "double", max(ns + 1, sizes.observed), "what a call found"),
+        ("scratch", "double", scratch, "of long programs"),
     ]
-    return {place: (name, f"{kind} {name}[{max(1, size)}]", what) for place, kind, name, size, what in arrays}
+    found = {name: (f"{kind} {name}[{max(1, size)}]", what) for name, kind, size, what in arrays}
+    found["clock"] = c_structure(Clock, "clock"), "times and tolerances of the run"
+    found["counts"] = c_structure(Counts, "counts"), "what the run counts"
+    return found

@@ -8,42 +8,23 @@ from __future__ import annotations
 
 from math import nextafter
 
-from ..compiled.language import Integers, Reals, integers_at, native, reals_at
-from ..compiled.native import MISSING, OBSERVE, STATE, STUCK, TIME, call_events, evaluate, run_program, settle, solve_unknowns
+from ..compiled.language import Reals, native
+from ..compiled.native import MISSING, STUCK, call_events, evaluate, run_program, settle, solve_unknowns
 from ..compiled.verdicts import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
 from ..integrate.advance import (
-    ACCEPTED,
-    AT,
-    AT_STATES,
-    ATOL,
     BUDGET,
-    CLOCK,
     COMMIT_NOT_COMPILED,
-    COUNTS,
     END,
     EVENT,
-    EVENTS_OLD,
     EXCLUDED,
     FULL,
-    LAST_STATUS,
-    N_AT,
-    N_EVENTS,
-    NEXT_AT,
     NOT_COMPILED,
     OFF_CONSTRAINTS,
-    RECORDED,
-    REJECTED,
-    RTOL,
-    STAGE,
-    STAGES,
-    T_END,
     TOO_SMALL,
-    H,
-    T,
-    Y,
     advance,
     scaled_norm,
 )
+from ..integrate.fields import RunFields
 
 __all__ = ["STATUSES", "begin", "first_step", "follow", "observe_state"]
 
@@ -70,95 +51,95 @@ INFINITY = float("inf")
 
 
 @native
-def first_step(book: Integers, length: float) -> float:
+def first_step(context: RunFields, length: float) -> float:
     """A first step from the size of the state and of its first two derivatives (Hairer et al., section II.4).
 
     The first stage is the rate at y. The same as `dalembert.integrate.run.first_step`.
     """
-    ns = book[STATE]
-    clock, y, stage, atol = reals_at(book[CLOCK]), reals_at(book[Y]), reals_at(book[STAGE]), reals_at(book[ATOL])
-    rate, further = reals_at(book[STAGES]), reals_at(book[STAGES]) + (ns + 1)
+    ns = context.n_state
+    clock, y, stage, atol = context.clock, context.y, context.stage, context.atol
+    rate, further = context.stages, context.stages + (ns + 1)
     direction = 1.0 if length > 0.0 else -1.0
     for i in range(ns):
         stage[i] = 0.0
-    d0 = scaled_norm(ns, y, stage, y, clock[RTOL], atol)
-    d1 = scaled_norm(ns, rate, stage, y, clock[RTOL], atol)
+    d0 = scaled_norm(ns, y, stage, y, clock.rtol, atol)
+    d1 = scaled_norm(ns, rate, stage, y, clock.rtol, atol)
     h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, abs(length))
     for i in range(ns):
         stage[i] = y[i] + direction * h0 * rate[i]
-    status = evaluate(book, clock[T] + direction * h0, stage, further)
+    status = evaluate(context, clock.t + direction * h0, stage, further)
     d2 = INFINITY
     if status < CONTRADICTORY:
-        d2 = scaled_norm(ns, further, rate, y, clock[RTOL], atol) / h0
+        d2 = scaled_norm(ns, further, rate, y, clock.rtol, atol) / h0
     largest = max(d1, d2)
     if not largest < INFINITY:
         return min(1e-3 * h0, abs(length))
     h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else pow(0.01 / largest, 0.125)
-    spacing = nextafter(abs(clock[T]), INFINITY) - abs(clock[T])
+    spacing = nextafter(abs(clock.t), INFINITY) - abs(clock.t)
     return min(min(max(100.0 * h0, LEAST_SPACINGS * spacing), h1), abs(length))
 
 
 @native
-def begin(book: Integers, time: float, until: float) -> int:
+def begin(context: RunFields, time: float, until: float) -> int:
     """Begin a run at (time, y) towards `until`: clock, counts, the first stage, the first step unless one is known."""
-    ns = book[STATE]
-    clock, counts, y = reals_at(book[CLOCK]), integers_at(book[COUNTS]), reals_at(book[Y])
-    clock[T], clock[T_END] = time, until
-    for k in range(8):
-        counts[k] = 0
-    status = settle(book, time, y, reals_at(book[STAGES]))
+    ns = context.n_state
+    clock, counts, y = context.clock, context.counts, context.y
+    clock.t, clock.t_end = time, until
+    counts.evaluations, counts.accepted, counts.rejected, counts.projected = 0, 0, 0, 0
+    counts.recorded, counts.next_at, counts.last_status, counts.has_dense = 0, 0, 0, 0
+    status = settle(context, time, y, context.stages)
     if status == MISSING:
         return LEFT_OUT
     if status == SINGULAR or status == CONTRADICTORY:
         return status
-    if book[N_EVENTS] > 0:
-        quality = reals_at(book[EVENTS_OLD])
-        call_events(book, time, y, quality)
+    if context.n_events > 0:
+        quality = context.events_old
+        call_events(context, time, y, quality)
         if not quality[0] > 0.0:
             return DEGENERATE
-    at, at_states = reals_at(book[AT]), reals_at(book[AT_STATES])
-    while counts[NEXT_AT] < book[N_AT] and at[counts[NEXT_AT]] == time:
+    at, at_states = context.at, context.at_states
+    while counts.next_at < context.n_at and at[counts.next_at] == time:
         for i in range(ns):
-            at_states[counts[NEXT_AT] * ns + i] = y[i]
-        counts[NEXT_AT] += 1
-    if clock[H] == 0.0 and until != time:
-        clock[H] = first_step(book, until - time)
+            at_states[counts.next_at * ns + i] = y[i]
+        counts.next_at += 1
+    if clock.h == 0.0 and until != time:
+        clock.h = first_step(context, until - time)
     return REGULAR
 
 
 @native
-def follow(book: Integers, most: int) -> int:
+def follow(context: RunFields, most: int) -> int:
     """Go on to the end of a run that has begun, by at most so many attempts; returns one of `STATUSES`."""
-    clock, counts = reals_at(book[CLOCK]), integers_at(book[COUNTS])
+    clock, counts = context.clock, context.counts
     code = BUDGET
     while code == BUDGET or code == FULL:
-        if counts[ACCEPTED] + counts[REJECTED] >= most and clock[T] != clock[T_END]:
+        if counts.accepted + counts.rejected >= most and clock.t != clock.t_end:
             return TOO_MANY_STEPS
-        counts[RECORDED] = 0
-        code = advance(book, CAPACITY)
+        counts.recorded = 0
+        code = advance(context, CAPACITY)
     if code == END:
         return REGULAR
     if code == EVENT:
         return DEGENERATE
     if code == NOT_COMPILED or code == COMMIT_NOT_COMPILED:
         return LEFT_OUT
-    if code == OFF_CONSTRAINTS or counts[LAST_STATUS] == STUCK:
+    if code == OFF_CONSTRAINTS or counts.last_status == STUCK:
         return LEFT_CONSTRAINTS
     if code == EXCLUDED:
         return CONTRADICTORY
-    if code == TOO_SMALL and counts[LAST_STATUS] != SINGULAR:
+    if code == TOO_SMALL and counts.last_status != SINGULAR:
         return STEP_TOO_SMALL
     return SINGULAR
 
 
 @native
-def observe_state(book: Integers, time: float, y: Reals, out: Reals) -> int:
+def observe_state(context: RunFields, time: float, y: Reals, out: Reals) -> int:
     """Everything that is observed at one state; nothing is written where the unknowns are not determined."""
-    clock = reals_at(book[TIME])
+    clock = context.time
     clock[0] = time
-    status = solve_unknowns(book, y)
+    status = solve_unknowns(context, y)
     if status == MISSING:
         return LEFT_OUT
     if status != SINGULAR:
-        run_program(book, book[OBSERVE], y, out)
+        run_program(context, context.observe, y, out)
     return status

@@ -13,7 +13,6 @@ import sympy
 
 from ..compiled.dense_function import DenseFunction
 from ..errors import FormError
-from . import advance as loop
 from .events import Event
 from .letters import reported_letters, state_with_velocities
 from .outcome import Outcome
@@ -101,7 +100,7 @@ class Chart:
 
     def switch(self, driver: Driver, t: float, y: Any) -> tuple[Outcome, str] | None:
         """Go on with better independent velocities; the end where the form has none."""
-        full, step = driver.shown(t, y), float(driver.run.clock[loop.H])
+        full, step = driver.shown(t, y), driver.run.clock.h
         changed = self.choose(driver, t, full)
         if self.threshold is None:
             self.threshold = THRESHOLDS[-1]

@@ -186,7 +186,7 @@ class Contacts:
         except DalembertError as error:
             return Outcome.SINGULAR, f"The impact at t = {t:.9g} is not determined: {error}"
         self.impacts += [(t, name) for name in hit]
-        driver.switch(mode, t, after, min(abs(driver.run.clock[loop.H]), 0.5 * flight))
+        driver.switch(mode, t, after, min(abs(driver.run.clock.h), 0.5 * flight))
         return self._unsettled(t)
 
     def _collide(self, driver: Any, names: tuple[str, ...], t: float, y: Any) -> tuple[tuple[str, ...], tuple[str, ...], Any]:

@@ -13,8 +13,8 @@ from ..errors import ModelError
 from ..model.methods import EXTERNAL
 from ..model.values import real_array
 from ..typing import Array, ArrayLike
-from .advance import BOOK_SIZE
 from .expansions import hold_expansion, taylor_order
+from .fields import RunFields
 from .fixed_dense import ShorterSteps
 from .letters import shown_states
 from .run import LEAST_RTOL, LOCAL_SHARE, native_functions
@@ -78,7 +78,7 @@ class _Expansions:
 
     def __init__(self, segment: Any, sign: float, rtol: float) -> None:
         self.segment, self.sign = segment, sign
-        self.book = Book(segment.book.kernel, segment.book.parameters, BOOK_SIZE)
+        self.book = Book(segment.book.kernel, segment.book.parameters, RunFields)
         hold_expansion(self.book, taylor_order(max(LOCAL_SHARE * rtol, LEAST_RTOL)))
 
     def fill(self, times: Any, places: Any, result: Any) -> None:
@@ -87,9 +87,9 @@ class _Expansions:
         expand, state = (native_functions()[name] for name in ("expand", "taylor_state"))
         for number, own in _by_step(steps, places):
             begin, y = self.segment.step_t[number], np.ascontiguousarray(self.segment.step_y[number])
-            expand(self.book.entries, begin, y)
+            expand(self.book.fields, begin, y)
             for place in own:
-                state(self.book.entries, times[place] - begin, y, result[place])
+                state(self.book.fields, times[place] - begin, y, result[place])
 
 
 class _Interpolator:
@@ -123,8 +123,8 @@ class _Interpolator:
     def _try(self, t: float, h: float, y: Any, y_end: Any) -> int:
         book, functions = self.segment.book, native_functions()
         book.settle(t, y, self.stages[0])
-        status = functions["step"](book.entries, t, h, y, self.stages, self.stage, self.end)
+        status = functions["step"](book.fields, t, h, y, self.stages, self.stage, self.end)
         if status == MISSING:
             return MISSING
         book.settle(t + h, y_end, self.stages[12])
-        return int(functions["dense_coefficients"](book.entries, t, h, y, y_end, self.stages, self.stage, self.polynomial))
+        return int(functions["dense_coefficients"](book.fields, t, h, y, y_end, self.stages, self.stage, self.polynomial))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import native
 from ..compiled.kernel import Kernel, kernel_of
 from ..compiled.program import Program, straight_line
 from ..compiled.trouble import explain
@@ -34,7 +33,6 @@ from .run_kinds import run_kind
 from .start import Start, changed_letters, consistent_start, in_velocities, start_form
 from .stops import Stop, stop_times
 from .switching import Switching
-from .watch_places import WATCH_PROGRAM
 
 __all__ = ["Driver"]
 
@@ -183,7 +181,7 @@ class Driver:
         while self.stops and ahead * (run.t - self.stops[0].after) >= 0.0:
             self.stops.pop(0)
         is_between = bool(self.stops) and ahead * (run.t - self.stops[0].before) >= 0.0
-        run.clock[loop.T_END] = last if not self.stops else self.stops[0].after if is_between else self.stops[0].before
+        run.clock.t_end = last if not self.stops else self.stops[0].after if is_between else self.stops[0].before
         run.cross(is_between)
         return True
 
@@ -191,12 +189,12 @@ class Driver:
         """Choose a step for the way to the next stop, where those before say nothing about it."""
         run = self.run
         if not run.is_crossing:
-            least = RESTART * abs(float(run.clock[loop.T_END]) - run.t)
-            run.clock[loop.H] = max(first_step(run, self.task, run.t), least)
+            least = RESTART * abs(run.clock.t_end - run.t)
+            run.clock.h = max(first_step(run, self.task, run.t), least)
 
     def _steps_left(self) -> int:
         done = self.record.totals["steps"] + self.record.totals["rejected"]
-        return int(self.task.max_steps - done - self.run.counts[loop.ACCEPTED] - self.run.counts[loop.REJECTED])
+        return int(self.task.max_steps - done - self.run.counts.accepted - self.run.counts.rejected)
 
     def _report_progress(self) -> None:
         if self.task.progress is not None:
@@ -206,7 +204,7 @@ class Driver:
     def _handle_events(self) -> tuple[Outcome, str] | None:
         """Find the events inside the last step in their order; stop, jump or go on."""
         run, found = self.run, self.record.found
-        began, h = float(run.clock[loop.T_OLD]), float(run.clock[loop.H_OLD])
+        began, h = run.clock.t_old, run.clock.h_old
         met = passages(run, self.mode_events)
         switched = [(elapsed, number - self._first_switch) for elapsed, number in met if self._is_switch(number)]
         switched = switched if self.switching.is_on else []
@@ -265,11 +263,11 @@ class Driver:
     def _repeat_until(self, t: float) -> tuple[Outcome, str] | None:
         """Take the last step, which is not finished, again and only until t; the ending where an event stops it before."""
         run = self.run
-        run.y[:], run.clock[loop.T] = run.y_old, run.clock[loop.T_OLD]
-        run.book.entries[WATCH_PROGRAM] = 0
+        run.y[:], run.clock.t = run.y_old, run.clock.t_old
+        run.book.fields.watch_program = 0
         code = loop.BUDGET
         while code != loop.END and self.run is run and self._steps_left() > 0:
-            run.clock[loop.T_END] = t  # a decision may have aimed at another end
+            run.clock.t_end = t  # a decision may have aimed at another end
             code = run.call("advance", 64)
             ending = None if code == loop.END else self._decide(code)
             if ending is not None:
@@ -319,18 +317,18 @@ class Driver:
         states = np.full((len(at), kernel.n_state), np.nan)
         make: Any = run_kind(task)
         run = self.run = make(kernel, task, t, y, at, states, len(self.mode_events))
-        entries = run.book.entries
+        fields = run.book.fields
         if task.project and kernel.is_constrained and task.stepping is None:
             run.book.prepare_projection()
-            entries[loop.PROJECT] = 1
-        entries[loop.N_SEARCHED] = len(searched)
-        entries[loop.EXACT_AT] = len(at) <= EXACT_TIMES
+            fields.projects = 1
+        fields.n_searched = len(searched)
+        fields.exact_at = len(at) <= EXACT_TIMES
         if task.inputs:
             if self.mode not in self.callbacks:
                 self.callbacks[self.mode] = InputCallback(kernel, task.inputs)
             run.book.call_for_inputs(self.callbacks[self.mode])
         if self.mode_events:
-            entries[native.EVENTS] = kernel.load_program(self._event_program())
+            fields.events = kernel.load_program(self._event_program())
         self.record.begin(run, t, y)
         status = run.book.settle(t, run.y, run.stages[0])
         if status in (SINGULAR, CONTRADICTORY):
@@ -340,7 +338,7 @@ class Driver:
             raise explain(kernel, status, t, run.y, task.parameters, run.book.info)
         hold_watch(run, kernel, t)
         if task.stepping is None and task.method != "taylor":  # which finds its steps in their coefficients
-            run.clock[loop.H] = step or first_step(run, task, t)
+            run.clock.h = step or first_step(run, task, t)
         if self.mode_events:
             run.events_old[:] = run.book.events(t, run.y, len(self.mode_events))
             self.contacts.watch(self)

@@ -11,7 +11,6 @@ from ..compiled.taylor import HIGHEST_ORDER, Expansion, expansion
 from ..errors import FormError
 from ..formulations.equations import Equations
 from .refusals import refuse_dependent_constraints
-from .steppers import taylor_places as places
 
 __all__ = ["check_expansion", "hold_expansion", "kernel_expansion", "taylor_order"]
 
@@ -39,12 +38,12 @@ def kernel_expansion(kernel: Kernel, lanes: int = 1) -> Expansion:
 def hold_expansion(book: Any, order: int) -> None:
     """Let the book of a run take its steps by Taylor coefficients."""
     found = kernel_expansion(book.kernel)
-    work = book.hold(places.EXPANSION_WORK, aligned_zeros(found.work_size))
+    work = book.fields.bind("expansion_work", aligned_zeros(found.work_size))
     work[0] = order
-    book.hold(places.COEFFICIENTS, aligned_zeros(found.out_size))
-    book.entries[places.EXPANSION] = found.address
-    book.entries[places.EXPANSION_ORDER] = order
-    book.entries[places.EXPANSION_SIZE] = found.work_size
+    book.fields.bind("coefficients", aligned_zeros(found.out_size))
+    book.fields.expansion = found.address
+    book.fields.expansion_order = order
+    book.fields.expansion_size = found.work_size
 
 
 def check_expansion(equations: Equations) -> None:

@@ -21,7 +21,6 @@ from ..model.constraints import HolonomicConstraint, MomentumConstraint
 from ..model.flow import Flow
 from ..model.symbols import t
 from ..model.system import System
-from . import advance as loop
 from .endings import lost_rank
 from .motion import Segment
 from .outcome import Outcome
@@ -105,7 +104,7 @@ def untrue(driver: Any) -> tuple[Outcome, str] | None:
         last, bad = float(segment.step_t[kept - 1]), float(segment.step_t[found.step])
         record.segments[number:] = [replace(segment, step_t=segment.step_t[:kept], step_y=segment.step_y[:kept])]
         record.reached = int(np.sum(record.at <= last if record.forward else record.at >= last))
-        run.y[:], run.clock[loop.T] = segment.step_y[kept - 1], last
+        run.y[:], run.clock.t = segment.step_y[kept - 1], last
         reason = lost_rank(driver)
         if reason is not None:
             return Outcome.SINGULAR, f"The motion became singular at t = {last:.9g}: {reason}. At t = {bad:.9g} {found.clause}."
@@ -121,7 +120,7 @@ def _ends_on_constraints(task: Any) -> bool:
     """Whether the steps of a run end on its constraints, by their own equations or by projection."""
     from .fixed_run import FIXED_METHODS
 
-    return bool(task.project) or FIXED_METHODS[task.method][0] in (places.RATTLE, places.ROOTS)
+    return bool(task.project) or FIXED_METHODS[task.method][0] in ("rattle", places.ROOTS)
 
 
 def _kept_checks(kernel: Kernel, on_constraints: bool) -> _Checks:

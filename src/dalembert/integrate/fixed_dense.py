@@ -74,9 +74,9 @@ class ShorterSteps:
         run = self.run
         whole = 0 if self.varies else int(np.floor((t - run.t) / self.step + SAME))
         while whole > 0:
-            before = int(run.counts[loop.ACCEPTED])
+            before = run.counts.accepted
             self._resolve(run.call("advance", whole))
-            whole -= int(run.counts[loop.ACCEPTED]) - before
+            whole -= run.counts.accepted - before
         state, result[:] = run.y.copy(), run.y
         rest = t - run.t
         while abs(rest) > SAME * abs(self.step):

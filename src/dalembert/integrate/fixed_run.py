@@ -11,9 +11,9 @@ import numpy as np
 
 from ..compiled.book import Book
 from ..compiled.native_module import NativeModule
-from . import advance as loop
 from . import fixed_steps, reversible_steps, row_watch
 from .actions import ActionTables
+from .fields import FixedFields
 from .position_steps import position_steps
 from .root_steps import hold_roots
 from .run import CAPACITY, COUNTED
@@ -91,35 +91,34 @@ def fixed_functions() -> dict[str, Any]:
 class FixedRun:
     """A run from (t, y) with fixed steps: its book, its clock and counts, its state, and what it has stored."""
 
-    counted = COUNTED | {"sweeps": places.SWEEPS}
+    counted = COUNTED | {"sweeps": "sweeps"}
 
     def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
         stepping: Stepping = task.stepping
         self.task, self.kernel = task, kernel
         self.kind, self.stages_count = FIXED_METHODS[task.method]
         self._functions = fixed_functions()
-        self.book = Book(kernel, task.parameters, places.FIXED_BOOK_SIZE)
-        hold, entries, ns = self.book.hold, self.book.entries, kernel.n_state
-        self.clock = hold(loop.CLOCK, np.zeros(loop.CLOCK_SIZE))
-        self.counts = hold(loop.COUNTS, np.zeros(places.COUNTS_SIZE, np.int64))
-        self.y = hold(loop.Y, np.array(y, dtype=float))
-        for place in (places.LOW, places.DELTA, loop.STAGE):
-            hold(place, np.zeros(ns))
-        self.stages = hold(loop.STAGES, np.zeros((2, ns + 1)))
-        hold(loop.AT_STATES, at_states)
-        hold(places.AT_NUMBERS, np.round((at - task.span[0]) / stepping.step).astype(np.int64))
-        self.step_times = hold(loop.STEP_TIMES, np.zeros(CAPACITY))
-        self.step_states = hold(loop.STEP_STATES, np.zeros((CAPACITY, ns)))
+        self.book = Book(kernel, task.parameters, FixedFields)
+        bind, fields, ns = self.book.fields.bind, self.book.fields, kernel.n_state
+        self.clock, self.counts = fields.clock, fields.counts
+        self.y = bind("y", np.array(y, dtype=float))
+        for name in ("rounding", "delta", "stage"):
+            bind(name, np.zeros(ns))
+        self.stages = bind("stages", np.zeros((2, ns + 1)))
+        bind("at_states", at_states)
+        bind("at_numbers", np.round((at - task.span[0]) / stepping.step).astype(np.int64))
+        self.step_times = bind("step_times", np.zeros(CAPACITY))
+        self.step_states = bind("step_states", np.zeros((CAPACITY, ns)))
         self.events_old = np.zeros(max(1, events))
-        hold(loop.EVENTS_NEW, np.zeros(max(1, events)))
-        entries[loop.N_AT], entries[loop.CAPACITY], entries[loop.N_EVENTS] = len(at), CAPACITY, events
-        self.clock[loop.T], self.clock[places.T_BEGIN], self.clock[loop.T_END] = t, task.span[0], task.span[1]
-        self.clock[loop.H], self.clock[loop.WEAKEST] = stepping.step, 1.0
-        self.counts[places.NUMBER] = round((t - task.span[0]) / stepping.step)
-        entries[places.N_STEPS], entries[places.EVERY] = stepping.steps, stepping.every
-        number = int(self.counts[places.NUMBER])
-        self.counts[places.NEXT_STORED] = number + stepping.every - number % stepping.every
-        entries[places.KIND], entries[places.N_STAGES] = self.kind, self.stages_count
+        bind("events_new", np.zeros(max(1, events)))
+        fields.n_at, fields.capacity, fields.n_events = len(at), CAPACITY, events
+        self.clock.t, self.clock.t_begin, self.clock.t_end = t, task.span[0], task.span[1]
+        self.clock.h, self.clock.weakest = stepping.step, 1.0
+        self.counts.number = round((t - task.span[0]) / stepping.step)
+        fields.n_steps, fields.store_every = stepping.steps, stepping.every
+        number = self.counts.number
+        self.counts.next_stored = number + stepping.every - number % stepping.every
+        fields.method_kind, fields.n_stages = self.kind, self.stages_count
         self._last_stored = t
         self._hold_method()
         if stepping.adapt is not None:
@@ -127,10 +126,10 @@ class FixedRun:
         if task.project and kernel.n_velocities and self.kind not in (places.RATTLE, places.ROOTS):
             self.book.prepare_projection()
             self.book.complete()
-            entries[loop.PROJECT] = 1
+            fields.projects = 1
 
     def _hold_method(self) -> None:
-        hold, entries, stages = self.book.hold, self.book.entries, self.stages_count
+        bind, fields, stages = self.book.fields.bind, self.book.fields, self.stages_count
         if self.kind == places.RATTLE:
             self._hold_positions()
             return
@@ -140,107 +139,108 @@ class FixedRun:
         width = self.kernel.n_state
         if self.kind != places.GAUSS:
             width = self._hold_actions()
-        entries[places.N_UNKNOWNS] = width
-        for place in (places.UNKNOWNS_NOW, places.LEAST, places.BEFORE, places.BEFORE_LAST):
-            hold(place, np.zeros((stages, max(1, width))))
-        hold(places.FRESH, np.zeros(max(1, width)))
+        fields.n_stage_unknowns = width
+        for name in ("unknowns_now", "least", "before", "before_last"):
+            bind(name, np.zeros((stages, max(1, width))))
+        bind("fresh", np.zeros(max(1, width)))
         table = tableau(stages)
-        for place, numbers in (
-            (places.NODES, table.nodes),
-            (places.WEIGHTS, table.weights),
-            (places.MIX, table.mix),
-            (places.GUESS, table.guess),
-            (places.LONG_GUESS, table.long_guess),
+        for name, numbers in (
+            ("nodes", table.nodes),
+            ("weights", table.weights),
+            ("mix", table.mix),
+            ("guess", table.guess),
+            ("long_guess", table.long_guess),
         ):
-            hold(place, numbers)
+            bind(name, numbers)
 
     def _hold_positions(self) -> None:
         """The programs and arrays of steps by positions."""
-        hold, entries, n = self.book.hold, self.book.entries, self.kernel.n_state // 2
+        bind, fields, n = self.book.fields.bind, self.book.fields, self.kernel.n_state // 2
         steps = position_steps(self.kernel)
         m, count = steps.conditions, steps.entries
-        entries[places.FIELD_PROGRAM], entries[places.SUBSTEP_PROGRAM] = steps.fields, steps.substep
-        entries[places.VELOCITY_PROGRAM] = steps.velocity
-        entries[places.N_CONDITIONS], entries[places.N_DIRECTIONS] = m, count
-        for place, numbers in (
-            (places.WEIGHTS, composition(int(self.task.method.removeprefix("rattle")))),
-            (places.FORCES, np.zeros(2 * m + 1)),
-            (places.SUBSTEP, np.zeros(3 * n + count + m + 2)),
-            (places.SUBSTEP_END, np.zeros(3 * n + count + m + 2)),
-            (places.LOST, np.zeros(n)),
+        fields.field_program, fields.substep_program = steps.fields, steps.substep
+        fields.velocity_program = steps.velocity
+        fields.n_conditions, fields.n_directions = m, count
+        for name, numbers in (
+            ("weights", composition(int(self.task.method.removeprefix("rattle")))),
+            ("forces", np.zeros(2 * m + 1)),
+            ("substep", np.zeros(3 * n + count + m + 2)),
+            ("substep_end", np.zeros(3 * n + count + m + 2)),
+            ("lost", np.zeros(n)),
         ):
-            hold(place, numbers)
+            bind(name, numbers)
 
     def _hold_control(self, adapt: ReversibleSteps, at: Any) -> None:
         """The program and the numbers of a reversible control of steps, and the times asked for."""
-        self.control = self.book.hold(places.CONTROL, np.zeros(reversible_steps.CONTROL_SIZE))
-        self.book.hold(loop.AT, np.ascontiguousarray(at, dtype=float))
-        self.book.entries[places.CONTROL_PROGRAM] = density_program(self.kernel, adapt)
-        self.control[reversible_steps.EPSILON] = self.task.stepping.step
-        self.control[reversible_steps.WHOLE] = start_density(self.kernel, adapt, self.t, self.y, self.task.parameters)
+        self.control = self.book.fields.control
+        self.book.fields.bind("density_values", np.zeros(2))
+        self.book.fields.bind("at", np.ascontiguousarray(at, dtype=float))
+        self.book.fields.control_program = density_program(self.kernel, adapt)
+        self.control.epsilon = self.task.stepping.step
+        self.control.whole = start_density(self.kernel, adapt, self.t, self.y, self.task.parameters)
         self._functions = self._functions | {"advance": self._functions["reversible"]}
 
     def _hold_actions(self) -> int:
         """The tables of the actions, and the program of the generators; returns the number of unknowns of a stage."""
-        hold, entries, kernel = self.book.hold, self.book.entries, self.kernel
+        bind, fields, kernel = self.book.fields.bind, self.book.fields, self.kernel
         tables, address = action_tables(kernel, self.task)
-        for place, numbers in (
-            (places.GENERATOR_TABLE, tables.generator_table),
-            (places.ACTION_TABLE, tables.action_table),
-            (places.FILL_PLACES, tables.fill_places),
-            (places.FILL_FACTORS, tables.fill_factors),
-            (places.READ_PLACES, tables.read_places),
-            (places.READ_FACTORS, tables.read_factors),
-            (places.REST, tables.rest),
-            (places.CONSTANTS, tables.constants),
-            (places.MATRICES, np.zeros_like(tables.constants)),
-            (places.GENERATORS, np.zeros(tables.factors_size)),
-            (places.LEFT, np.zeros(tables.factors_size)),
-            (places.RIGHT, np.zeros(tables.factors_size)),
-            (places.ALGEBRA, np.zeros(tables.factors_size)),
-            (places.MATRIX_WORK, np.zeros(tables.work_size)),
+        for name, numbers in (
+            ("generator_table", tables.generator_table),
+            ("action_table", tables.action_table),
+            ("fill_places", tables.fill_places),
+            ("fill_factors", tables.fill_factors),
+            ("read_places", tables.read_places),
+            ("read_factors", tables.read_factors),
+            ("rest", tables.rest),
+            ("constants", tables.constants),
+            ("matrices", np.zeros_like(tables.constants)),
+            ("generators", np.zeros(tables.factors_size)),
+            ("left", np.zeros(tables.factors_size)),
+            ("right", np.zeros(tables.factors_size)),
+            ("algebra", np.zeros(tables.factors_size)),
+            ("matrix_work", np.zeros(tables.work_size)),
         ):
-            hold(place, numbers)
-        entries[places.GENERATOR_PROGRAM] = address
-        entries[places.N_GENERATORS], entries[places.N_ACTIONS] = len(tables.generator_table), len(tables.action_table)
-        entries[places.N_ENTRIES], entries[places.N_FILLS] = len(tables.constants), len(tables.fill_factors)
-        entries[places.N_REST] = len(tables.rest)
+            bind(name, numbers)
+        fields.generator_program = address
+        fields.n_generators, fields.n_actions = len(tables.generator_table), len(tables.action_table)
+        fields.n_entries, fields.n_fills = len(tables.constants), len(tables.fill_factors)
+        fields.n_rest = len(tables.rest)
         return tables.width
 
     def prepare_newton(self) -> bool:
         """Make room for Newton's method; whether the run can use it and did not yet."""
-        if self.kind != places.GAUSS or self.book.entries[places.NEWTON]:
+        if self.kind != places.GAUSS or self.book.fields.uses_newton:
             return False
         ns, size = self.kernel.n_state, self.kernel.n_state * self.stages_count
-        for place, shape in (
-            (places.JACOBIAN, (ns, ns)),
-            (places.FACTOR, (size, size)),
-            (places.HEADS, (size,)),
-            (places.RESIDUAL, (size,)),
+        for name, shape in (
+            ("jacobian", (ns, ns)),
+            ("factor", (size, size)),
+            ("factor_diagonals", (size,)),
+            ("residual", (size,)),
         ):
-            self.book.hold(place, np.zeros(shape))
-        self.book.hold(places.FACTOR_ORDER, np.zeros(size, np.int64))
-        self.book.entries[places.NEWTON] = 1
+            self.book.fields.bind(name, np.zeros(shape))
+        self.book.fields.bind("factor_order", np.zeros(size, np.int64))
+        self.book.fields.uses_newton = 1
         return True
 
     @property
     def t(self) -> float:
         """The time reached."""
-        return float(self.clock[loop.T])
+        return float(self.clock.t)
 
     @property
     def density(self) -> float:
         """The density of steps at the last whole one, where steps vary."""
-        return float(self.control[reversible_steps.WHOLE])
+        return float(self.control.whole)
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a native function on this run."""
-        return int(self._functions[name](self.book.entries, *arguments))
+        return int(self._functions[name](self.book.fields, *arguments))
 
     def take_steps(self) -> tuple[Any, Any]:
         """The steps stored since the last time, which make room for more."""
-        count = int(self.counts[loop.RECORDED])
-        self.counts[loop.RECORDED] = 0
+        count = self.counts.recorded
+        self.counts.recorded = 0
         if count:
             self._last_stored = float(self.step_times[count - 1])
         return self.step_times[:count].copy(), self.step_states[:count].copy()

@@ -13,7 +13,6 @@ import numpy as np
 from . import advance as loop
 from .events import Event, find_root
 from .run import Run
-from .steppers.taylor_places import EXPANSION
 
 __all__ = ["cut", "passages", "state_after"]
 
@@ -27,7 +26,7 @@ HALVINGS, SHALLOW = 26, 1e-14
 
 def state_after(run: Run, elapsed: float) -> Any:
     """The state a time after the beginning of the last step."""
-    if elapsed == run.clock[loop.H_OLD]:
+    if elapsed == run.clock.h_old:
         return run.y.copy()
     if elapsed == 0.0:
         return run.y_old.copy()
@@ -38,9 +37,9 @@ def state_after(run: Run, elapsed: float) -> Any:
 
 def passages(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
     """Every passage of an event through zero inside the last step, as (time after its beginning, event), in order."""
-    parts = loop.TAYLOR_PARTS if run.book.entries[EXPANSION] else loop.PARTS
-    points = np.linspace(0.0, 1.0, parts + 1) * float(run.clock[loop.H_OLD])
-    count, searched = len(events), int(run.book.entries[loop.N_SEARCHED])
+    parts = loop.TAYLOR_PARTS if run.book.fields.expansion else loop.PARTS
+    points = np.linspace(0.0, 1.0, parts + 1) * run.clock.h_old
+    count, searched = len(events), int(run.book.fields.n_searched)
     inside = [_values(run, count, x) for x in points[1:-1]]
     table = np.array([run.events_old[:count], *inside, run.events_new[:count]])
     found: list[tuple[float, int]] = []
@@ -82,7 +81,7 @@ def _other_side(value: Callable[[float], float], seen: Sequence[tuple[float, flo
 
 
 def _values(run: Run, count: int, elapsed: float) -> Any:
-    return run.book.events(run.clock[loop.T_OLD] + elapsed, state_after(run, elapsed), count)
+    return run.book.events(run.clock.t_old + elapsed, state_after(run, elapsed), count)
 
 
 def _value(run: Run, count: int, number: int, elapsed: float) -> float:
@@ -92,9 +91,9 @@ def _value(run: Run, count: int, number: int, elapsed: float) -> float:
 def cut(run: Run, t: float, y: Any) -> None:
     """End the last step at an earlier time."""
     run.y[:] = y
-    run.clock[loop.H_OLD] = t - run.clock[loop.T_OLD]
-    run.clock[loop.T] = t
-    run.counts[loop.HAS_DENSE] = 0
+    run.clock.h_old = t - run.clock.t_old
+    run.clock.t = t
+    run.counts.has_dense = 0
     run.book.settle(t, run.y, run.stages[12])
-    if run.clock[loop.H_OLD] != 0:
+    if run.clock.h_old != 0:
         run.call("finish_step")

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiled import native
-from . import advance as loop
 from .call import call_of
 from .events import Event
 from .letters import reported_letters, shown_states
@@ -71,7 +69,7 @@ class Record:
             self.at_states[place] = shown_states(run.book, np.array([t]), np.array([y]))[0]
             self.at_segment[place] = len(self.segments)
             place += 1
-        self._first = run.counts[loop.NEXT_AT] = place
+        self._first = run.counts.next_at = place
         self._times: list[Any] = [np.array([t])]
         self._states: list[Any] = [np.array([y], dtype=float)]
 
@@ -90,33 +88,33 @@ class Record:
             times, states = times[:0], states[:0]
         self._times.append(times)
         self._states.append(states)
-        self.reached = int(run.counts[loop.NEXT_AT])
+        self.reached = run.counts.next_at
         here = slice(self._first, self.reached)
         self.at_segment[here] = len(self.segments)
-        fresh = run.book.arrays[loop.AT_STATES][here]
+        fresh = run.book.fields.arrays["at_states"][here]
         missing = np.isnan(fresh)
         written = ~missing.any(axis=1) if missing.any() else slice(None)
         self.at_states[here][written] = shown_states(run.book, self.at[here][written], fresh[written])
         self.segments.append(Segment(self._book_of(run), mode, np.concatenate(self._times), np.concatenate(self._states)))
-        for key, place in run.counted.items():
-            self.totals[key] = self.totals.get(key, 0) + int(run.counts[place])
+        for key, name in run.counted.items():
+            self.totals[key] = self.totals.get(key, 0) + getattr(run.counts, name)
 
     def drop_after(self, run: Run, t: float) -> None:
         """Forget the steps of the open segment after t, which is behind its beginning, and let the run stand at the last."""
         times, states = np.concatenate(self._times), np.concatenate(self._states)
         kept = times <= t if self.forward else times >= t
         self._times, self._states = [times[kept]], [states[kept]]
-        run.y[:], run.clock[loop.T] = states[kept][-1], times[kept][-1]
+        run.y[:], run.clock.t = states[kept][-1], times[kept][-1]
         asked = self.at <= run.t if self.forward else self.at >= run.t
-        run.counts[loop.NEXT_AT] = int(np.sum(asked))
+        run.counts.next_at = int(np.sum(asked))
 
     def _book_of(self, run: Run) -> Any:
         """The book for a segment, without the room for steps: one for all segments of a kernel, which may be thousands."""
         book = self._books.setdefault(run.book.kernel, run.book)
-        if book is not run.book and run.book.entries[native.BLOCKS]:
+        if book is not run.book and run.book.fields.blocks:
             book.complete()
-        for place in (loop.STEP_TIMES, loop.STEP_STATES):
-            run.book.release(place)
+        for name in ("step_times", "step_states"):
+            run.book.fields.release(name)
         return book
 
     def points(self, asked: bool) -> tuple[Any, Any, Any]:

@@ -15,7 +15,6 @@ from .canonical_steps import CANONICAL_METHODS, canonical_equations, check_canon
 from .energy_steps import check_energy_steps, energy_equations
 from .nonholonomic_steps import check_velocity_steps, dla_equations, leapfrog_equations
 from .root_equations import StepEquations, StepLetters
-from .steppers import places
 from .steppers.compositions import composition
 
 __all__ = ["ROOT_METHODS", "check_root_steps", "hold_roots", "root_form"]
@@ -107,22 +106,22 @@ def hold_roots(run: Any) -> None:
     scheme, order = ROOT_METHODS[run.task.method]
     steps, weights, ns = _compiled(run.kernel, scheme), composition(order), run.kernel.n_state
     count, sets, width = len(weights), len(steps.table), steps.width
-    entries = run.book.entries
-    entries[places.ROOT_BEGIN], entries[places.ROOT_END], entries[places.ROOT_WIDTH] = steps.begin, steps.end, width
-    entries[places.N_ROOT_STAGES] = sets
-    for place, numbers in (
-        (places.WEIGHTS, weights),
-        (places.ROOT_TABLE, steps.table),
-        (places.ROOT_STEP, np.full(1, np.nan)),
-        (places.ROOT_INPUT, np.zeros(ns + width + 1)),
-        (places.ROOTS_NOW, np.zeros((count, width))),
-        (places.ROOTS_BEFORE, np.zeros((count, width))),
-        (places.ROOTS_EARLIER, np.zeros((count, width))),
-        (places.ROOT_FACTORS, np.zeros((count, width * width))),
-        (places.ROOT_HEADS, np.zeros((count, width))),
-        (places.ROOT_SCALES, np.zeros((count, width))),
-        (places.ROOT_ORDER, np.zeros((count, width), np.int64)),
-        (places.ROOT_KEPT, np.zeros((count, sets), np.int64)),
-        (places.ROOT_RESIDUAL, np.zeros(2 * width)),
+    fields = run.book.fields
+    fields.root_begin, fields.root_end, fields.root_width = steps.begin, steps.end, width
+    fields.n_root_stages = sets
+    for name, numbers in (
+        ("weights", weights),
+        ("root_table", steps.table),
+        ("root_step", np.full(1, np.nan)),
+        ("root_input", np.zeros(ns + width + 1)),
+        ("roots_now", np.zeros((count, width))),
+        ("roots_before", np.zeros((count, width))),
+        ("roots_earlier", np.zeros((count, width))),
+        ("root_factors", np.zeros((count, width * width))),
+        ("root_diagonals", np.zeros((count, width))),
+        ("root_scales", np.zeros((count, width))),
+        ("root_order", np.zeros((count, width), np.int64)),
+        ("root_kept", np.zeros((count, sets), np.int64)),
+        ("root_residual", np.zeros(2 * width)),
     ):
-        run.book.hold(place, numbers)
+        run.book.fields.bind(name, numbers)

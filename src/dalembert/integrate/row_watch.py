@@ -15,25 +15,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ..compiled import native
 from ..compiled.constrained_solve import rank
 from ..compiled.dense_function import DenseFunction
 from ..compiled.kernel import Kernel
-from ..compiled.language import Integers, Reals, call_program, rare, reals_at
-from ..compiled.native import INPUT_VALUES, PARAMETERS, STATE, TIME
+from ..compiled.language import Reals, call_program, rare
 from ..compiled.program import straight_line
 from ..errors import RunError
 from ..formulations.rows import velocity_level
 from ..model.system import System
-from .watch_places import (
-    WATCH_ENTRIES,
-    WATCH_LARGEST,
-    WATCH_NEW,
-    WATCH_OLD,
-    WATCH_PROGRAM,
-    WATCH_ROWS,
-    WATCH_STATE,
-)
+from .fields import RunFields
 
 __all__ = ["Vanishing", "hold_watch", "is_watched", "row_reversed", "vanished_row", "vanishing_row"]
 
@@ -52,16 +42,20 @@ MOST_STEPS = 2000
 
 
 @rare
-def row_reversed(book: Integers, time: float, y: Reals) -> bool:
+def row_reversed(context: RunFields, time: float, y: Reals) -> bool:
     """Whether a row of the constraints reversed since the last look, or is gone; remembers the rows at y."""
-    if book[WATCH_PROGRAM] == 0:
+    if context.watch_program == 0:
         return False
-    clock, old, new = reals_at(book[TIME]), reals_at(book[WATCH_OLD]), reals_at(book[WATCH_NEW])
+    clock, old, new = context.time, context.watch_old, context.watch_new
     clock[0] = time
-    call_program(book[WATCH_PROGRAM], clock, y, reals_at(book[PARAMETERS]), reals_at(book[INPUT_VALUES]), old, new)
-    book[WATCH_OLD], book[WATCH_NEW] = book[WATCH_NEW], book[WATCH_OLD]
-    count, largest, state = book[WATCH_ROWS], reals_at(book[WATCH_LARGEST]), reals_at(book[WATCH_STATE])
-    products, here, there = new + book[WATCH_ENTRIES], new + (book[WATCH_ENTRIES] + count), old + (book[WATCH_ENTRIES] + count)
+    call_program(context.watch_program, clock, y, context.parameters, context.input_values, old, new)
+    context.watch_old, context.watch_new = context.watch_new, context.watch_old
+    count, largest, state = context.n_watched, context.watch_largest, context.watch_state
+    products, here, there = (
+        new + context.n_watch_entries,
+        new + (context.n_watch_entries + count),
+        old + (context.n_watch_entries + count),
+    )
     found = -1
     for k in range(count):
         if here[k] > largest[k]:
@@ -74,7 +68,7 @@ def row_reversed(book: Integers, time: float, y: Reals) -> bool:
         largest[count] = float(found)
         return True
     state[0] = time
-    for i in range(book[STATE]):
+    for i in range(context.n_state):
         state[1 + i] = y[i]
     return False
 
@@ -115,15 +109,15 @@ def hold_watch(run: Any, kernel: Kernel, t: float) -> None:
     watch = _watch(kernel)
     if watch is None:
         return
-    count, entries = len(watch.numbers), run.book.entries
-    for place, size in (
-        (WATCH_OLD, watch.entries + 2 * count),
-        (WATCH_NEW, watch.entries + 2 * count),
-        (WATCH_LARGEST, count + 1),
-        (WATCH_STATE, 1 + kernel.n_state),
+    count, fields = len(watch.numbers), run.book.fields
+    for name, size in (
+        ("watch_old", watch.entries + 2 * count),
+        ("watch_new", watch.entries + 2 * count),
+        ("watch_largest", count + 1),
+        ("watch_state", 1 + kernel.n_state),
     ):
-        run.book.hold(place, np.zeros(size))
-    entries[WATCH_ENTRIES], entries[WATCH_ROWS], entries[WATCH_PROGRAM] = watch.entries, count, watch.address
+        run.book.fields.bind(name, np.zeros(size))
+    fields.n_watch_entries, fields.n_watched, fields.watch_program = watch.entries, count, watch.address
     run.call("row_reversed", t, run.y)
 
 
@@ -186,26 +180,26 @@ def vanishing_row(driver: Any) -> Vanishing | None:
     """Where the row vanishes that was found reversed at the last look; None where it turned, or says nothing new."""
     run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
     assert watch is not None
-    number = watch.numbers[int(run.book.arrays[WATCH_LARGEST][-1])]
-    t, *state = run.book.arrays[WATCH_STATE].tolist()
+    number = watch.numbers[int(run.book.fields.arrays["watch_largest"][-1])]
+    t, *state = run.book.fields.arrays["watch_state"].tolist()
     y = np.array(state)
     name = _constraint_rows(kernel)[1][number]
     if not _counts(driver, number, t, y):
         return None
     if _is_short(driver, number, _rows(driver, run.t, run.y)[number]):
         return Vanishing(run.t, name)
-    held = run.book.arrays
-    kept = {place: held[place].copy() for place in (native.CHOICES, native.INFO) if place in held}
+    held = run.book.fields.arrays
+    kept = {field: held[field].copy() for field in ("active_rows", "info") if field in held}
     found = _approach(driver, number, t, y, run.t)
-    for place, values in kept.items():
-        held[place][...] = values
+    for field, values in kept.items():
+        held[field][...] = values
     return None if found is None else Vanishing(found, name)
 
 
 def vanished_row(driver: Any) -> Vanishing | None:
     """The constraint whose gradient is next to zero where a run ended, beside what it was; None where there is none."""
     run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
-    if watch is None or not run.book.entries[WATCH_PROGRAM]:
+    if watch is None or not run.book.fields.watch_program:
         return None
     rows = _rows(driver, run.t, run.y)
     for number in watch.numbers:
@@ -253,14 +247,14 @@ def _approach(driver: Any, number: int, t: float, y: Any, end: float) -> float |
 def _is_short(driver: Any, number: int, row: Any) -> bool:
     watch = _watch(driver.kernel)
     assert watch is not None
-    largest = driver.run.book.arrays[WATCH_LARGEST][watch.numbers.index(number)]
+    largest = driver.run.book.fields.arrays["watch_largest"][watch.numbers.index(number)]
     return bool(np.sum(row**2) < VANISHED**2 * largest)
 
 
 def _step(driver: Any, t: float, y: Any, h: float) -> Any:
     """The state after a step of the classical method of Runge and Kutta, on the constraints; None where there is none."""
     book = driver.run.book
-    u = np.zeros(0) if book.entries[native.INPUTS] else driver.input_values(t, y)
+    u = np.zeros(0) if book.fields.inputs else driver.input_values(t, y)
     try:
         first = book.rates(t, y, u)
         second = book.rates(t + h / 2, y + h / 2 * first, u)

@@ -15,6 +15,7 @@ from ..compiled.verdicts import CONTRADICTORY
 from . import advance as loop
 from . import row_watch
 from .expansions import hold_expansion, taylor_order
+from .fields import RunFields
 from .steppers import dop853, taylor
 from .stops import is_controlled
 
@@ -32,8 +33,8 @@ CROSSING, CROSSING_RTOL = 1e4, 1e-10
 LEAST_SPACINGS = 128.0
 #: How many steps are stored before Python collects them.
 CAPACITY = 4096
-#: What is counted in a run, and where native code counts it.
-COUNTED = {"steps": loop.ACCEPTED, "rejected": loop.REJECTED, "nfev": loop.EVALUATIONS, "projections": loop.PROJECTED}
+#: What is counted in a run, and the field in which native code counts it.
+COUNTED = {"steps": "accepted", "rejected": "rejected", "nfev": "evaluations", "projections": "projected"}
 
 
 @lru_cache(maxsize=1)
@@ -64,36 +65,35 @@ class Run:
 
     def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
         self._functions = native_functions()
-        self.book = Book(kernel, task.parameters, loop.BOOK_SIZE)
-        hold, entries, ns = self.book.hold, self.book.entries, kernel.n_state
-        self.clock = hold(loop.CLOCK, np.zeros(loop.CLOCK_SIZE))
-        self.counts = hold(loop.COUNTS, np.zeros(8, np.int64))
-        self.y = hold(loop.Y, np.array(y, dtype=float))
-        self.y_old = hold(loop.Y_OLD, self.y.copy())
-        hold(loop.Y_NEW, self.y.copy())
-        self.stages = hold(loop.STAGES, np.zeros((16, ns + 1)))
-        hold(loop.SPARE_STAGES, np.zeros((16, ns + 1)))
-        hold(loop.DENSE, np.zeros((7, ns)))
-        hold(loop.STAGE, np.zeros(ns))
-        hold(loop.AT, at)
-        hold(loop.AT_STATES, at_states)
-        self.step_times = hold(loop.STEP_TIMES, np.zeros(CAPACITY))
-        self.step_states = hold(loop.STEP_STATES, np.zeros((CAPACITY, ns)))
-        self.events_old = hold(loop.EVENTS_OLD, np.zeros(max(1, events)))
-        self.events_new = hold(loop.EVENTS_NEW, np.zeros(max(1, events)))
-        hold(loop.EVENTS_TRIED, np.zeros((loop.TAYLOR_PARTS + 1, max(1, events))))
-        self.atol = hold(loop.ATOL, LOCAL_SHARE * task.atol)
-        entries[loop.N_AT], entries[loop.CAPACITY], entries[loop.N_EVENTS] = len(at), CAPACITY, events
-        entries[loop.CONTROLLED] = int(is_controlled(kernel, task))
-        self.clock[loop.T], self.clock[loop.T_END] = t, task.span[1]
-        self.clock[loop.MAX_STEP], self.clock[loop.RTOL] = task.max_step, max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
-        self.clock[loop.CAP] = task.first_step or math.inf
-        self.clock[loop.WEAKEST] = 1.0
+        self.book = Book(kernel, task.parameters, RunFields)
+        bind, fields, ns = self.book.fields.bind, self.book.fields, kernel.n_state
+        self.clock, self.counts = fields.clock, fields.counts
+        self.y = bind("y", np.array(y, dtype=float))
+        self.y_old = bind("y_old", self.y.copy())
+        bind("y_new", self.y.copy())
+        self.stages = bind("stages", np.zeros((16, ns + 1)))
+        bind("spare_stages", np.zeros((16, ns + 1)))
+        bind("dense", np.zeros((7, ns)))
+        bind("stage", np.zeros(ns))
+        bind("at", at)
+        bind("at_states", at_states)
+        self.step_times = bind("step_times", np.zeros(CAPACITY))
+        self.step_states = bind("step_states", np.zeros((CAPACITY, ns)))
+        self.events_old = bind("events_old", np.zeros(max(1, events)))
+        self.events_new = bind("events_new", np.zeros(max(1, events)))
+        bind("events_tried", np.zeros((loop.TAYLOR_PARTS + 1, max(1, events))))
+        self.atol = bind("atol", LOCAL_SHARE * task.atol)
+        fields.n_at, fields.capacity, fields.n_events = len(at), CAPACITY, events
+        fields.is_controlled = int(is_controlled(kernel, task))
+        self.clock.t, self.clock.t_end = t, task.span[1]
+        self.clock.max_step, self.clock.rtol = task.max_step, max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
+        self.clock.cap = task.first_step or math.inf
+        self.clock.weakest = 1.0
         if task.method == "taylor":
-            hold_expansion(self.book, taylor_order(self.clock[loop.RTOL]))
+            hold_expansion(self.book, taylor_order(self.clock.rtol))
             if events:  # a motion that is a polynomial takes one step, in which an event may pass twice
                 longest = abs(task.span[1] - task.span[0]) / LEAST_STEPS
-                self.clock[loop.MAX_STEP] = min(task.max_step, longest) if longest else task.max_step
+                self.clock.max_step = min(task.max_step, longest) if longest else task.max_step
 
     def cross(self, is_crossing: bool) -> None:
         """Let the next step, of a few spacings of the clock, have a larger error; or return to the tolerance."""
@@ -101,25 +101,25 @@ class Run:
             return
         self.is_crossing = is_crossing
         if is_crossing:
-            self._tolerance = float(self.clock[loop.RTOL]), self.atol.copy()
-            self.clock[loop.RTOL] = CROSSING_RTOL
+            self._tolerance = self.clock.rtol, self.atol.copy()
+            self.clock.rtol = CROSSING_RTOL
             self.atol[:] = CROSSING * self.atol + CROSSING_RTOL * float(np.max(np.abs(self.y), initial=0.0))
         else:
-            self.clock[loop.RTOL], self.atol[:] = self._tolerance
+            self.clock.rtol, self.atol[:] = self._tolerance
 
     @property
     def t(self) -> float:
         """The time reached."""
-        return float(self.clock[loop.T])
+        return float(self.clock.t)
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a native function on this run."""
-        return int(self._functions[name](self.book.entries, *arguments))
+        return int(self._functions[name](self.book.fields, *arguments))
 
     def take_steps(self) -> tuple[Any, Any]:
         """The steps stored since the last time, which make room for more."""
-        count = int(self.counts[loop.RECORDED])
-        self.counts[loop.RECORDED] = 0
+        count = self.counts.recorded
+        self.counts.recorded = 0
         return self.step_times[:count].copy(), self.step_states[:count].copy()
 
     def last_step(self) -> tuple[Any, Any]:
@@ -135,7 +135,7 @@ def first_step(run: Run, task: Any, t: float) -> float:
         return float(task.first_step or 1.0)
     ns = len(run.y)
     direction = 1.0 if task.span[1] > t else -1.0
-    scale, rate = run.atol + run.clock[loop.RTOL] * np.abs(run.y), run.stages[0, :ns]
+    scale, rate = run.atol + run.clock.rtol * np.abs(run.y), run.stages[0, :ns]
     d0, d1 = np.sqrt(np.mean((run.y / scale) ** 2)), np.sqrt(np.mean((rate / scale) ** 2))
     h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, length)
     out = np.zeros(ns + 1)

@@ -108,13 +108,13 @@ class Switching:
     def take_back(self, driver: Driver, elapsed: Sequence[float]) -> None:
         """Take back the last step, which passes switches after these times, and stop around the first of them."""
         run = driver.run
-        began, h = float(run.clock[loop.T_OLD]), float(run.clock[loop.H_OLD])
+        began, h = run.clock.t_old, run.clock.h_old
         # Far from the origin a state may need more than one tiny step to leave a switch by more than its rounding.
         again = began == self._taken_back or abs(began - self._behind) <= 4.0 * self._width
         self._margin = 10.0 * self._margin if again else MARGIN
         self._taken_back = began
         _undo(run)
-        run.clock[loop.H] = abs(h)
+        run.clock.h = abs(h)
         width = max(self._margin * abs(h), SPACINGS * float(np.spacing(max(abs(began), abs(began + h)))))
         later = [abs(other - elapsed[0]) for other in elapsed[1:] if abs(other - elapsed[0]) > 2.0 * width]
         width, ahead = min([width, *(0.25 * way for way in later)]), 1.0 if h > 0 else -1.0
@@ -205,7 +205,7 @@ class Switching:
         u = driver.input_values(run.t, run.y)
         before, after = (
             function(time, y, driver.task.parameters, u, ())[0].item()
-            for time, y in ((run.clock[loop.T_OLD], run.y_old), (run.t, run.y))
+            for time, y in ((run.clock.t_old, run.y_old), (run.t, run.y))
         )
         return bool(abs(after - before) > JUMP * max(abs(before), abs(after)))
 
@@ -223,10 +223,10 @@ def _holonomic_places(kernel: Any) -> set[str]:
 def _undo(run: Any) -> None:
     """Take back a step that was accepted and not stored."""
     run.y[:] = run.y_old
-    run.clock[loop.T] = run.clock[loop.T_OLD]
-    run.counts[loop.ACCEPTED] -= 1
-    run.counts[loop.REJECTED] += 1
-    run.counts[loop.HAS_DENSE] = 0
+    run.clock.t = run.clock.t_old
+    run.counts.accepted -= 1
+    run.counts.rejected += 1
+    run.counts.has_dense = 0
 
 
 def _sizes(driver: Driver) -> Any:

@@ -14,9 +14,9 @@ import sympy
 import dalembert as da
 from c_library import CLibrary, needs_compiler, shared_library
 from dalembert.compiled import c_programs
-from dalembert.compiled.c_language import BookInC, c_functions
+from dalembert.compiled.c_language import ContextInC, c_functions, c_structure
 from dalembert.compiled.gauss_problem import gauss_solve
-from dalembert.compiled.language import Integers, Reals, native, reals_at
+from dalembert.compiled.language import Integers, Reals, Record, native
 from dalembert.compiled.native_module import NativeModule
 from dalembert.compiled.program import Instruction, Program
 
@@ -81,7 +81,16 @@ def test_the_translation_to_c_follows_the_native_one(tmp_path: Path) -> None:
         np.testing.assert_array_equal(first, second)
 
 
-SIZE, OPTION, VALUES = 0, 1, 2
+class Ticks(Record):
+    seen: int
+    last: float
+
+
+class Box(Record):
+    size: int
+    option: int
+    values: Reals
+    ticks: Ticks
 
 
 @native
@@ -91,25 +100,42 @@ def costly(n: int) -> float:
 
 
 @native
-def reads_a_book(book: Integers) -> float:
+def reads_a_context(context: Box) -> float:
     """The sum of some values, and more where an option is on."""
-    values, more, total = reals_at(book[VALUES]), book[SIZE], 0.0
-    for k in range(book[SIZE]):
+    values, more, total = context.values, context.size, 0.0
+    for k in range(context.size):
         total += values[k]
-    if book[OPTION] != 0 and book[SIZE] > 1:
+    if context.option != 0 and context.size > 1:
         return total + costly(more)
     return total
 
 
+@native
+def ticks_once(context: Box) -> float:
+    """A record within the context is a structure."""
+    ticks = context.ticks
+    ticks.seen += 1
+    context.ticks.last = ticks.last + context.values[0]
+    return ticks.last
+
+
 def test_what_is_known_beforehand_decides_what_is_written() -> None:
-    without = c_functions([reads_a_book], BookInC("box", {SIZE: 3, OPTION: 0, VALUES: "book->values"}))
-    assert "costly" not in without and "if (" not in without and "k < 3" in without and "box *book" in without
+    known: dict[str, int | str] = {"size": 3, "option": 0, "values": "context->values"}
+    without = c_functions([reads_a_context], ContextInC("box", known))
+    assert "costly" not in without and "if (" not in without and "k < 3" in without and "box *context" in without
     assert "long more" not in without
-    with_option = c_functions([reads_a_book], BookInC("box", {SIZE: 3, OPTION: 1, VALUES: "book->values"}))
+    with_option = c_functions([reads_a_context], ContextInC("box", known | {"option": 1}))
     assert "return total + costly(more);" in with_option and with_option.count("return total") == 1
-    open_option = c_functions([reads_a_book], BookInC("box", {SIZE: 3, OPTION: "book->option", VALUES: "book->values"}))
-    assert "if (book->option != 0) {" in open_option.replace("((book->option != 0))", "(book->option != 0)")
+    open_option = c_functions([reads_a_context], ContextInC("box", known | {"option": "context->option"}))
+    assert "if (context->option != 0) {" in open_option.replace("((context->option != 0))", "(context->option != 0)")
     assert open_option.count("return total") == 2
+
+
+def test_records_within_the_context_are_structures() -> None:
+    text = c_functions([ticks_once], ContextInC("box", {"values": "context->values", "ticks": "context->ticks"}))
+    assert c_structure(Ticks, "ticks") == "struct { long seen; double last; } ticks"
+    assert "context->ticks.seen += 1;" in text and "return context->ticks.last;" in text
+    assert "context->ticks.last = context->ticks.last + context->values[0];" in text
 
 
 def test_every_function_is_written_before_it_is_called() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from math import cos, nextafter, sin, sqrt
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -47,14 +48,14 @@ class Pointer:
         return Pointer(self.values, self.offset + places)
 
 
-class Clock(Record):
+class Ticker(Record):
     time: float
     step: float
 
 
 class Plain(Record):
     size: int
-    clock: Clock
+    clock: Ticker
     values: Reals
 
 
@@ -433,15 +434,26 @@ def test_a_whole_algorithm(seed: int) -> None:
 
 def test_fields_of_records_are_found_by_name() -> None:
     """A record that derives from another is passed in its place; nested ones are addresses."""
-    clock, values = np.array([0.5, 0.25]), np.array([1.0, 2.0, 4.0])
-    words = np.array([3, clock.ctypes.data, values.ctypes.data, 7], np.int64)
-    plain = Counted()
-    plain.size, plain.seen, plain.values = 3, 7, Pointer([1.0, 2.0, 4.0])
-    plain.clock = Clock()
-    plain.clock.time, plain.clock.step = 0.5, 0.25
-    assert NativeModule([count_ticks]).functions["count_ticks"](words, 2) == count_ticks(plain, 2)
-    assert list(clock) == [plain.clock.time, plain.clock.step] and words[3] == plain.seen == 9
-    assert list(values) == plain.values.values
+    record = Counted()
+    record.size, record.seen = 3, 7
+    record.clock.time, record.clock.step = 0.5, 0.25
+    values = record.bind("values", np.array([1.0, 2.0, 4.0]))
+    plain = SimpleNamespace(size=3, seen=7, values=Pointer([1.0, 2.0, 4.0]))
+    plain.clock = SimpleNamespace(time=0.5, step=0.25)
+    assert NativeModule([count_ticks]).functions["count_ticks"](record, 2) == count_ticks(plain, 2)
+    assert (record.clock.time, record.clock.step) == (plain.clock.time, plain.clock.step)
+    assert record.seen == plain.seen == 9 and list(values) == plain.values.values
+
+
+def test_fields_keep_to_their_kinds() -> None:
+    record = Counted()
+    with pytest.raises(TypeError, match="`values` is an address: use bind"):
+        record.values = np.zeros(2)
+    with pytest.raises(TypeError, match="`size` is a number"):
+        record.bind("size", np.zeros(2))
+    record.bind("values", np.zeros(2))
+    record.release("values")
+    assert record.words[record.fields["values"][0]] == 0 and "values" not in record.arrays
 
 
 def test_a_field_that_is_not_there_is_refused() -> None:

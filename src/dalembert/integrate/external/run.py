@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...compiled.native import CHOICES, STUCK
+from ...compiled.native import STUCK
 from ...compiled.unrolled import HEALTHY
 from ...compiled.verdicts import SINGULAR
 from .. import advance as loop
@@ -90,7 +90,7 @@ class ExternalRun(Run):
             raise AssertionError(f"a run of {name} by another package")
         counted = self.steps.evaluations
         code = self._advance(*arguments)
-        self.counts[loop.EVALUATIONS] += self.steps.evaluations - counted
+        self.counts.evaluations += self.steps.evaluations - counted
         return code
 
     def cross(self, is_crossing: bool) -> None:
@@ -102,13 +102,13 @@ class ExternalRun(Run):
     def _across(self) -> int:
         """One tiny step along the rates: no package is asked for a step of a few spacings of the clock."""
         clock, counts = self.clock, self.counts
-        t, rates = float(clock[loop.T_END]), np.zeros(len(self.y) + 1)
+        t, rates = clock.t_end, np.zeros(len(self.y) + 1)
         self.book.evaluate(self.t, self.y, rates)
         y = self.y + (t - self.t) * rates[:-1]
         ahead = 1.0 if t > self.t else -1.0
-        while counts[loop.NEXT_AT] < len(self.at) and ahead * (self.at[counts[loop.NEXT_AT]] - t) < 0.0:
-            self.at_states[counts[loop.NEXT_AT]] = self.y
-            counts[loop.NEXT_AT] += 1
+        while counts.next_at < len(self.at) and ahead * (self.at[counts.next_at] - t) < 0.0:
+            self.at_states[counts.next_at] = self.y
+            counts.next_at += 1
         return self._reached(t, y) or loop.END
 
     def _advance(self, budget: int) -> int:
@@ -116,65 +116,65 @@ class ExternalRun(Run):
         if self.is_crossing:
             return self._across()
         for _ in range(budget):
-            if clock[loop.T] == clock[loop.T_END]:
+            if clock.t == clock.t_end:
                 return loop.END
-            if counts[loop.RECORDED] >= len(self.step_times):
+            if counts.recorded >= len(self.step_times):
                 return loop.FULL
-            if not self.steps.step(float(clock[loop.T_END])):
+            if not self.steps.step(clock.t_end):
                 return loop.TOO_SMALL
             t, y = self.steps.t, self.steps.y
             code = self._reached(t, y)
             if code:
                 return code
-            if len(self.events_new) and self.book.entries[loop.N_EVENTS] and self._degenerates():
+            if len(self.events_new) and self.book.fields.n_events and self._degenerates():
                 return DEGENERATE
             if super().call("row_reversed", t, self.y):
                 return loop.ROW_REVERSED
-        return loop.END if clock[loop.T] == clock[loop.T_END] else loop.BUDGET
+        return loop.END if clock.t == clock.t_end else loop.BUDGET
 
     def _reached(self, t: float, y: Any) -> int:
         """Take over the end of a step; 0, or why the run ends before it."""
         clock, counts = self.clock, self.counts
         if self._rates is not None and not self._rates(t, y)[-1] > HEALTHY:
-            counts[loop.LAST_STATUS] = SINGULAR
+            counts.last_status = SINGULAR
             return loop.NOT_DETERMINED
         reached = y.copy()
         status = self._project(t, y)
-        if not status and self.book.arrays[CHOICES][0] > 0:  # a row that was left out may say something of its own
-            moved = (y - reached) / (self.book.arrays[loop.ATOL] + self.clock[loop.RTOL] * np.abs(y))
+        if not status and self.book.fields.arrays["active_rows"][0] > 0:  # a row that was left out may say something of its own
+            moved = (y - reached) / (self.book.fields.arrays["atol"] + self.clock.rtol * np.abs(y))
             status = STUCK if np.sqrt(np.mean(moved**2)) > loop.MOST_MOVED else 0
         if status:
             return loop.OFF_CONSTRAINTS if status == STUCK else loop.NOT_DETERMINED
-        while counts[loop.NEXT_AT] < len(self.at):
-            place = int(counts[loop.NEXT_AT])
+        while counts.next_at < len(self.at):
+            place = counts.next_at
             wanted = float(self.at[place])
-            if (wanted - t) * (t - clock[loop.T]) > 0.0:
+            if (wanted - t) * (t - clock.t) > 0.0:
                 break
             self.at_states[place] = y if wanted == t else self.steps.within(wanted)
             status = self._project(wanted, self.at_states[place]) if wanted != t else 0
             if status:
                 return loop.OFF_CONSTRAINTS if status == STUCK else loop.NOT_DETERMINED
-            counts[loop.NEXT_AT] += 1
-        if self.book.entries[loop.PROJECT]:
+            counts.next_at += 1
+        if self.book.fields.projects:
             self.book.settle(t, y, self.stages[0])
             self.steps.settle(y)
         self.y_old[:], self.y[:] = self.y, y
-        clock[loop.T_OLD], clock[loop.H_OLD], clock[loop.T] = clock[loop.T], t - clock[loop.T], t
-        place = int(counts[loop.RECORDED])
+        clock.t_old, clock.h_old, clock.t = clock.t, t - clock.t, t
+        place = counts.recorded
         self.step_times[place], self.step_states[place] = t, y
-        counts[loop.RECORDED] += 1
-        counts[loop.ACCEPTED] += 1
+        counts.recorded += 1
+        counts.accepted += 1
         return 0
 
     def _project(self, t: float, y: Any) -> int:
-        if not self.book.entries[loop.PROJECT]:
+        if not self.book.fields.projects:
             return 0
-        self.counts[loop.PROJECTED] += 1
+        self.counts.projected += 1
         return self.book.project(t, y, 0, 1, 8)
 
     def _degenerates(self) -> bool:
         """Whether the choice of independent velocities is to be looked at again; the only event of such a run."""
-        count = int(self.book.entries[loop.N_EVENTS])
+        count = self.book.fields.n_events
         self.events_new[:count] = self.book.events(self.t, self.y, count)
         crossed = bool(np.any(self.events_old[:count] * self.events_new[:count] < 0.0))
         self.events_old[:] = self.events_new

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiled import native
+from ...compiled.language import Record
 from ...compiled.trouble import explain
 from ...compiled.verdicts import CONTRADICTORY, SINGULAR
 from ...errors import ContradictionError, RunError
@@ -37,7 +37,7 @@ __all__ = ["driven", "one_by_one"]
 #: machine does.
 BUDGET = 1024
 #: Arrays that a new run finds anyway: its parameters, the times, the states at them, the steps; and large scratch arrays.
-NOT_RESET = (native.PARAMETERS, loop.AT, loop.AT_STATES, loop.STEP_TIMES, loop.STEP_STATES)
+NOT_RESET = ("parameters", "at", "at_states", "step_times", "step_states")
 LARGEST_RESET = 2000
 
 
@@ -113,7 +113,7 @@ class LightRun:
         self.states[: self.first] = y
         run: Any = self._fresh(parameters, y) if self.task.stepping is not None else self._reset(parameters, y)
         self.run = run
-        run.counts[loop.NEXT_AT] = self.first
+        run.counts.next_at = self.first
         if self.events and not self._watch(quality):
             return False
         run.book.forget_choices()
@@ -123,9 +123,9 @@ class LightRun:
             return True
         if self.is_watched:
             rank, pivot, _, entry = run.book.info.tolist()
-            run.clock[loop.WEAKEST] = min(1.0, pivot, entry) if rank >= self.kernel.m else 0.0
+            run.clock.weakest = min(1.0, pivot, entry) if rank >= self.kernel.m else 0.0
         if self.task.stepping is None:
-            run.clock[loop.H] = first_step(run, self.task, t)
+            run.clock.h = first_step(run, self.task, t)
         if self.events:
             run.events_old[:] = run.book.events(t, run.y, self.events)
         return True
@@ -134,9 +134,10 @@ class LightRun:
         """The same arrays for another run, as if they were new."""
         if self._kept is None:
             self._kept = made = self._made(run_kind(self.task), parameters, y)
-            held = made.book.arrays
-            own = [place for place in held if place not in NOT_RESET and held[place].size <= LARGEST_RESET]
-            self._fresh_arrays = [(held[place], held[place].copy()) for place in own]
+            bound = made.book.fields.arrays.items()
+            held = {name: value.words if isinstance(value, Record) else value for name, value in bound}
+            own = [name for name in held if name not in NOT_RESET and held[name].size <= LARGEST_RESET]
+            self._fresh_arrays = [(held[name], held[name].copy()) for name in own]
             return made  # type: ignore[no-any-return]
         for array, fresh in self._fresh_arrays:
             array[...] = fresh
@@ -154,9 +155,9 @@ class LightRun:
         if task.project and self.kernel.is_constrained and task.stepping is None:
             with self.plan._lock:
                 run.book.prepare_projection()
-            run.book.entries[loop.PROJECT] = 1
-        run.book.entries[loop.N_SEARCHED] = 0
-        run.book.entries[loop.EXACT_AT] = len(self.at) <= EXACT_TIMES
+            run.book.fields.projects = 1
+        run.book.fields.n_searched = 0
+        run.book.fields.exact_at = len(self.at) <= EXACT_TIMES
         return run
 
     def _watch(self, quality: float) -> bool:
@@ -164,7 +165,7 @@ class LightRun:
         threshold = next((value for value in THRESHOLDS if value < quality / 2), None)
         if threshold is None or not self.plan.is_good_choice(quality):
             return False
-        self.run.book.entries[native.EVENTS] = self.plan.event_address(threshold)
+        self.run.book.fields.events = self.plan.event_address(threshold)
         return True
 
     def ending(self) -> tuple[Outcome, str] | None:
@@ -193,7 +194,7 @@ class LightRun:
             self._look()
         if self.is_watched or self.is_cut:
             is_small = is_small and not np.any(np.abs(self.states) >= self.small)
-            if not is_small and self.run.clock[loop.WEAKEST] >= self.weak:
+            if not is_small and self.run.clock.weakest >= self.weak:
                 return always
             if self.is_cut:
                 return None
@@ -201,11 +202,11 @@ class LightRun:
 
     def _stiffness(self) -> str:
         """What the steps in the buffer, which stays as it is, say of the whole run."""
-        steps, recorded = int(self.run.counts[loop.ACCEPTED]), self.run.counts[loop.RECORDED].copy()
+        steps, recorded = self.run.counts.accepted, self.run.counts.recorded
         if self.task.stepping is not None or steps < MANY_STEPS or recorded < 2:
             return ""
         found = stiffness(self.task, [self._buffered()], steps)
-        self.run.counts[loop.RECORDED] = recorded
+        self.run.counts.recorded = recorded
         return found
 
     def _buffered(self) -> Segment:
@@ -218,7 +219,7 @@ class LightRun:
         """Whether a run with fixed steps has left its motion, by the steps in the buffer and the one reached."""
         if self.task.stepping is None:
             return False
-        run, count = self.run, int(self.run.counts[loop.RECORDED])
+        run, count = self.run, self.run.counts.recorded
         times = np.concatenate([[self.task.span[0]], run.step_times[:count], [run.t]])
         states = np.concatenate([self.start_state[None], run.step_states[:count], run.y[None]])
         return departure(self.task, Segment(run.book, (), times, states)) is not None
@@ -227,16 +228,16 @@ class LightRun:
         """Keep the least pivot at some points of the buffer, where native code does not; the run goes on as if nobody had."""
         if self.is_watched:
             return
-        held, clock = self.run.book.arrays, self.run.clock
-        before = {place: held[place].copy() for place in (native.CHOICES, native.INFO)}
+        held, clock = self.run.book.fields.arrays, self.run.clock
+        before = {name: held[name].copy() for name in ("active_rows", "info")}
         found = ranks([self._buffered()])
-        for place, values in before.items():
-            held[place][...] = values
+        for name, values in before.items():
+            held[name][...] = values
         weakest = 0.0 if any(rows for _, rows in found.dropped) else found.weakest[1]
-        clock[loop.WEAKEST] = min(clock[loop.WEAKEST], weakest)
+        clock.weakest = min(clock.weakest, weakest)
 
     def _steps_left(self) -> int:
-        return int(self.task.max_steps - self.run.counts[loop.ACCEPTED] - self.run.counts[loop.REJECTED])
+        return int(self.task.max_steps - self.run.counts.accepted - self.run.counts.rejected)
 
     def _decide(self, code: int) -> tuple[Outcome, str] | None:
         run = self.run
@@ -255,7 +256,7 @@ class LightRun:
             case loop.FULL:
                 self.is_cut = True
                 self._look()
-                run.counts[loop.RECORDED] = 0
+                run.counts.recorded = 0
             case loop.NOT_COMPILED:
                 self.plan.complete(run.book)
             case loop.COMMIT_NOT_COMPILED:
@@ -264,7 +265,7 @@ class LightRun:
             case _ if code == UNSOLVED:
                 if not run.prepare_newton():  # only fixed steps end so
                     return unsolved(self)
-            case _ if code in (loop.EVENT, loop.ROW_REVERSED, DEGENERATE):
+            case _ if code in ("event", loop.ROW_REVERSED, DEGENERATE):
                 self.is_left = True
             case _:
                 return classify(self, code)
@@ -296,5 +297,5 @@ def one_by_one(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool
             continue
         codes[k], messages[k] = CODE[ending[0]], said
         states[k] = light.states[places]
-        steps[k] = light.run.counts[loop.ACCEPTED]
+        steps[k] = light.run.counts.accepted
     return Reached(states, codes, messages, {"steps": steps})

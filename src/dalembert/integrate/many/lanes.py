@@ -13,8 +13,8 @@ import numpy as np
 
 from ...compiled.book import Book
 from ...compiled.native_module import NativeModule, aligned_zeros
-from .. import advance as loop
 from ..expansions import kernel_expansion, taylor_order
+from ..fields import LaneFields
 from ..outcome import Outcome
 from ..remarks import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_digits, weak_pivot
 from ..row_watch import is_watched
@@ -111,55 +111,55 @@ class _Chunk:
         task, kernel = plan.task, plan.kernel
         with plan._lock:
             found = kernel_expansion(kernel, lanes.LANES)
-            self.book = Book(kernel, task.parameters, lanes.LANE_BOOK_SIZE)
+            self.book = Book(kernel, task.parameters, LaneFields)
             if task.project and kernel.is_constrained:
                 self.book.prepare_projection()
                 self.book.complete()
-                self.book.entries[loop.PROJECT] = 1
-        hold, entries, ns, count = self.book.hold, self.book.entries, kernel.n_state, len(parameters)
-        clock = hold(loop.CLOCK, np.zeros(loop.CLOCK_SIZE))
-        clock[loop.T], clock[loop.T_END] = task.span
-        clock[loop.RTOL] = max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
-        clock[loop.MAX_STEP] = task.max_step
-        order = taylor_order(clock[loop.RTOL])
-        at = hold(loop.AT, np.ascontiguousarray(plan.times[plan.order]))
-        hold(loop.ATOL, LOCAL_SHARE * task.atol)
-        hold(loop.STAGE, np.zeros(ns))
-        hold(lanes.LANE_WORK, aligned_zeros(found.work_size))[0] = order
-        hold(lanes.LANE_FOUND, aligned_zeros(found.out_size))
-        for place, size in (
-            (lanes.LANE_TIMES, 1),
-            (lanes.LANE_STATES, ns),
-            (lanes.LANE_PARAMETERS, max(1, parameters.shape[1])),
-            (lanes.LANE_NEW, ns),
-            (lanes.LANE_SIZES, 3),
+                self.book.fields.projects = 1
+        bind, fields, ns, count = self.book.fields.bind, self.book.fields, kernel.n_state, len(parameters)
+        clock = fields.clock
+        clock.t, clock.t_end = task.span
+        clock.rtol = max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
+        clock.max_step = task.max_step
+        order = taylor_order(clock.rtol)
+        at = bind("at", np.ascontiguousarray(plan.times[plan.order]))
+        bind("atol", LOCAL_SHARE * task.atol)
+        bind("stage", np.zeros(ns))
+        bind("lane_work", aligned_zeros(found.work_size))[0] = order
+        bind("lane_found", aligned_zeros(found.out_size))
+        for name, size in (
+            ("lane_times", 1),
+            ("lane_states", ns),
+            ("lane_parameters", max(1, parameters.shape[1])),
+            ("lane_new", ns),
+            ("lane_sizes", 3),
         ):
-            hold(place, aligned_zeros(size * lanes.LANES))
-        for place in (lanes.LANE_RUN, lanes.LANE_NEXT, lanes.LANE_STEPS):
-            hold(place, np.zeros(lanes.LANES, np.int64))
-        hold(lanes.RUN_PARAMETERS, np.ascontiguousarray(parameters, dtype=float))
-        hold(lanes.RUN_STARTS, np.ascontiguousarray(starts, dtype=float))
-        self.states = hold(lanes.RUN_STATES, np.full((count, len(at), ns), np.nan))
-        self.codes = hold(lanes.RUN_CODES, np.full(count, UNTOUCHED, np.int64))
-        self.steps = hold(lanes.RUN_STEPS, np.zeros(count, np.int64))
-        hold(lanes.PIVOTS, np.array([MARGIN, NEAR]) * weak_pivot(task))
-        hold(lanes.PROGRESS, np.zeros(1, np.int64))
-        for place, value in (
-            (lanes.LANE_EXPANSION, found.address),
-            (lanes.LANE_ORDER, order),
-            (lanes.LANE_SIZE, found.work_size),
-            (lanes.N_PARAMETERS, parameters.shape[1]),
-            (lanes.N_RUNS, count),
-            (lanes.MOST_STEPS, task.max_steps),
-            (loop.N_AT, len(at)),
+            bind(name, aligned_zeros(size * lanes.LANES))
+        for name in ("lane_run", "lane_next", "lane_steps"):
+            bind(name, np.zeros(lanes.LANES, np.int64))
+        bind("run_parameters", np.ascontiguousarray(parameters, dtype=float))
+        bind("run_starts", np.ascontiguousarray(starts, dtype=float))
+        self.states = bind("run_states", np.full((count, len(at), ns), np.nan))
+        self.codes = bind("run_codes", np.full(count, UNTOUCHED, np.int64))
+        self.steps = bind("run_steps", np.zeros(count, np.int64))
+        bind("pivots", np.array([MARGIN, NEAR]) * weak_pivot(task))
+        bind("progress", np.zeros(1, np.int64))
+        for name, value in (
+            ("lane_expansion", found.address),
+            ("lane_order", order),
+            ("lane_size", found.work_size),
+            ("n_parameters", parameters.shape[1]),
+            ("n_runs", count),
+            ("most_steps", task.max_steps),
+            ("n_at", len(at)),
         ):
-            entries[place] = value
+            setattr(fields, name, value)
 
     def follow(self, stop: Callable[[], bool]) -> None:
         """Run all of them, or until it is enough."""
         if not len(self.codes):
             return
         functions = lane_functions()
-        functions["fill_lanes"](self.book.entries)
-        while functions["advance_lanes"](self.book.entries, BUDGET) and not stop():
+        functions["fill_lanes"](self.book.fields)
+        while functions["advance_lanes"](self.book.fields, BUDGET) and not stop():
             pass

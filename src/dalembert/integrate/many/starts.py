@@ -211,7 +211,7 @@ class _Starter:
         self.book.prepare_projection()
         statuses = np.zeros(len(some), np.int64)
         width = p.shape[1]
-        functions()["project_rows"](self.book.entries, self.time, len(some), some, y, width, p, level, statuses)
+        functions()["project_rows"](self.book.fields, self.time, len(some), some, y, width, p, level, statuses)
         return statuses
 
 

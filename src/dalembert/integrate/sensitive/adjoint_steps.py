@@ -13,35 +13,23 @@ The projections that end the steps are reversed with them.
 
 from __future__ import annotations
 
-from ...compiled.language import Integers, Reals, native, reals_at
-from ...compiled.native import POSITIONS, STATE, VELOCITIES, is_finite
+from ...compiled.language import Reals, native
+from ...compiled.native import is_finite
 from ...compiled.unrolled import HEALTHY
 from ...compiled.verdicts import REGULAR, SINGULAR
+from ..fields import TangentFields
 from ..steppers.dop853_coefficients import A, C
-from .places import (
-    ADJOINT,
-    DIRECTIONS,
-    PROJECTED,
-    PULLED,
-    RATIOS,
-    SCRATCH,
-    SEED,
-    STAGE_PULLS,
-    STAGE_STATES,
-    UNSETTLE_POSITION,
-    UNSETTLE_VELOCITY,
-)
 from .tangent_steps import probe_error, push, set_probe, short_state, tangent_step
 
 __all__ = ["follow_adjoint"]
 
 
 @native
-def unsettle(book: Integers, address: int, time: float, y: Reals, gradient: Reals) -> int:
+def unsettle(context: TangentFields, address: int, time: float, y: Reals, gradient: Reals) -> int:
     """gradient (n_state + nx) <- the gradient before a projection to one level, from that after it."""
-    size = book[DIRECTIONS]
-    out = reals_at(book[PULLED])
-    push(book, address, time, y, gradient, out)
+    size = context.n_directions
+    out = context.pulled
+    push(context, address, time, y, gradient, out)
     if not out[size] > HEALTHY or not is_finite(size, out):
         return SINGULAR
     for i in range(size):
@@ -50,16 +38,16 @@ def unsettle(book: Integers, address: int, time: float, y: Reals, gradient: Real
 
 
 @native
-def adjoint_step(book: Integers, t: float, h: float, y: Reals, y_end: Reals, gradient: Reals, integral: Reals) -> int:
+def adjoint_step(context: TangentFields, t: float, h: float, y: Reals, y_end: Reals, gradient: Reals, integral: Reals) -> int:
     """gradient <- that by the beginning of a step, from that by its end; integral[0] is its weight, [1] grows by its value."""
-    ns, size = book[STATE], book[DIRECTIONS]
-    inner, pulls = reals_at(book[STAGE_STATES]), reals_at(book[STAGE_PULLS])
-    seed, out = reals_at(book[SEED]), reals_at(book[PULLED])
+    ns, size = context.n_state, context.n_directions
+    inner, pulls = context.stage_states, context.stage_pulls
+    seed, out = context.seed, context.pulled
     status = REGULAR
-    if book[PROJECTED] != 0 and book[VELOCITIES] > 0:
-        status = unsettle(book, book[UNSETTLE_VELOCITY], t + h, y_end, gradient)
-    if status == REGULAR and book[PROJECTED] != 0 and book[POSITIONS] > 0:
-        status = unsettle(book, book[UNSETTLE_POSITION], t + h, y_end, gradient)
+    if context.is_projected != 0 and context.n_velocities > 0:
+        status = unsettle(context, context.velocity_adjoint, t + h, y_end, gradient)
+    if status == REGULAR and context.is_projected != 0 and context.n_positions > 0:
+        status = unsettle(context, context.position_adjoint, t + h, y_end, gradient)
     if status != REGULAR:
         return status
     for s in range(11, -1, -1):
@@ -75,7 +63,7 @@ def adjoint_step(book: Integers, t: float, h: float, y: Reals, y_end: Reals, gra
             seed[i] *= h
         share = h * A[12, s]
         seed[ns] = share * integral[0]
-        push(book, book[ADJOINT], t + C[s] * h, inner + s * ns, seed, out)
+        push(context, context.adjoint, t + C[s] * h, inner + s * ns, seed, out)
         if not out[size] > HEALTHY or not is_finite(size, out):
             return SINGULAR
         for i in range(ns):
@@ -91,7 +79,7 @@ def adjoint_step(book: Integers, t: float, h: float, y: Reals, y_end: Reals, gra
 
 @native
 def follow_adjoint(
-    book: Integers, steps: int, times: Reals, states: Reals, gradient: Reals, integral: Reals,
+    context: TangentFields, steps: int, times: Reals, states: Reals, gradient: Reals, integral: Reals,
     wanted: int, at: Reals, at_gradients: Reals,
 ) -> int:  # fmt: skip
     """Carry gradient (n_state + nx) from the end of stored steps to their beginning.
@@ -99,21 +87,21 @@ def follow_adjoint(
     at_gradients (wanted, n_state) are added where the wanted times are passed, which go the way of the steps. Returns 0, or
     -1 - k where the derivative is not determined on step k.
     """
-    ns, size = book[STATE], book[DIRECTIONS]
-    side = reals_at(book[SCRATCH])
+    ns, size = context.n_state, context.n_directions
+    side = context.scratch
     end, nothing, probe = side + size, side + (size + ns), side + (size + ns + 2)
-    ratios = reals_at(book[RATIOS])
+    ratios = context.ratios
     left = wanted
     for back in range(steps + 1):
         k = steps - back
         t, y = times[k], states + k * ns
         if k < steps:
             h = times[k + 1] - t
-            set_probe(book, probe)
-            if tangent_step(book, t, h, y, probe, end) != REGULAR:
+            set_probe(context, probe)
+            if tangent_step(context, t, h, y, probe, end) != REGULAR:
                 return -1 - k
-            ratios[k] = probe_error(book, h, probe)
-            if adjoint_step(book, t, h, y, states + (k + 1) * ns, gradient, integral) != REGULAR:
+            ratios[k] = probe_error(context, h, probe)
+            if adjoint_step(context, t, h, y, states + (k + 1) * ns, gradient, integral) != REGULAR:
                 return -1 - k
             while left > 0 and (at[left - 1] - t) * h > 0.0:
                 left -= 1
@@ -123,9 +111,9 @@ def follow_adjoint(
                     side[i] = 0.0
                 nothing[0] = 0.0
                 nothing[1] = 0.0
-                if short_state(book, t, at[left] - t, y, end) != REGULAR:
+                if short_state(context, t, at[left] - t, y, end) != REGULAR:
                     return -1 - k
-                if adjoint_step(book, t, at[left] - t, y, end, side, nothing) != REGULAR:
+                if adjoint_step(context, t, at[left] - t, y, end, side, nothing) != REGULAR:
                     return -1 - k
                 for i in range(size):
                     gradient[i] += side[i]

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...compiled import native
 from ...compiled.book import Book
 from ...compiled.derivatives import Derivatives, Instant, independent_rows
 from ...compiled.native_module import NativeModule
 from ...errors import RunError
+from ..fields import TangentFields
 from . import adjoint_steps, tangent_steps
-from . import places as place
 
 __all__ = ["SensitiveRun", "derivative_functions"]
 
@@ -63,17 +62,17 @@ class SensitiveRun:
         instant = Instant(float(self.times[0]), self.states[0], segment.book.parameters)
         self.derivatives = _derivatives(self.kernel, tuple(parameters), instant, integrand)
         self.size = self.derivatives.size
-        self.book = Book(self.kernel, segment.book.parameters, place.BOOK_SIZE)
+        self.book = Book(self.kernel, segment.book.parameters, TangentFields)
         if self.projected:
             self.book.prepare_projection()
-        if segment.book.entries[native.BLOCKS]:
+        if segment.book.fields.blocks:
             self.book.complete()
         self._ready, self._limit = "", limit
-        self.book.hold(place.PROBE, self._probe())
-        self.book.entries[place.DIRECTIONS] = self.size
-        self.book.entries[place.PROJECTED] = int(self.projected)
-        self.book.hold(place.STAGES, np.zeros((13, self.ns + 1)))
-        self.book.hold(place.STAGE_STATES, np.zeros((12, self.ns)))
+        self.book.fields.bind("probe", self._probe())
+        self.book.fields.n_directions = self.size
+        self.book.fields.is_projected = int(self.projected)
+        self.book.fields.bind("stages", np.zeros((13, self.ns + 1)))
+        self.book.fields.bind("stage_states", np.zeros((12, self.ns)))
 
     @property
     def steps(self) -> int:
@@ -84,7 +83,7 @@ class SensitiveRun:
         """States (nt, n_state) at times that go the way of the motion, by steps of their own."""
         times, found = np.ascontiguousarray(at, dtype=float), np.zeros((len(at), self.ns))
         status = derivative_functions()["follow_states"](
-            self.book.entries, self.steps, self.times, self.states, len(times), times, found
+            self.book.fields, self.steps, self.times, self.states, len(times), times, found
         )
         self._check(status)
         return found
@@ -106,9 +105,9 @@ class SensitiveRun:
         states, slopes = np.zeros((len(times), self.ns)), np.zeros((len(times), padded, self.ns))
         spare = np.zeros(max(padded * self.size, self.ns))
         steps = (self.steps if last is None else last) - first
-        ratios = self.book.hold(place.RATIOS, np.zeros(steps + 1))
+        ratios = self.book.fields.bind("ratios", np.zeros(steps + 1))
         status = derivative_functions()["follow_tangents"](
-            self.book.entries, steps, self.times[first:], self.states[first:], carried, spare, len(times), times, states, slopes
+            self.book.fields, steps, self.times[first:], self.states[first:], carried, spare, len(times), times, states, slopes
         )
         self._check(status, first)
         if last is None and np.max(ratios) > self._limit and self.refine():
@@ -119,9 +118,9 @@ class SensitiveRun:
         """Pull a gradient (n_state + nx) from the end to the beginning: the result, and the integral of the integrand."""
         self._prepare_adjoint()
         pulled, integral = np.array(gradient, dtype=float), np.array([weight, 0.0])
-        ratios = self.book.hold(place.RATIOS, np.zeros(self.steps + 1))
+        ratios = self.book.fields.bind("ratios", np.zeros(self.steps + 1))
         status = derivative_functions()["follow_adjoint"](
-            self.book.entries, self.steps, self.times, self.states, pulled, integral,
+            self.book.fields, self.steps, self.times, self.states, pulled, integral,
             len(at), np.ascontiguousarray(at, dtype=float), np.ascontiguousarray(at_gradients, dtype=float),
         )  # fmt: skip
         self._check(status)
@@ -135,13 +134,13 @@ class SensitiveRun:
         It is known from a derivative that was carried before, or is found now.
         """
         if not known:
-            self.book.hold(place.RATIOS, np.full(self.steps + 1, np.inf))
+            self.book.fields.bind("ratios", np.full(self.steps + 1, np.inf))
         self._prepare_tangents(1, 1)
         column, room, count = np.zeros(self.size), 2 * self.steps + 64, 0
         while count == 0:
             times, states = np.zeros(room), np.zeros((room, self.ns))
             count = derivative_functions()["refine"](
-                self.book.entries, self.steps, self.times, self.states, column, self._limit, room, times, states
+                self.book.fields, self.steps, self.times, self.states, column, self._limit, room, times, states
             )
             self._check(count)
             room *= 4
@@ -158,33 +157,33 @@ class SensitiveRun:
         return sizes * random.uniform(0.5, 1.0, self.size) * random.choice([-1.0, 1.0], self.size)
 
     def _prepare_tangents(self, padded: int, width: int) -> None:
-        entries = self.book.entries
-        if (entries[place.COLUMNS], entries[place.WIDTH]) == (padded, width) and self._ready == "tangents":
+        fields = self.book.fields
+        if (fields.n_columns, fields.width) == (padded, width) and self._ready == "tangents":
             return
         self._ready = "tangents"
-        entries[place.COLUMNS], entries[place.WIDTH] = padded, width
-        entries[place.TANGENT] = _address(self.derivatives, "tangent", width)
-        for level, where in (("position", place.SETTLE_POSITION), ("velocity", place.SETTLE_VELOCITY)):
+        fields.n_columns, fields.width = padded, width
+        fields.tangent = _address(self.derivatives, "tangent", width)
+        for level, where in (("position", "position_tangent"), ("velocity", "velocity_tangent")):
             if self._has(level):
-                entries[where] = _address(self.derivatives, "settle", level, width)
-        self.book.hold(place.STAGE_SLOPES, np.zeros((12, padded, self.ns)))
-        self.book.hold(place.MOVED, np.zeros((padded, self.size)))
-        self.book.hold(place.PUSHED, np.zeros(self.ns * (width + 1) + 2))
+                setattr(fields, where, _address(self.derivatives, "settle", level, width))
+        self.book.fields.bind("stage_derivatives", np.zeros((12, padded, self.ns)))
+        self.book.fields.bind("moved", np.zeros((padded, self.size)))
+        self.book.fields.bind("pushed", np.zeros(self.ns * (width + 1) + 2))
 
     def _prepare_adjoint(self) -> None:
-        entries = self.book.entries
+        fields = self.book.fields
         if self._ready == "adjoint":
             return
         self._prepare_tangents(1, 1)
         self._ready = "adjoint"
-        entries[place.ADJOINT] = _address(self.derivatives, "adjoint")
-        for level, where in (("position", place.UNSETTLE_POSITION), ("velocity", place.UNSETTLE_VELOCITY)):
+        fields.adjoint = _address(self.derivatives, "adjoint")
+        for level, where in (("position", "position_adjoint"), ("velocity", "velocity_adjoint")):
             if self._has(level):
-                entries[where] = _address(self.derivatives, "unsettle", level)
-        self.book.hold(place.STAGE_PULLS, np.zeros((12, self.ns)))
-        self.book.hold(place.SEED, np.zeros(self.ns + 1))
-        self.book.hold(place.PULLED, np.zeros(self.size + 2))
-        self.book.hold(place.SCRATCH, np.zeros(2 * self.size + self.ns + 2))
+                setattr(fields, where, _address(self.derivatives, "unsettle", level))
+        self.book.fields.bind("stage_pulls", np.zeros((12, self.ns)))
+        self.book.fields.bind("seed", np.zeros(self.ns + 1))
+        self.book.fields.bind("pulled", np.zeros(self.size + 2))
+        self.book.fields.bind("scratch", np.zeros(2 * self.size + self.ns + 2))
 
     def _has(self, level: str) -> bool:
         count = self.kernel.n_positions if level == "position" else self.kernel.n_velocities

@@ -25,7 +25,6 @@ from ...compiled.program import Program
 from ...compiled.row_choice import WEAK
 from ...compiled.verdicts import CONTRADICTORY
 from ...errors import ModelError, RunError
-from . import places as place
 
 __all__ = ["check_jumps", "check_ranks"]
 
@@ -94,11 +93,11 @@ def _without_others(run: Any, step: int) -> Callable[[Any], States]:
     """States within a step, as they are without the constraints that were left out."""
 
     def states(at: Any) -> States:
-        projected, run.book.entries[place.PROJECTED] = run.book.entries[place.PROJECTED], 0
+        projected, run.book.fields.is_projected = run.book.fields.is_projected, 0
         try:
             return run.tangents(np.zeros((1, run.size)), at, step, step + 1)[0]
         finally:
-            run.book.entries[place.PROJECTED] = projected
+            run.book.fields.is_projected = projected
 
     return states
 

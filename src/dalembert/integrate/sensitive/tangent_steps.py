@@ -20,39 +20,13 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ...compiled.language import Integers, Reals, call_program, native, reals_at
-from ...compiled.native import (
-    INPUT_VALUES,
-    MISSING,
-    PARAMETERS,
-    POSITIONS,
-    STATE,
-    TIME,
-    VELOCITIES,
-    evaluate,
-    is_finite,
-    project,
-)
+from ...compiled.language import Reals, call_program, native
+from ...compiled.native import MISSING, evaluate, is_finite, project
 from ...compiled.unrolled import HEALTHY
 from ...compiled.verdicts import REGULAR, SINGULAR
+from ..fields import TangentFields
 from ..steppers.dop853 import EXPONENT, stage_state
 from ..steppers.dop853_coefficients import E3, E5, A, C
-from .places import (
-    COLUMNS,
-    DIRECTIONS,
-    MOVED,
-    PROBE,
-    PROJECTED,
-    PUSHED,
-    RATIOS,
-    SETTLE_POSITION,
-    SETTLE_VELOCITY,
-    STAGE_SLOPES,
-    STAGE_STATES,
-    STAGES,
-    TANGENT,
-    WIDTH,
-)
 
 __all__ = [
     "follow_states", "follow_tangents", "probe_error", "push", "refine", "set_probe", "short_state", "tangent_step",
@@ -60,21 +34,21 @@ __all__ = [
 
 
 @native
-def push(book: Integers, address: int, time: float, y: Reals, w: Reals, out: Reals) -> None:
+def push(context: TangentFields, address: int, time: float, y: Reals, w: Reals, out: Reals) -> None:
     """Call a program of derivatives with w in place of the unknowns."""
-    clock = reals_at(book[TIME])
+    clock = context.time
     clock[0] = time
-    call_program(address, clock, y, reals_at(book[PARAMETERS]), reals_at(book[INPUT_VALUES]), w, out)
+    call_program(address, clock, y, context.parameters, context.input_values, w, out)
 
 
 @native
-def tangent_rates(book: Integers, time: float, y: Reals, columns: Reals, rates: Reals, slopes: Reals) -> int:
+def tangent_rates(context: TangentFields, time: float, y: Reals, columns: Reals, rates: Reals, slopes: Reals) -> int:
     """rates <- f(y) and slopes <- f_y dy + f_x dx of every column."""
-    ns, size, width = book[STATE], book[DIRECTIONS], book[WIDTH]
-    out = reals_at(book[PUSHED])
+    ns, size, width = context.n_state, context.n_directions, context.width
+    out = context.pushed
     c = 0
-    while c < book[COLUMNS]:
-        push(book, book[TANGENT], time, y, columns + c * size, out)
+    while c < context.n_columns:
+        push(context, context.tangent, time, y, columns + c * size, out)
         if not out[ns] > HEALTHY or not is_finite(ns * (width + 1) + 1, out):
             return SINGULAR
         for i in range(width * ns):
@@ -86,13 +60,13 @@ def tangent_rates(book: Integers, time: float, y: Reals, columns: Reals, rates: 
 
 
 @native
-def settle(book: Integers, address: int, time: float, y: Reals, columns: Reals) -> int:
+def settle(context: TangentFields, address: int, time: float, y: Reals, columns: Reals) -> int:
     """Make the columns tangent to the constraints of one level at y."""
-    ns, size, width = book[STATE], book[DIRECTIONS], book[WIDTH]
-    out = reals_at(book[PUSHED])
+    ns, size, width = context.n_state, context.n_directions, context.width
+    out = context.pushed
     c = 0
-    while c < book[COLUMNS]:
-        push(book, address, time, y, columns + c * size, out)
+    while c < context.n_columns:
+        push(context, address, time, y, columns + c * size, out)
         if not out[ns * width] > HEALTHY or not is_finite(ns * width, out):
             return SINGULAR
         for k in range(width):
@@ -103,22 +77,22 @@ def settle(book: Integers, address: int, time: float, y: Reals, columns: Reals) 
 
 
 @native
-def settle_levels(book: Integers, time: float, y: Reals, columns: Reals) -> int:
+def settle_levels(context: TangentFields, time: float, y: Reals, columns: Reals) -> int:
     """Make the columns tangent to the constraints, positions before velocities."""
     status = REGULAR
-    if book[PROJECTED] != 0 and book[POSITIONS] > 0:
-        status = settle(book, book[SETTLE_POSITION], time, y, columns)
-    if status == REGULAR and book[PROJECTED] != 0 and book[VELOCITIES] > 0:
-        status = settle(book, book[SETTLE_VELOCITY], time, y, columns)
+    if context.is_projected != 0 and context.n_positions > 0:
+        status = settle(context, context.position_tangent, time, y, columns)
+    if status == REGULAR and context.is_projected != 0 and context.n_velocities > 0:
+        status = settle(context, context.velocity_tangent, time, y, columns)
     return status
 
 
 @native
-def tangent_step(book: Integers, t: float, h: float, y: Reals, columns: Reals, y_new: Reals) -> int:
+def tangent_step(context: TangentFields, t: float, h: float, y: Reals, columns: Reals, y_new: Reals) -> int:
     """Move the columns along a step from (t, y), and y_new <- its end, both before projection."""
-    ns, size, count = book[STATE], book[DIRECTIONS], book[COLUMNS]
-    stages, inner = reals_at(book[STAGES]), reals_at(book[STAGE_STATES])
-    slopes, moved = reals_at(book[STAGE_SLOPES]), reals_at(book[MOVED])
+    ns, size, count = context.n_state, context.n_directions, context.n_columns
+    stages, inner = context.stages, context.stage_states
+    slopes, moved = context.stage_derivatives, context.moved
     for i in range(count * size):
         moved[i] = columns[i]
     for s in range(12):
@@ -134,7 +108,7 @@ def tangent_step(book: Integers, t: float, h: float, y: Reals, columns: Reals, y
                     row = slopes + (j * count + c) * ns
                     for i in range(ns):
                         target[i] += weight * row[i]
-        status = tangent_rates(book, t + C[s] * h, stage, moved, stages + s * (ns + 1), slopes + s * count * ns)
+        status = tangent_rates(context, t + C[s] * h, stage, moved, stages + s * (ns + 1), slopes + s * count * ns)
         if status != REGULAR:
             return status
     stage_state(ns, 12, h, y, stages, y_new)
@@ -149,19 +123,19 @@ def tangent_step(book: Integers, t: float, h: float, y: Reals, columns: Reals, y
 
 
 @native
-def set_probe(book: Integers, columns: Reals) -> None:
+def set_probe(context: TangentFields, columns: Reals) -> None:
     """The last column <- the probe."""
-    size = book[DIRECTIONS]
-    probe, target = reals_at(book[PROBE]), columns + (book[COLUMNS] - 1) * size
+    size = context.n_directions
+    probe, target = context.probe, columns + (context.n_columns - 1) * size
     for i in range(size):
         target[i] = probe[i]
 
 
 @native
-def probe_error(book: Integers, h: float, columns: Reals) -> float:
+def probe_error(context: TangentFields, h: float, columns: Reals) -> float:
     """The error of the probe on the last step, relative to its size."""
-    ns, size, count = book[STATE], book[DIRECTIONS], book[COLUMNS]
-    slopes, end = reals_at(book[STAGE_SLOPES]) + (count - 1) * ns, columns + (count - 1) * size
+    ns, size, count = context.n_state, context.n_directions, context.n_columns
+    slopes, end = context.stage_derivatives + (count - 1) * ns, columns + (count - 1) * size
     largest, worst5, worst3 = 1.0, 0.0, 0.0
     for i in range(ns):
         e5, e3 = 0.0, 0.0
@@ -179,7 +153,7 @@ def probe_error(book: Integers, h: float, columns: Reals) -> float:
 
 @native
 def refine(
-    book: Integers, steps: int, times: Reals, states: Reals, column: Reals, limit: float,
+    context: TangentFields, steps: int, times: Reals, states: Reals, column: Reals, limit: float,
     room: int, new_times: Reals, new_states: Reals,
 ) -> int:  # fmt: skip
     """Cut the steps on which the error of the probe was above a limit; the only column is the probe.
@@ -187,7 +161,7 @@ def refine(
     new_times and new_states (room, n_state) take the steps, those of the motion among them. Returns their number, 0 where
     there is not room enough, or -1 - k where the derivative is not determined on step k.
     """
-    ns, ratios = book[STATE], reals_at(book[RATIOS])
+    ns, ratios = context.n_state, context.ratios
     for i in range(ns):
         new_states[i] = states[i]
     new_times[0] = times[0]
@@ -207,10 +181,10 @@ def refine(
             t, y, y_new = new_times[done - 1], new_states + (done - 1) * ns, new_states + done * ns
             if (t + 1.1 * h - end) * h > 0.0:
                 h = end - t
-            set_probe(book, column)
-            if tangent_step(book, t, h, y, column, y_new) != REGULAR:
+            set_probe(context, column)
+            if tangent_step(context, t, h, y, column, y_new) != REGULAR:
                 return -1 - k
-            ratio = probe_error(book, h, column) / limit
+            ratio = probe_error(context, h, column) / limit
             if ratio > 1.0 and t + 0.001 * h != t:
                 h *= max(0.1, 0.9 * ratio**-EXPONENT)
                 continue
@@ -218,7 +192,7 @@ def refine(
             if new_times[done] == end:
                 for i in range(ns):
                     y_new[i] = states[(k + 1) * ns + i]
-            elif book[PROJECTED] != 0 and project(book, t + h, y_new, 0, 1, 8) != REGULAR:
+            elif context.is_projected != 0 and project(context, t + h, y_new, 0, 1, 8) != REGULAR:
                 return -1 - k
             done += 1
             h *= 4.0 if ratio == 0.0 else min(4.0, max(0.3, 0.9 * ratio**-EXPONENT))
@@ -226,17 +200,17 @@ def refine(
 
 
 @native
-def keep(book: Integers, columns: Reals, target: Reals) -> None:
+def keep(context: TangentFields, columns: Reals, target: Reals) -> None:
     """target <- the state part of the columns, (k, n_state)."""
-    ns, size = book[STATE], book[DIRECTIONS]
-    for c in range(book[COLUMNS]):
+    ns, size = context.n_state, context.n_directions
+    for c in range(context.n_columns):
         for i in range(ns):
             target[c * ns + i] = columns[c * size + i]
 
 
 @native
 def follow_tangents(
-    book: Integers, steps: int, times: Reals, states: Reals, columns: Reals, spare: Reals,
+    context: TangentFields, steps: int, times: Reals, states: Reals, columns: Reals, spare: Reals,
     wanted: int, at: Reals, at_states: Reals, at_slopes: Reals,
 ) -> int:  # fmt: skip
     """Carry the columns along stored steps, and keep states and columns at the wanted times, which go the way of the steps.
@@ -244,15 +218,15 @@ def follow_tangents(
     A time inside a step is reached by a shorter step from its beginning. Returns the number of times kept, or -1 - k where the
     derivative is not determined on step k.
     """
-    ns, count, size = book[STATE], book[COLUMNS], book[DIRECTIONS]
-    ratios = reals_at(book[RATIOS])
+    ns, count, size = context.n_state, context.n_columns, context.n_directions
+    ratios = context.ratios
     done = 0
     for k in range(steps + 1):
         t, y = times[k], states + k * ns
         while done < wanted and at[done] == t:
             for i in range(ns):
                 at_states[done * ns + i] = y[i]
-            keep(book, columns, at_slopes + done * count * ns)
+            keep(context, columns, at_slopes + done * count * ns)
             done += 1
         if k == steps:
             break
@@ -261,54 +235,54 @@ def follow_tangents(
             for i in range(count * size):
                 spare[i] = columns[i]
             target = at_states + done * ns
-            if tangent_step(book, t, at[done] - t, y, spare, target) != REGULAR:
+            if tangent_step(context, t, at[done] - t, y, spare, target) != REGULAR:
                 return -1 - k
-            if book[PROJECTED] != 0 and project(book, at[done], target, 0, 1, 8) != REGULAR:
+            if context.is_projected != 0 and project(context, at[done], target, 0, 1, 8) != REGULAR:
                 return -1 - k
-            if settle_levels(book, at[done], target, spare) != REGULAR:
+            if settle_levels(context, at[done], target, spare) != REGULAR:
                 return -1 - k
-            keep(book, spare, at_slopes + done * count * ns)
+            keep(context, spare, at_slopes + done * count * ns)
             done += 1
-        set_probe(book, columns)
-        if tangent_step(book, t, h, y, columns, spare) != REGULAR:
+        set_probe(context, columns)
+        if tangent_step(context, t, h, y, columns, spare) != REGULAR:
             return -1 - k
-        ratios[k] = probe_error(book, h, columns)
-        if settle_levels(book, times[k + 1], states + (k + 1) * ns, columns) != REGULAR:
+        ratios[k] = probe_error(context, h, columns)
+        if settle_levels(context, times[k + 1], states + (k + 1) * ns, columns) != REGULAR:
             return -1 - k
     return done
 
 
 @native
-def fill_stages(book: Integers, t: float, h: float, y: Reals) -> int:
+def fill_stages(context: TangentFields, t: float, h: float, y: Reals) -> int:
     """The states Y_s and the rates K_s of the stages of a step from (t, y)."""
-    ns = book[STATE]
-    stages, inner = reals_at(book[STAGES]), reals_at(book[STAGE_STATES])
+    ns = context.n_state
+    stages, inner = context.stages, context.stage_states
     for s in range(12):
         stage = inner + s * ns
         stage_state(ns, s, h, y, stages, stage)
-        status = evaluate(book, t + C[s] * h, stage, stages + s * (ns + 1))
+        status = evaluate(context, t + C[s] * h, stage, stages + s * (ns + 1))
         if status == SINGULAR or status == MISSING:
             return SINGULAR
     return REGULAR
 
 
 @native
-def short_state(book: Integers, t: float, h: float, y: Reals, y_new: Reals) -> int:
+def short_state(context: TangentFields, t: float, h: float, y: Reals, y_new: Reals) -> int:
     """y_new <- the state after a step of its own from (t, y), on the constraints; fills the stages."""
-    if fill_stages(book, t, h, y) != REGULAR:
+    if fill_stages(context, t, h, y) != REGULAR:
         return SINGULAR
-    stage_state(book[STATE], 12, h, y, reals_at(book[STAGES]), y_new)
-    if book[PROJECTED] != 0:
-        return project(book, t + h, y_new, 0, 1, 8)
+    stage_state(context.n_state, 12, h, y, context.stages, y_new)
+    if context.is_projected != 0:
+        return project(context, t + h, y_new, 0, 1, 8)
     return REGULAR
 
 
 @native
 def follow_states(
-    book: Integers, steps: int, times: Reals, states: Reals, wanted: int, at: Reals, at_states: Reals
+    context: TangentFields, steps: int, times: Reals, states: Reals, wanted: int, at: Reals, at_states: Reals
 ) -> int:  # fmt: skip
     """The states at the wanted times by the same shorter steps, without derivatives."""
-    ns = book[STATE]
+    ns = context.n_state
     done = 0
     for k in range(steps + 1):
         t, y = times[k], states + k * ns
@@ -320,7 +294,7 @@ def follow_states(
             break
         h = times[k + 1] - t
         while done < wanted and (at[done] - times[k + 1]) * h < 0.0:
-            if short_state(book, t, at[done] - t, y, at_states + done * ns) != REGULAR:
+            if short_state(context, t, at[done] - t, y, at_states + done * ns) != REGULAR:
                 return -1 - k
             done += 1
     return done

@@ -11,34 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...compiled.language import Integers, Reals, integers_at, native, reals_at
-from ...compiled.native import STATE
+from ...compiled.language import Reals, native
 from ...compiled.verdicts import SINGULAR
-from ..advance import COUNTS, EVALUATIONS, Y
+from ..fields import FixedFields
 from .gauss import gauss_stage
 from .isospectral import isospectral_end, isospectral_stage, transported
 from .lie_verlet import verlet_end, verlet_stage
 from .newton import newton_solve
 from .orbits import fill_matrices
-from .places import (
-    BEFORE,
-    BEFORE_LAST,
-    DELTA,
-    FRESH,
-    GAUSS,
-    GUESS,
-    ISOSPECTRAL,
-    KIND,
-    LEAST,
-    LONG_GUESS,
-    N_STAGES,
-    N_UNKNOWNS,
-    NEWTON,
-    NOT_CONTRACTING,
-    REMEMBERED,
-    SWEEPS,
-    UNKNOWNS_NOW,
-)
+from .places import GAUSS, ISOSPECTRAL, NOT_CONTRACTING
 
 __all__ = ["implicit_step"]
 
@@ -56,31 +37,31 @@ ONES: Any = np.ones(3)
 
 
 @native
-def stage_increments(book: Integers, i: int, t: float, h: float, unknowns: Reals, fresh: Reals) -> int:
+def stage_increments(context: FixedFields, i: int, t: float, h: float, unknowns: Reals, fresh: Reals) -> int:
     """fresh <- the increments of stage i, by the method of the run."""
-    if book[KIND] == GAUSS:
-        return gauss_stage(book, i, t, h, unknowns, fresh)
-    if book[KIND] == ISOSPECTRAL:
-        return isospectral_stage(book, i, t, h, unknowns, fresh)
-    return verlet_stage(book, t, h, unknowns, fresh)
+    if context.method_kind == GAUSS:
+        return gauss_stage(context, i, t, h, unknowns, fresh)
+    if context.method_kind == ISOSPECTRAL:
+        return isospectral_stage(context, i, t, h, unknowns, fresh)
+    return verlet_stage(context, t, h, unknowns, fresh)
 
 
 @native
-def first_guess(book: Integers, t: float, h: float, unknowns: Reals) -> int:
+def first_guess(context: FixedFields, t: float, h: float, unknowns: Reals) -> int:
     """The unknowns from the steps before, or from one sweep from zero."""
-    counts = integers_at(book[COUNTS])
-    stages, width = book[N_STAGES], book[N_UNKNOWNS]
-    if counts[REMEMBERED] == 0:
+    counts = context.counts
+    stages, width = context.n_stages, context.n_stage_unknowns
+    if counts.remembered == 0:
         for c in range(stages * width):
             unknowns[c] = 0.0
         for i in range(stages):
-            status = stage_increments(book, i, t, h, unknowns, unknowns + i * width)
+            status = stage_increments(context, i, t, h, unknowns, unknowns + i * width)
             if status != 0:
                 return status
-        counts[EVALUATIONS] += stages
+        counts.evaluations += stages
         return 0
-    before, earlier = reals_at(book[BEFORE]), reals_at(book[BEFORE_LAST])
-    is_long = counts[REMEMBERED] > 1
+    before, earlier = context.before, context.before_last
+    is_long = counts.remembered > 1
     for i in range(stages):
         row = unknowns + i * width
         for c in range(width):
@@ -88,43 +69,43 @@ def first_guess(book: Integers, t: float, h: float, unknowns: Reals) -> int:
         for j in range(stages):
             source = before + j * width
             if is_long:
-                weight = reals_at(book[LONG_GUESS])[i * 2 * stages + stages + j]
-                past = reals_at(book[LONG_GUESS])[i * 2 * stages + j]
+                weight = context.long_guess[i * 2 * stages + stages + j]
+                past = context.long_guess[i * 2 * stages + j]
                 other = earlier + j * width
                 for c in range(width):
                     row[c] += weight * source[c] + past * other[c]
             else:
-                weight = reals_at(book[GUESS])[i * stages + j]
+                weight = context.guess[i * stages + j]
                 for c in range(width):
                     row[c] += weight * source[c]
     return 0
 
 
 @native
-def size_of(book: Integers) -> float:
+def size_of(context: FixedFields) -> float:
     """The sum of the sizes of the letters."""
-    y, total = reals_at(book[Y]), 0.0
-    for c in range(book[STATE]):
+    y, total = context.y, 0.0
+    for c in range(context.n_state):
         total += abs(y[c])
     return total
 
 
 @native
-def sweep(book: Integers, t: float, h: float) -> int:
+def sweep(context: FixedFields, t: float, h: float) -> int:
     """UNKNOWNS_NOW <- the solution by sweeps; NOT_CONTRACTING where they do not converge."""
-    counts = integers_at(book[COUNTS])
-    stages, width = book[N_STAGES], book[N_UNKNOWNS]
-    unknowns, fresh, least = reals_at(book[UNKNOWNS_NOW]), reals_at(book[FRESH]), reals_at(book[LEAST])
+    counts = context.counts
+    stages, width = context.n_stages, context.n_stage_unknowns
+    unknowns, fresh, least = context.unknowns_now, context.fresh, context.least
     for c in range(stages * width):
         least[c] = INFINITY
-    size = size_of(book)
+    size = size_of(context)
     before = INFINITY
     for _ in range(MOST_SWEEPS):
         is_closer = False
         change, total = 0.0, 0.0
         for i in range(stages):
             row, nearest = unknowns + i * width, least + i * width
-            status = stage_increments(book, i, t, h, unknowns, fresh)
+            status = stage_increments(context, i, t, h, unknowns, fresh)
             if status != 0:  # a stage that ran away has no rates
                 return NOT_CONTRACTING if status == SINGULAR else status
             for c in range(width):
@@ -136,8 +117,8 @@ def sweep(book: Integers, t: float, h: float) -> int:
                     nearest[c] = difference
                     if difference > 0.0:
                         is_closer = True
-        counts[SWEEPS] += 1
-        counts[EVALUATIONS] += stages
+        counts.sweeps += 1
+        counts.evaluations += stages
         is_small = change <= CONVERGED * total + REST * size and total < INFINITY
         if not is_closer or (is_small and change > STAGNANT * before):
             return 0 if is_small else NOT_CONTRACTING
@@ -146,47 +127,48 @@ def sweep(book: Integers, t: float, h: float) -> int:
 
 
 @native
-def implicit_step(book: Integers, t: float, h: float) -> int:
+def implicit_step(context: FixedFields, t: float, h: float) -> int:
     """DELTA <- what a step from (t, y) adds to the state. Returns 0, or a status of `native`, `verdicts` or `places`."""
-    counts, unknowns = integers_at(book[COUNTS]), reals_at(book[UNKNOWNS_NOW])
-    if book[KIND] != GAUSS:
-        fill_matrices(book, reals_at(book[Y]))
+    counts, unknowns = context.counts, context.unknowns_now
+    if context.method_kind != GAUSS:
+        fill_matrices(context, context.y)
     status = NOT_CONTRACTING
-    if book[NEWTON] == 0:
-        status = first_guess(book, t, h, unknowns)
+    if context.uses_newton == 0:
+        status = first_guess(context, t, h, unknowns)
         if status == 0:
-            status = sweep(book, t, h)
-        if counts[REMEMBERED] > 0 and (status == NOT_CONTRACTING or status == SINGULAR):
-            counts[REMEMBERED] = 0
-            status = first_guess(book, t, h, unknowns)
+            status = sweep(context, t, h)
+        if counts.remembered > 0 and (status == NOT_CONTRACTING or status == SINGULAR):
+            counts.remembered = 0
+            status = first_guess(context, t, h, unknowns)
             if status == 0:
-                status = sweep(book, t, h)
+                status = sweep(context, t, h)
     else:
-        for c in range(book[N_STAGES] * book[N_UNKNOWNS]):  # where sweeps do not contract, no polynomial foretells the rates
+        # Where sweeps do not contract, no polynomial foretells the rates.
+        for c in range(context.n_stages * context.n_stage_unknowns):
             unknowns[c] = 0.0
-        status = newton_solve(book, t, h)
+        status = newton_solve(context, t, h)
     if status == 0:
-        end_of_step(book)
+        end_of_step(context)
     return status
 
 
 @native
-def end_of_step(book: Integers) -> None:
+def end_of_step(context: FixedFields) -> None:
     """DELTA from the unknowns of a step, which are remembered for the guesses of the next."""
-    counts, delta, unknowns = integers_at(book[COUNTS]), reals_at(book[DELTA]), reals_at(book[UNKNOWNS_NOW])
-    if book[KIND] == GAUSS:
-        width = book[N_UNKNOWNS]
+    counts, delta, unknowns = context.counts, context.delta, context.unknowns_now
+    if context.method_kind == GAUSS:
+        width = context.n_stage_unknowns
         for c in range(width):
             total = 0.0
-            for i in range(book[N_STAGES]):
+            for i in range(context.n_stages):
                 total += unknowns[i * width + c]
             delta[c] = total
-    elif book[KIND] == ISOSPECTRAL:
-        isospectral_end(book, ONES, unknowns, delta)
-        transported(book, unknowns)
-        if counts[REMEMBERED] > 0:
-            transported(book, reals_at(book[BEFORE]))
+    elif context.method_kind == ISOSPECTRAL:
+        isospectral_end(context, ONES, unknowns, delta)
+        transported(context, unknowns)
+        if counts.remembered > 0:
+            transported(context, context.before)
     else:
-        verlet_end(book, unknowns, delta)
-    book[BEFORE_LAST], book[BEFORE], book[UNKNOWNS_NOW] = book[BEFORE], book[UNKNOWNS_NOW], book[BEFORE_LAST]
-    counts[REMEMBERED] = min(counts[REMEMBERED] + 1, 2)
+        verlet_end(context, unknowns, delta)
+    context.before_last, context.before, context.unknowns_now = context.before, context.unknowns_now, context.before_last
+    counts.remembered = min(counts.remembered + 1, 2)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ...compiled.language import Integers, Reals, native
-from ...compiled.native import MISSING, STATE, evaluate
+from ...compiled.fields import KernelFields
+from ...compiled.language import Reals, native
+from ...compiled.native import MISSING, evaluate
 from ...compiled.verdicts import SINGULAR
 from .dop853_coefficients import E3, E5, A, C, D
 
@@ -36,12 +37,12 @@ def stage_state(ns: int, s: int, h: float, y: Reals, K: Reals, stage: Reals) -> 
 
 
 @native
-def step(book: Integers, t: float, h: float, y: Reals, K: Reals, stage: Reals, y_new: Reals) -> int:
+def step(context: KernelFields, t: float, h: float, y: Reals, K: Reals, stage: Reals, y_new: Reals) -> int:
     """One step from (t, y) with K[0] known: fills K[1:12] and y_new. Returns REGULAR, SINGULAR or MISSING."""
-    ns = book[STATE]
+    ns = context.n_state
     for s in range(1, 12):
         stage_state(ns, s, h, y, K, stage)
-        status = evaluate(book, t + C[s] * h, stage, K + s * (ns + 1))
+        status = evaluate(context, t + C[s] * h, stage, K + s * (ns + 1))
         if status == SINGULAR or status == MISSING:
             return status
     stage_state(ns, 12, h, y, K, y_new)
@@ -67,13 +68,15 @@ def error_norm(ns: int, h: float, y: Reals, y_new: Reals, K: Reals, rtol: float,
 
 
 @native
-def dense_coefficients(book: Integers, t: float, h: float, y: Reals, y_new: Reals, K: Reals, stage: Reals, F: Reals) -> int:
+def dense_coefficients(
+    context: KernelFields, t: float, h: float, y: Reals, y_new: Reals, K: Reals, stage: Reals, F: Reals
+) -> int:
     """The polynomial of a finished step, F (7, n_state), from K[0:13] and three more stages."""
-    ns = book[STATE]
+    ns = context.n_state
     width = ns + 1
     for s in range(13, 16):
         stage_state(ns, s, h, y, K, stage)
-        status = evaluate(book, t + C[s] * h, stage, K + s * width)
+        status = evaluate(context, t + C[s] * h, stage, K + s * width)
         if status == SINGULAR or status == MISSING:
             return status
     for i in range(ns):

@@ -13,21 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from ...compiled.language import Integers, Reals, native, reals_at
-from ...compiled.native import MISSING, STATE, evaluate
+from ...compiled.language import Reals, native
+from ...compiled.native import MISSING, evaluate
 from ...compiled.verdicts import CONTRADICTORY, SINGULAR
-from ..advance import STAGE, STAGES, Y
-from .places import MIX, N_STAGES, NODES, WEIGHTS
+from ..fields import FixedFields
 
 __all__ = ["Tableau", "gauss_stage", "tableau"]
 
 
 @native
-def gauss_stage(book: Integers, i: int, t: float, h: float, unknowns: Reals, fresh: Reals) -> int:
+def gauss_stage(context: FixedFields, i: int, t: float, h: float, unknowns: Reals, fresh: Reals) -> int:
     """fresh (n_state) <- h b_i f at stage i of the increments `unknowns` (stages x n_state)."""
-    ns, stages = book[STATE], book[N_STAGES]
-    y, stage, rate = reals_at(book[Y]), reals_at(book[STAGE]), reals_at(book[STAGES])
-    mix, nodes, weights = reals_at(book[MIX]) + i * stages, reals_at(book[NODES]), reals_at(book[WEIGHTS])
+    ns, stages = context.n_state, context.n_stages
+    y, stage, rate = context.y, context.stage, context.stages
+    mix, nodes, weights = context.mix + i * stages, context.nodes, context.weights
     for c in range(ns):
         stage[c] = 0.0
     for j in range(stages):
@@ -36,7 +35,7 @@ def gauss_stage(book: Integers, i: int, t: float, h: float, unknowns: Reals, fre
             stage[c] += weight * row[c]
     for c in range(ns):
         stage[c] += y[c]
-    status = evaluate(book, t + nodes[i] * h, stage, rate)
+    status = evaluate(context, t + nodes[i] * h, stage, rate)
     if status == SINGULAR or status == MISSING or status == CONTRADICTORY:
         return status
     scale = h * weights[i]

@@ -12,49 +12,29 @@ X stands for a reduced point of the cotangent bundle of GL(n).
 
 from __future__ import annotations
 
-from ...compiled.language import Integers, Reals, integers_at, native, reals_at
-from ...compiled.native import MISSING, STATE, evaluate
+from ...compiled.language import Reals, native
+from ...compiled.native import MISSING, evaluate
 from ...compiled.verdicts import CONTRADICTORY, SINGULAR
-from ..advance import STAGE, STAGES, Y
+from ..fields import FixedFields
 from .matrices import add_product
 from .orbits import call_generators, moved_letters, settle_skew_factors, transpose_skew_factors
-from .places import (
-    GENERATOR_COLUMNS,
-    GENERATOR_TABLE,
-    GENERATORS,
-    LEFT,
-    MATRIX_WORK,
-    MIX,
-    N_GENERATORS,
-    N_REST,
-    N_STAGES,
-    N_UNKNOWNS,
-    NODES,
-    PLACE,
-    REST,
-    RIGHT,
-    SIZE,
-    SKEW,
-    SOURCE,
-    UNKNOWN,
-    WEIGHTS,
-)
+from .places import GENERATOR_COLUMNS, PLACE, SIZE, SKEW, SOURCE, UNKNOWN
 
 __all__ = ["isospectral_end", "isospectral_stage", "rest_increments", "rest_sum", "transported"]
 
 
 @native
-def combined_factors(book: Integers, weights: Reals, unknowns: Reals) -> None:
+def combined_factors(context: FixedFields, weights: Reals, unknowns: Reals) -> None:
     """LEFT and RIGHT <- the sums over the stages of weights times the unknowns."""
-    width = book[N_UNKNOWNS]
-    for k in range(book[N_GENERATORS]):
-        table = integers_at(book[GENERATOR_TABLE]) + k * GENERATOR_COLUMNS
+    width = context.n_stage_unknowns
+    for k in range(context.n_generators):
+        table = context.generator_table + k * GENERATOR_COLUMNS
         size = table[SIZE] * table[SIZE]
-        left, right = reals_at(book[LEFT]) + table[PLACE], reals_at(book[RIGHT]) + table[PLACE]
+        left, right = context.left + table[PLACE], context.right + table[PLACE]
         for e in range(size):
             left[e] = 0.0
             right[e] = 0.0
-        for j in range(book[N_STAGES]):
+        for j in range(context.n_stages):
             row = unknowns + (j * width + table[UNKNOWN])
             for e in range(size):
                 left[e] += weights[j] * row[e]
@@ -62,86 +42,86 @@ def combined_factors(book: Integers, weights: Reals, unknowns: Reals) -> None:
                 row = row + size
                 for e in range(size):
                     right[e] += weights[j] * row[e]
-    transpose_skew_factors(book)
+    transpose_skew_factors(context)
 
 
 @native
-def rest_sum(book: Integers, weights: Reals, unknowns: Reals, delta: Reals) -> None:
+def rest_sum(context: FixedFields, weights: Reals, unknowns: Reals, delta: Reals) -> None:
     """delta of the letters that no action moves <- the sums over the stages of weights times the unknowns."""
-    width, rest = book[N_UNKNOWNS], integers_at(book[REST])
-    for r in range(book[N_REST]):
+    width, rest = context.n_stage_unknowns, context.rest
+    for r in range(context.n_rest):
         total = 0.0
-        for j in range(book[N_STAGES]):
-            total += weights[j] * unknowns[(j + 1) * width - book[N_REST] + r]
+        for j in range(context.n_stages):
+            total += weights[j] * unknowns[(j + 1) * width - context.n_rest + r]
         delta[rest[r]] = total
 
 
 @native
-def rest_increments(book: Integers, time: float, scale: float, y: Reals, fresh: Reals) -> int:
+def rest_increments(context: FixedFields, time: float, scale: float, y: Reals, fresh: Reals) -> int:
     """The last places of fresh <- scale times the rates of the letters that no action moves."""
-    if book[N_REST] == 0:
+    if context.n_rest == 0:
         return 0
-    rest, rate = integers_at(book[REST]), reals_at(book[STAGES])
-    status = evaluate(book, time, y, rate)
+    rest, rate = context.rest, context.stages
+    status = evaluate(context, time, y, rate)
     if status == SINGULAR or status == MISSING or status == CONTRADICTORY:
         return status
-    first = book[N_UNKNOWNS] - book[N_REST]
-    for r in range(book[N_REST]):
+    first = context.n_stage_unknowns - context.n_rest
+    for r in range(context.n_rest):
         fresh[first + r] = scale * rate[rest[r]]
     return 0
 
 
 @native
-def isospectral_stage(book: Integers, i: int, t: float, h: float, unknowns: Reals, fresh: Reals) -> int:
+def isospectral_stage(context: FixedFields, i: int, t: float, h: float, unknowns: Reals, fresh: Reals) -> int:
     """fresh <- the increments of the factors at stage i of the increments `unknowns` (stages x n_unknowns)."""
-    ns, stages = book[STATE], book[N_STAGES]
-    y, stage = reals_at(book[Y]), reals_at(book[STAGE])
-    mix, nodes, weights = reals_at(book[MIX]) + i * stages, reals_at(book[NODES]), reals_at(book[WEIGHTS])
-    combined_factors(book, mix, unknowns)
-    moved_letters(book, True, stage)
-    rest_sum(book, mix, unknowns, stage)
+    ns, stages = context.n_state, context.n_stages
+    y, stage = context.y, context.stage
+    mix, nodes, weights = context.mix + i * stages, context.nodes, context.weights
+    combined_factors(context, mix, unknowns)
+    moved_letters(context, True, stage)
+    rest_sum(context, mix, unknowns, stage)
     for c in range(ns):
         stage[c] += y[c]
     time, scale = t + nodes[i] * h, h * weights[i]
-    call_generators(book, time, stage)
-    for k in range(book[N_GENERATORS]):
-        table = integers_at(book[GENERATOR_TABLE]) + k * GENERATOR_COLUMNS
+    call_generators(context, time, stage)
+    for k in range(context.n_generators):
+        table = context.generator_table + k * GENERATOR_COLUMNS
         n, size = table[SIZE], table[SIZE] * table[SIZE]
-        generator, out = reals_at(book[GENERATORS]) + table[SOURCE], fresh + table[UNKNOWN]
+        generator, out = context.generators + table[SOURCE], fresh + table[UNKNOWN]
         for e in range(size):
             out[e] = scale * generator[e]
-        add_product(n, n, n, scale, generator, reals_at(book[LEFT]) + table[PLACE], out)
+        add_product(n, n, n, scale, generator, context.left + table[PLACE], out)
         if table[SKEW] == 0:
             out = out + size
             for e in range(size):
                 out[e] = -scale * generator[e]
-            add_product(n, n, n, -scale, reals_at(book[RIGHT]) + table[PLACE], generator, out)
-    return rest_increments(book, time, scale, stage, fresh)
+            add_product(n, n, n, -scale, context.right + table[PLACE], generator, out)
+    return rest_increments(context, time, scale, stage, fresh)
 
 
 @native
-def isospectral_end(book: Integers, ones: Reals, unknowns: Reals, delta: Reals) -> None:
+def isospectral_end(context: FixedFields, ones: Reals, unknowns: Reals, delta: Reals) -> None:
     """delta <- what the step adds to the state."""
-    combined_factors(book, ones, unknowns)
-    settle_skew_factors(book)
-    moved_letters(book, False, delta)
-    rest_sum(book, ones, unknowns, delta)
+    combined_factors(context, ones, unknowns)
+    settle_skew_factors(context)
+    moved_letters(context, False, delta)
+    rest_sum(context, ones, unknowns, delta)
 
 
 @native
-def transported(book: Integers, unknowns: Reals) -> None:
+def transported(context: FixedFields, unknowns: Reals) -> None:
     """The increments of a step before as seen from its end: L_i <- L_i h, R_i <- g R_i, with g and h of the last step."""
-    width, work = book[N_UNKNOWNS], reals_at(book[MATRIX_WORK])
-    for k in range(book[N_GENERATORS]):
-        table = integers_at(book[GENERATOR_TABLE]) + k * GENERATOR_COLUMNS
+    width, work = context.n_stage_unknowns, context.matrix_work
+    for k in range(context.n_generators):
+        table = context.generator_table + k * GENERATOR_COLUMNS
         n, size = table[SIZE], table[SIZE] * table[SIZE]
-        for j in range(book[N_STAGES]):
+        for j in range(context.n_stages):
             row = unknowns + (j * width + table[UNKNOWN])
             for e in range(size):
                 work[e] = row[e]
-            add_product(n, n, n, 1.0, work, reals_at(book[RIGHT]) + table[PLACE], row)
+            add_product(n, n, n, 1.0, work, context.right + table[PLACE], row)
             if table[SKEW] == 0:
                 row = row + size
                 for e in range(size):
                     work[e] = row[e]
-                add_product(n, n, n, 1.0, reals_at(book[LEFT]) + table[PLACE], work, row)
+                add_product(n, n, n, 1.0, context.left + table[PLACE], work, row)

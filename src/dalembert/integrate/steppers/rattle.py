@@ -13,27 +13,9 @@ guess are the forces of the step before.
 
 from __future__ import annotations
 
-from ...compiled.language import Integers, Reals, call_program, integers_at, native, reals_at
-from ...compiled.native import PARAMETERS, STATE, TIME
-from ..advance import COUNTS, EVALUATIONS, STAGE, Y
-from .places import (
-    DELTA,
-    FIELD_PROGRAM,
-    FORCES,
-    LOST,
-    LOW,
-    N_CONDITIONS,
-    N_DIRECTIONS,
-    N_STAGES,
-    REMEMBERED,
-    SUBSTEP,
-    SUBSTEP_END,
-    SUBSTEP_PROGRAM,
-    SWEEPS,
-    UNSOLVABLE,
-    VELOCITY_PROGRAM,
-    WEIGHTS,
-)
+from ...compiled.language import Reals, call_program, native
+from ..fields import FixedFields
+from .places import UNSOLVABLE
 
 __all__ = ["rattle_step"]
 
@@ -45,46 +27,46 @@ INFINITY = float("inf")
 
 
 @native
-def call_with(book: Integers, address: int, y: Reals, u: Reals, w: Reals, out: Reals) -> None:
+def call_with(context: FixedFields, address: int, y: Reals, u: Reals, w: Reals, out: Reals) -> None:
     """Call a program with letters u and w of its own."""
-    call_program(address, reals_at(book[TIME]), y, reals_at(book[PARAMETERS]), u, w, out)
+    call_program(address, context.time, y, context.parameters, u, w, out)
 
 
 @native
-def guessed_multipliers(book: Integers, scale: float, found: Reals) -> None:
+def guessed_multipliers(context: FixedFields, scale: float, found: Reals) -> None:
     """found (m) <- `scale` times the forces of the step before, continued by those before it where steps are equal."""
-    counts, forces = integers_at(book[COUNTS]), reals_at(book[FORCES])
-    m = book[N_CONDITIONS]
-    slope = scale if counts[REMEMBERED] > 1 and book[N_STAGES] == 1 else 0.0
+    counts, forces = context.counts, context.forces
+    m = context.n_conditions
+    slope = scale if counts.remembered > 1 and context.n_stages == 1 else 0.0
     for k in range(m):
         found[k] = scale * forces[m + k] + slope * (forces[m + k] - forces[k])
 
 
 @native
-def remember_forces(book: Integers, scale: float, found: Reals) -> None:
+def remember_forces(context: FixedFields, scale: float, found: Reals) -> None:
     """The multipliers as forces."""
-    counts, forces = integers_at(book[COUNTS]), reals_at(book[FORCES])
-    m, inverse = book[N_CONDITIONS], 1.0 / scale
+    counts, forces = context.counts, context.forces
+    m, inverse = context.n_conditions, 1.0 / scale
     for k in range(m):
         forces[k] = forces[m + k]
         forces[m + k] = inverse * found[k]
-    counts[REMEMBERED] = min(counts[REMEMBERED] + 1, 2)
+    counts.remembered = min(counts.remembered + 1, 2)
 
 
 @native
-def substep(book: Integers, scale: float, start: Reals, end: Reals) -> int:
+def substep(context: FixedFields, scale: float, start: Reals, end: Reals) -> int:
     """One RATTLE step but for its last velocities: `end` <- the program's results from `start`, until it converges."""
-    n, m, counts = book[STATE] // 2, book[N_CONDITIONS], integers_at(book[COUNTS])
-    y, low = reals_at(book[Y]), reals_at(book[LOW])
-    found = 3 * n + book[N_DIRECTIONS]
-    guessed_multipliers(book, scale, start + found)
+    n, m, counts = context.n_state // 2, context.n_conditions, context.counts
+    y, low = context.y, context.rounding
+    found = 3 * n + context.n_directions
+    guessed_multipliers(context, scale, start + found)
     last = INFINITY
     for _ in range(MOST_TRIES):
-        call_with(book, book[SUBSTEP_PROGRAM], y, low, start, end)
-        counts[SWEEPS] += 1
+        call_with(context, context.substep_program, y, low, start, end)
+        counts.sweeps += 1
         change, size = end[found + m], end[found + m + 1]
         if change <= LAST_CORRECTION * size:
-            remember_forces(book, scale, end + found)
+            remember_forces(context, scale, end + found)
             return 0
         if not change < last:
             return UNSOLVABLE
@@ -95,41 +77,41 @@ def substep(book: Integers, scale: float, start: Reals, end: Reals) -> int:
 
 
 @native
-def rattle_step(book: Integers, t: float, h: float) -> int:
+def rattle_step(context: FixedFields, t: float, h: float) -> int:
     """DELTA <- what a step from (t, y) adds to the state (q, v)."""
-    n, m, counts = book[STATE] // 2, book[N_CONDITIONS], integers_at(book[COUNTS])
-    y, low, delta = reals_at(book[Y]), reals_at(book[LOW]), reals_at(book[DELTA])
-    weights, clock = reals_at(book[WEIGHTS]), reals_at(book[TIME])
-    start, end = reals_at(book[SUBSTEP]), reals_at(book[SUBSTEP_END])
-    size = 3 * n + book[N_DIRECTIONS] + m
-    if counts[REMEMBERED] == 0:
+    n, m, counts = context.n_state // 2, context.n_conditions, context.counts
+    y, low, delta = context.y, context.rounding, context.delta
+    weights, clock = context.weights, context.time
+    start, end = context.substep, context.substep_end
+    size = 3 * n + context.n_directions + m
+    if counts.remembered == 0:
         clock[0] = t
-        call_with(book, book[FIELD_PROGRAM], y, low, low, start + 2 * n)
+        call_with(context, context.field_program, y, low, low, start + 2 * n)
         for k in range(2 * m):
-            reals_at(book[FORCES])[k] = 0.0
+            context.forces[k] = 0.0
     for c in range(2 * n):
         start[c] = 0.0
     before, now = 0.0, t
-    for i in range(book[N_STAGES]):
+    for i in range(context.n_stages):
         step = weights[i] * h
         clock[0] = now + step
         start[size] = step
-        status = substep(book, 0.5 * step * (step + before), start, end)
-        counts[EVALUATIONS] += 1
+        status = substep(context, 0.5 * step * (step + before), start, end)
+        counts.evaluations += 1
         if status != 0:
-            counts[REMEMBERED] = 0
+            counts.remembered = 0
             return status
         # What a substep ends with, in the same order, is what the next one begins with.
-        book[SUBSTEP], book[SUBSTEP_END] = book[SUBSTEP_END], book[SUBSTEP]
-        start, end = reals_at(book[SUBSTEP]), reals_at(book[SUBSTEP_END])
+        context.substep, context.substep_end = context.substep_end, context.substep
+        start, end = context.substep, context.substep_end
         before, now = step, now + step
     for c in range(2 * n):
         delta[c] = start[c]
     if m > 0:
-        stage, lost = reals_at(book[STAGE]), reals_at(book[LOST])
+        stage, lost = context.stage, context.lost
         for c in range(2 * n):
             stage[c] = y[c] + (low[c] + start[c])
-        call_with(book, book[VELOCITY_PROGRAM], stage, low, low, lost)
+        call_with(context, context.velocity_program, stage, low, low, lost)
         for c in range(n):
             delta[n + c] -= lost[c]
     return 0

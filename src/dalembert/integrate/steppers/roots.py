@@ -9,44 +9,22 @@ it comes no closer, not at a tolerance, which would leave a part that is the sam
 from __future__ import annotations
 
 from ...compiled.factorisations import pivoted_qr, reflect, solve_triangle
-from ...compiled.language import Integers, Reals, integers_at, native, rare, reals_at
-from ...compiled.native import STATE, TIME, is_finite
-from ..advance import COUNTS, EVALUATIONS, STAGE, Y
+from ...compiled.language import Integers, Reals, native, rare
+from ...compiled.native import is_finite
+from ..fields import FixedFields
 from .collocation import size_of
 from .places import (
-    DELTA,
     FACTORS_OF,
     FIRST_OF,
     INCREMENTS_OF,
     LETTERS_FROM,
     LETTERS_TO,
-    LOW,
     MATRIX_OF,
-    N_ROOT_STAGES,
-    N_STAGES,
     NOT_CONTRACTING,
-    REMEMBERED,
     RESIDUAL_OF,
-    ROOT_BEGIN,
     ROOT_COLUMNS,
-    ROOT_END,
-    ROOT_FACTORS,
-    ROOT_HEADS,
-    ROOT_INPUT,
-    ROOT_KEPT,
-    ROOT_ORDER,
-    ROOT_RESIDUAL,
-    ROOT_SCALES,
-    ROOT_STEP,
-    ROOT_TABLE,
-    ROOT_WIDTH,
-    ROOTS_BEFORE,
-    ROOTS_EARLIER,
-    ROOTS_NOW,
     SIZE_OF,
-    SWEEPS,
     UNSOLVABLE,
-    WEIGHTS,
 )
 from .rattle import call_with
 
@@ -75,19 +53,19 @@ INFINITY = float("inf")
 
 
 @rare
-def root_matrix(book: Integers, row: Integers, number: int) -> int:
+def root_matrix(context: FixedFields, row: Integers, number: int) -> int:
     """Factor the matrix of one set of equations at the unknowns in ROOT_INPUT, with rows scaled to entries of at most one.
 
     Reflections mix the rounding of long rows into short ones.
     """
-    size, width = row[SIZE_OF], book[ROOT_WIDTH]
-    columns = reals_at(book[ROOT_FACTORS]) + (number * width * width + row[FACTORS_OF])
-    call_with(book, row[MATRIX_OF], reals_at(book[Y]), reals_at(book[LOW]), reals_at(book[ROOT_INPUT]), columns)
+    size, width = row[SIZE_OF], context.root_width
+    columns = context.root_factors + (number * width * width + row[FACTORS_OF])
+    call_with(context, row[MATRIX_OF], context.y, context.rounding, context.root_input, columns)
     if not is_finite(size * size, columns):
         return UNSOLVABLE
     shift = number * width + row[FIRST_OF]
-    heads, order = reals_at(book[ROOT_HEADS]) + shift, integers_at(book[ROOT_ORDER]) + shift
-    scales = reals_at(book[ROOT_SCALES]) + shift
+    heads, order = context.root_diagonals + shift, context.root_order + shift
+    scales = context.root_scales + shift
     for i in range(size):
         largest = 0.0
         for j in range(size):
@@ -101,24 +79,24 @@ def root_matrix(book: Integers, row: Integers, number: int) -> int:
 
 
 @native
-def iterate_roots(book: Integers, row: Integers, number: int, scale: float, floor: float, is_fresh: bool) -> int:
+def iterate_roots(context: FixedFields, row: Integers, number: int, scale: float, floor: float, is_fresh: bool) -> int:
     """Newton steps with the factored matrix until they come no closer; returns their number, or -1 where it does not serve.
 
     Steps that no longer shrink are at rounding, unless an old matrix is to blame.
     """
-    size, increments, width = row[SIZE_OF], row[INCREMENTS_OF], book[ROOT_WIDTH]
-    y, low, w, residual = reals_at(book[Y]), reals_at(book[LOW]), reals_at(book[ROOT_INPUT]), reals_at(book[ROOT_RESIDUAL])
-    unknowns, shift = w + (book[STATE] + row[FIRST_OF]), number * width + row[FIRST_OF]
-    columns = reals_at(book[ROOT_FACTORS]) + (number * width * width + row[FACTORS_OF])
-    heads, order, counts = reals_at(book[ROOT_HEADS]) + shift, integers_at(book[ROOT_ORDER]) + shift, integers_at(book[COUNTS])
-    scales = reals_at(book[ROOT_SCALES]) + shift
+    size, increments, width = row[SIZE_OF], row[INCREMENTS_OF], context.root_width
+    y, low, w, residual = context.y, context.rounding, context.root_input, context.root_residual
+    unknowns, shift = w + (context.n_state + row[FIRST_OF]), number * width + row[FIRST_OF]
+    columns = context.root_factors + (number * width * width + row[FACTORS_OF])
+    heads, order, counts = context.root_diagonals + shift, context.root_order + shift, context.counts
+    scales = context.root_scales + shift
     before, last = INFINITY, residual + width
     for k in range(size):
         last[k] = INFINITY
     for attempt in range(MOST_ITERATIONS):
-        call_with(book, row[RESIDUAL_OF], y, low, w, residual)
-        counts[EVALUATIONS] += 1
-        counts[SWEEPS] += 1
+        call_with(context, row[RESIDUAL_OF], y, low, w, residual)
+        counts.evaluations += 1
+        counts.sweeps += 1
         for k in range(size):
             residual[k] *= scales[k]
         reflect(size, size, columns, heads, residual, False)
@@ -149,63 +127,63 @@ def iterate_roots(book: Integers, row: Integers, number: int, scale: float, floo
 
 
 @native
-def solve_roots(book: Integers, row: Integers, number: int, kept: Integers) -> int:
+def solve_roots(context: FixedFields, row: Integers, number: int, kept: Integers) -> int:
     """The unknowns of one set of equations from the guess in ROOT_INPUT."""
-    is_fresh, scale, y = False, 0.0, reals_at(book[Y])
+    is_fresh, scale, y = False, 0.0, context.y
     for c in range(row[LETTERS_FROM], row[LETTERS_TO]):
         scale += abs(y[c])
-    floor = REST * size_of(book)
+    floor = REST * size_of(context)
     for _ in range(MOST_MATRICES):
         if kept[0] == 0:
             is_fresh = True
-            if root_matrix(book, row, number) != 0:
+            if root_matrix(context, row, number) != 0:
                 return UNSOLVABLE
             kept[0] = 1
-        used = iterate_roots(book, row, number, scale, floor, is_fresh)
+        used = iterate_roots(context, row, number, scale, floor, is_fresh)
         if used > 0:
             if used > MANY + row[SIZE_OF] // WORTH:
                 kept[0] = 0
             return 0
         kept[0] = 0
-        if not is_finite(row[SIZE_OF], reals_at(book[ROOT_INPUT]) + (book[STATE] + row[FIRST_OF])):
+        if not is_finite(row[SIZE_OF], context.root_input + (context.n_state + row[FIRST_OF])):
             return UNSOLVABLE
     return UNSOLVABLE
 
 
 @native
-def guess_roots(book: Integers, number: int, w: Reals) -> None:
+def guess_roots(context: FixedFields, number: int, w: Reals) -> None:
     """The unknowns of one step of a composition from those of the steps before, or from the program of the method."""
-    ns, width, counts = book[STATE], book[ROOT_WIDTH], integers_at(book[COUNTS])
-    if counts[REMEMBERED] == 0:
-        call_with(book, book[ROOT_BEGIN], reals_at(book[Y]), reals_at(book[LOW]), w, w + ns)
+    ns, width, counts = context.n_state, context.root_width, context.counts
+    if counts.remembered == 0:
+        call_with(context, context.root_begin, context.y, context.rounding, w, w + ns)
         return
-    before, earlier = reals_at(book[ROOTS_BEFORE]) + number * width, reals_at(book[ROOTS_EARLIER]) + number * width
-    factor = 1.0 if counts[REMEMBERED] > 1 else 0.0
+    before, earlier = context.roots_before + number * width, context.roots_earlier + number * width
+    factor = 1.0 if counts.remembered > 1 else 0.0
     for c in range(width):
         w[ns + c] = before[c] + factor * (before[c] - earlier[c])
 
 
 @native
-def roots_of_step(book: Integers, t: float, h: float) -> int:
+def roots_of_step(context: FixedFields, t: float, h: float) -> int:
     """All steps of a composition: the increment of the state, at the head of ROOT_INPUT."""
-    ns, width, sets = book[STATE], book[ROOT_WIDTH], book[N_ROOT_STAGES]
-    w, stage, now = reals_at(book[ROOT_INPUT]), reals_at(book[STAGE]), reals_at(book[ROOTS_NOW])
-    weights, clock, table = reals_at(book[WEIGHTS]), reals_at(book[TIME]), integers_at(book[ROOT_TABLE])
+    ns, width, sets = context.n_state, context.root_width, context.n_root_stages
+    w, stage, now = context.root_input, context.stage, context.roots_now
+    weights, clock, table = context.weights, context.time, context.root_table
     reached = t
     for c in range(ns):
         w[c] = 0.0
-    for i in range(book[N_STAGES]):
+    for i in range(context.n_stages):
         clock[0] = reached
         w[ns + width] = weights[i] * h
-        guess_roots(book, i, w)
+        guess_roots(context, i, w)
         for j in range(sets):
-            kept = integers_at(book[ROOT_KEPT]) + (i * sets + j)
-            status = solve_roots(book, table + j * ROOT_COLUMNS, i, kept)
+            kept = context.root_kept + (i * sets + j)
+            status = solve_roots(context, table + j * ROOT_COLUMNS, i, kept)
             if status != 0:
                 return status
         for c in range(width):
             now[i * width + c] = w[ns + c]
-        call_with(book, book[ROOT_END], reals_at(book[Y]), reals_at(book[LOW]), w, stage)
+        call_with(context, context.root_end, context.y, context.rounding, w, stage)
         for c in range(ns):
             w[c] = stage[c]
         reached += weights[i] * h
@@ -213,27 +191,31 @@ def roots_of_step(book: Integers, t: float, h: float) -> int:
 
 
 @rare
-def root_step(book: Integers, t: float, h: float) -> int:
+def root_step(context: FixedFields, t: float, h: float) -> int:
     """DELTA <- what a step from (t, y) adds to the state."""
-    counts, last = integers_at(book[COUNTS]), reals_at(book[ROOT_STEP])
+    counts, last = context.counts, context.root_step
     before = last[0]
     last[0] = h
     if not abs(h - before) <= SMOOTH * abs(before):
-        counts[REMEMBERED] = 0
-        for k in range(book[N_STAGES] * book[N_ROOT_STAGES]):
-            integers_at(book[ROOT_KEPT])[k] = 0
-    status = roots_of_step(book, t, h)
-    if status != 0 and counts[REMEMBERED] > 0:
-        counts[REMEMBERED] = 0
-        for k in range(book[N_STAGES] * book[N_ROOT_STAGES]):
-            integers_at(book[ROOT_KEPT])[k] = 0
-        status = roots_of_step(book, t, h)
+        counts.remembered = 0
+        for k in range(context.n_stages * context.n_root_stages):
+            context.root_kept[k] = 0
+    status = roots_of_step(context, t, h)
+    if status != 0 and counts.remembered > 0:
+        counts.remembered = 0
+        for k in range(context.n_stages * context.n_root_stages):
+            context.root_kept[k] = 0
+        status = roots_of_step(context, t, h)
     if status != 0:
-        counts[REMEMBERED] = 0
+        counts.remembered = 0
         return UNSOLVABLE if status == NOT_CONTRACTING else status
-    w, delta = reals_at(book[ROOT_INPUT]), reals_at(book[DELTA])
-    for c in range(book[STATE]):
+    w, delta = context.root_input, context.delta
+    for c in range(context.n_state):
         delta[c] = w[c]
-    book[ROOTS_EARLIER], book[ROOTS_BEFORE], book[ROOTS_NOW] = book[ROOTS_BEFORE], book[ROOTS_NOW], book[ROOTS_EARLIER]
-    counts[REMEMBERED] = min(counts[REMEMBERED] + 1, 2)
+    context.roots_earlier, context.roots_before, context.roots_now = (
+        context.roots_before,
+        context.roots_now,
+        context.roots_earlier,
+    )
+    counts.remembered = min(counts.remembered + 1, 2)
     return 0

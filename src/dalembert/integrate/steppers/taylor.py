@@ -7,11 +7,11 @@ section 3.2). There are no rejected steps, and the expansion is the dense output
 
 from __future__ import annotations
 
-from ...compiled.language import Integers, Reals, call_program, native, reals_at
-from ...compiled.native import INPUT_VALUES, PARAMETERS, STATE, TIME, is_finite
+from ...compiled.language import Reals, call_program, native
+from ...compiled.native import is_finite
 from ...compiled.unrolled import HEALTHY
 from ...compiled.verdicts import SINGULAR
-from .taylor_places import COEFFICIENTS, EXPANSION, EXPANSION_ORDER, EXPANSION_SIZE, EXPANSION_WORK
+from ..fields import RunFields
 
 __all__ = ["expand", "largest_step", "taylor_rate", "taylor_state"]
 
@@ -19,25 +19,25 @@ INFINITY = float("inf")
 
 
 @native
-def expand(book: Integers, t: float, y: Reals) -> int:
+def expand(context: RunFields, t: float, y: Reals) -> int:
     """The coefficients of the motion through (t, y). Returns 0 or SINGULAR."""
-    clock, work, found = reals_at(book[TIME]), reals_at(book[EXPANSION_WORK]), reals_at(book[COEFFICIENTS])
+    clock, work, found = context.time, context.expansion_work, context.coefficients
     clock[0] = t
-    parameters, inputs = reals_at(book[PARAMETERS]), reals_at(book[INPUT_VALUES])
-    call_program(book[EXPANSION], clock, y, parameters, inputs, work, found)
-    count = (book[EXPANSION_ORDER] + 1) * book[STATE]
+    parameters, inputs = context.parameters, context.input_values
+    call_program(context.expansion, clock, y, parameters, inputs, work, found)
+    count = (context.expansion_order + 1) * context.n_state
     if found[0] > HEALTHY and is_finite(count, found + 1):
         return 0
-    for k in range(1, book[EXPANSION_SIZE]):
+    for k in range(1, context.expansion_size):
         work[k] = 0.0
     return SINGULAR
 
 
 @native
-def largest_step(book: Integers, y: Reals, rtol: float, atol: Reals) -> float:
+def largest_step(context: RunFields, y: Reals, rtol: float, atol: Reals) -> float:
     """The step at which the last two terms of the expansion are as large as the tolerance."""
-    ns, order = book[STATE], book[EXPANSION_ORDER]
-    found = reals_at(book[COEFFICIENTS]) + 1
+    ns, order = context.n_state, context.expansion_order
+    found = context.coefficients + 1
     last, before = found + order * ns, found + (order - 1) * ns
     most, most_before = 0.0, 0.0
     for i in range(ns):
@@ -53,10 +53,10 @@ def largest_step(book: Integers, y: Reals, rtol: float, atol: Reals) -> float:
 
 
 @native
-def taylor_state(book: Integers, elapsed: float, y: Reals, result: Reals) -> None:
+def taylor_state(context: RunFields, elapsed: float, y: Reals, result: Reals) -> None:
     """result <- the state a time after the point of the expansion, which is y."""
-    ns, order = book[STATE], book[EXPANSION_ORDER]
-    found = reals_at(book[COEFFICIENTS]) + 1
+    ns, order = context.n_state, context.expansion_order
+    found = context.coefficients + 1
     row = found + order * ns
     for i in range(ns):
         result[i] = row[i]
@@ -69,10 +69,10 @@ def taylor_state(book: Integers, elapsed: float, y: Reals, result: Reals) -> Non
 
 
 @native
-def taylor_rate(book: Integers, elapsed: float, result: Reals) -> None:
+def taylor_rate(context: RunFields, elapsed: float, result: Reals) -> None:
     """result <- the time derivative of the expansion a time after its point."""
-    ns, order = book[STATE], book[EXPANSION_ORDER]
-    found = reals_at(book[COEFFICIENTS]) + 1
+    ns, order = context.n_state, context.expansion_order
+    found = context.coefficients + 1
     for i in range(ns):
         result[i] = 0.0
     for k in range(order, 0, -1):

@@ -1,0 +1,92 @@
+"""Native functions run as plain Python, to debug them: every access to an array is checked.
+
+With the environment variable ``DALEMBERT_NATIVE=python`` the loops of the library (the solve, the
+projection, the integrators) run in Python, where a debugger can step through them. They are some ten
+thousand times slower; the programs of a model stay native. An index outside of its array raises
+IndexError and names the array.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .language import Record
+
+__all__ = ["Pointer", "as_plain", "plain_call", "runs_plainly"]
+
+
+def runs_plainly() -> bool:
+    """Whether native functions are to run as plain Python."""
+    return os.environ.get("DALEMBERT_NATIVE", "") == "python"
+
+
+class Pointer:
+    """What `Reals` and `Integers` are in Python: an array from some place on; leaving it is an error."""
+
+    def __init__(self, values: Any, offset: int = 0, name: str = "array") -> None:
+        self.values, self.offset, self.name = values, offset, name
+
+    def _index(self, place: int) -> int:
+        if not 0 <= self.offset + place < len(self.values):
+            size = len(self.values)
+            raise IndexError(f"`{self.name}` has {size} entries, and {self.offset + place} was asked for")
+        return self.offset + place
+
+    def __getitem__(self, place: int) -> Any:
+        return self.values[self._index(place)].item()
+
+    def __setitem__(self, place: int, value: Any) -> None:
+        self.values[self._index(place)] = value
+
+    def __add__(self, places: int) -> Pointer:
+        return Pointer(self.values, self.offset + places, self.name)
+
+    @property
+    def address(self) -> int:
+        """Where native code finds the first entry."""
+        return int(self.values.ctypes.data + self.offset * self.values.itemsize)
+
+
+class _PlainRecord:
+    """A record whose arrays are pointers; numbers are read from it and written to it."""
+
+    def __init__(self, record: Record) -> None:
+        object.__setattr__(self, "_record", record)
+        object.__setattr__(self, "_bound", {})
+
+    def __getattr__(self, name: str) -> Any:
+        record, bound = self._record, self._bound
+        if record.fields[name][1] in ("int", "float"):
+            return getattr(record, name)
+        if name not in bound:
+            bound[name] = as_plain(record.arrays[name], name)
+        return bound[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._record.fields[name][1] in ("int", "float"):
+            setattr(self._record, name, value)
+        else:  # arrays may change places
+            self._bound[name] = value
+            self._record.arrays[name] = value.values
+            self._record.words[self._record.fields[name][0]] = value.address
+
+
+def as_plain(argument: Any, name: str = "array") -> Any:
+    """An argument of a native function for plain Python."""
+    if isinstance(argument, Record):
+        return _PlainRecord(argument)
+    return Pointer(argument.reshape(-1), 0, name) if isinstance(argument, np.ndarray) else argument
+
+
+def plain_call(entry: Callable[..., Any]) -> Callable[..., Any]:
+    """A native function as Python calls it, run as plain Python."""
+
+    def call(*arguments: Any) -> Any:
+        return entry(*(as_plain(argument) for argument in arguments))
+
+    call.__doc__, call.__name__ = entry.__doc__, entry.__name__
+    return call
