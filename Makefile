@@ -48,7 +48,7 @@ $(BENCH)/.ready-extras: pyproject.toml
 
 test-extras: $(BENCH)/.ready-extras
 	$(BENCH)/bin/python -m pytest -q -m extras tests/unit/integrate
-	$(BENCH)/bin/python -m pytest -q tests/unit/compiled/test_to_jax.py
+	$(BENCH)/bin/python -m pytest -q tests/unit/export/test_to_jax.py
 
 soak: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[soak]"

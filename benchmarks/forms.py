@@ -19,8 +19,8 @@ os.environ["DALEMBERT_CACHE"] = "off"
 import numpy as np
 
 import dalembert as da
-from dalembert.compiled.book import Book
 from dalembert.formulations.registry import applicability, fastest_form
+from dalembert.runtime.context import Book
 
 #: Systems with the span that is followed; the snakeboard's ends before its wheels stand across (phi = pi/2).
 SPEED = {"rolling-disk": 100.0, "snakeboard": 4.0, "unicycle-rider": 100.0, "elastic-pendulum-arc": 100.0}

@@ -19,14 +19,14 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import dalembert as da
-from dalembert.compiled.book import Book
-from dalembert.compiled.kernel import kernel_of
-from dalembert.compiled.language import Integers, Reals, native
-from dalembert.compiled.native import STATE, evaluate
-from dalembert.compiled.native_module import NativeModule
-from dalembert.integrate.fixed_run import FIXED_METHODS
-from dalembert.integrate.steppers import places
-from dalembert.model.methods import FIXED_STEP
+from dalembert.codegen.native.language import Integers, Reals, native
+from dalembert.codegen.native.native_module import NativeModule
+from dalembert.integrate.methods.fixed import fixed_fields as places
+from dalembert.integrate.methods.fixed.fixed_run import FIXED_METHODS
+from dalembert.model.method_names import FIXED_STEP
+from dalembert.runtime.context import Book
+from dalembert.runtime.kernel import kernel_of
+from dalembert.runtime.projection import STATE, evaluate
 
 ON_GROUPS = tuple(name for name in FIXED_STEP if FIXED_METHODS[name][0] not in (places.RATTLE, places.ROOTS))
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from dalembert.compiled.language import Reals, native
-from dalembert.compiled.native_module import NativeModule
+from dalembert.codegen.native.language import Reals, native
+from dalembert.codegen.native.native_module import NativeModule
 
 STEP, STORED = 0.02, 1000
 START = {"x": 1.0, "y": 0.3, "x_dot": -0.2, "y_dot": 0.9}

@@ -15,8 +15,8 @@ from typing import Any
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.compiled.kernel import kernel_of
 from dalembert.formulations.registry import fastest_form
+from dalembert.runtime.kernel import kernel_of
 
 
 def planar(system: da.System, heading: str) -> dict[str, dict[Any, Any]]:

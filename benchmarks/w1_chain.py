@@ -36,7 +36,7 @@ def dalembert(n: int) -> RightSide:
 
 
 NATIVE, INTERPRETED = "energies to native code", "energies to interpreted code"
-OURS = ("sympy", "sympy.tensor.tensor", "dalembert.formulations.registry", "dalembert.compiled.kernel")
+OURS = ("sympy", "sympy.tensor.tensor", "dalembert.formulations.registry", "dalembert.runtime.kernel")
 MECHANICS = ("sympy", "sympy.physics.mechanics")
 ENTRIES = (
     Entry("dalembert", NATIVE, dalembert, OURS),

@@ -152,12 +152,12 @@ def casadi_schur(n: int) -> RightSide:
 
 
 GENERIC, HAND = "Lagrangian and constraints", "equations by hand"
-OURS = ("sympy", "dalembert.formulations.registry", "dalembert.compiled.kernel")
+OURS = ("sympy", "dalembert.formulations.registry", "dalembert.runtime.kernel")
 #: N = 10 000 is for those that make loops of what repeats, or were written with loops.
 SIZES = ("10", "100", "1000", "10000")
 ENTRIES = (
     Entry("dalembert", GENERIC, dalembert, OURS, sizes=SIZES[:-1]),
-    Entry("dalembert-repeat", GENERIC, dalembert_repeat, (*OURS, "dalembert.model.repeat")),
+    Entry("dalembert-repeat", GENERIC, dalembert_repeat, (*OURS, "dalembert.model.builders.repeat")),
     Entry("casadi-schur-C", GENERIC, casadi_schur, ("casadi",), compiler=True, sizes=SIZES[:-1]),
     Entry("hand-C", HAND, hand_c, ("scipy",), compiler=True),
 )

@@ -32,7 +32,7 @@ def dalembert(rtol: float, method: str = "taylor") -> Solver:
 
 
 GENERIC, HAND, KANE = "Lagrangian and constraints", "equations by hand", "vectors"
-OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.formulations.registry", "dalembert.compiled.kernel")
+OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.formulations.registry", "dalembert.runtime.kernel")
 MECHANICS = ("sympy", "sympy.physics.mechanics", "scipy.integrate")
 DIFFRAX = ("jax", "diffrax")
 LADDER = ("1e-8", "1e-10", "1e-12", "1e-13")

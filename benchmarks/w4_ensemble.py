@@ -131,7 +131,7 @@ def reference() -> np.ndarray:
 
 
 GENERIC, HAND = "Lagrangian and constraints", "equations by hand"
-OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.formulations.registry", "dalembert.compiled.kernel")
+OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.formulations.registry", "dalembert.runtime.kernel")
 LADDER = ("1e-7", "1e-8", "1e-9", "1e-10", "1e-12")
 ENTRIES = (
     Entry("dalembert", GENERIC, dalembert, OURS),

@@ -44,7 +44,7 @@ def dalembert(method: str, steps: int) -> Any:
     return states
 
 
-OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.formulations.registry", "dalembert.compiled.kernel")
+OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.formulations.registry", "dalembert.runtime.kernel")
 ENTRIES = (
     *(
         Entry(f"dalembert-{method}", GENERIC, partial(dalembert, method), OURS)

@@ -200,7 +200,7 @@ def save_small(picture: Any, path: Path) -> None:
 
 def gavin_page() -> None:
     """The figures of Gavin's notes, with the captions that the computation writes."""
-    from dalembert.pictures import gavin_figures
+    from dalembert.plotting import gavin_figures
 
     figures = gavin_figures(GENERATED / "gavin")
     parts = [
@@ -237,7 +237,7 @@ def verify_page() -> None:
 @functools.cache
 def verified() -> tuple[Any, ...]:
     """Every row of the table, computed once."""
-    from dalembert.verify import rows
+    from dalembert.verification import rows
 
     return tuple(rows())
 

@@ -24,8 +24,8 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.model.drawing import Drawing, Link, Point, Trace
-from dalembert.pictures.style import LIGHT, Picture
-from dalembert.pictures.writers import film_palette
+from dalembert.plotting.movie_writers import film_palette
+from dalembert.plotting.style import LIGHT, Picture
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 LARGEST = 300_000
@@ -108,7 +108,7 @@ def snakeboard_height() -> None:
 
 def snakeboard_voronets() -> None:
     """The equations of the snakeboard as they would stand in a paper, from the LaTeX of the library."""
-    from dalembert.formulations.typeset import lines_latex
+    from dalembert.presentation.typeset import lines_latex
 
     lines = lines_latex(da.derive(da.gallery.load("snakeboard").system, "voronets").written())
     height = 0.44 * len(lines) + 0.2

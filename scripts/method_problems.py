@@ -1,7 +1,7 @@
 """Test problems of the methods of integration, which methods suit which, and how orders and drifts are measured.
 
 `work_precision.py` measures with it for the documentation, tests/verification/test_long_runs.py for the tests. A new method in
-`dalembert.model.methods` must be named in `SUITS`.
+`dalembert.model.method_names` must be named in `SUITS`.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ def shortfall_lines(results: Results) -> list[str]:
 
 def scaling_picture(results: Results, path: Path) -> None:
     """Time to derive and compile, and of one native evaluation, against the number of links, in the house style."""
-    from dalembert.pictures.style import LIGHT, Picture
+    from dalembert.plotting.style import LIGHT, Picture
 
     picture = Picture(LIGHT, figsize=(9.2, 3.9), layout="constrained")
     shown = ("dalembert", "jax", "heyoka", "casadi-C-loop-O2", "symengine-llvm", "casadi-vm", "hand-C-O(N)")

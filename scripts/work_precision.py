@@ -3,8 +3,8 @@
     python scripts/work_precision.py measure [--steps 1000000] [--only lobatto4 ...]
     python scripts/work_precision.py write
 
-`measure` takes the methods from `dalembert.model.methods` and their problems from `method_problems`: the order, the energy over
-many steps, and error against time in native code. It updates docs/methods.json, method by method. `write` makes the table in
+`measure` takes the methods from `dalembert.model.method_names` and their problems from `method_problems`: the order, the energy
+over many steps, and error against time in native code. It updates docs/methods.json, method by method. `write` makes the table in
 docs/methods.md and docs/pictures/work-precision.png of that file, and needs no run. Times belong to the machine that they were
 measured on.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 from method_problems import HOME, PROBLEMS, SUITS, drift, exact_end, measured_order, work_precision
 
-from dalembert.model.methods import FIXED_STEP, STEP_CONTROLLED
+from dalembert.model.method_names import FIXED_STEP, STEP_CONTROLLED
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA, PAGE, PICTURE = DOCS / "methods.json", DOCS / "methods.md", DOCS / "pictures" / "work-precision.png"
@@ -107,7 +107,7 @@ def draw(work: dict[str, Any]) -> None:
 
     from PIL import Image
 
-    from dalembert.pictures import work_precision as drawn
+    from dalembert.plotting import work_precision as drawn
 
     kinds = [kind for kind in PROBLEMS if work.get(kind)]
     panels = {

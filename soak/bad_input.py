@@ -88,7 +88,7 @@ def _grammar(until: float, seed: int, report: Report) -> None:
 
     import strategies
     from dalembert.errors import DalembertError
-    from dalembert.model.files import loads
+    from dalembert.model.io.files import loads
 
     counts = dict.fromkeys(("expressions", "model files", "model files with a fault"), 0)
 

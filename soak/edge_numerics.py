@@ -13,8 +13,8 @@ import numpy as np
 import sympy
 
 import dalembert as da
-from dalembert.compiled.constrained_solve import solve
 from dalembert.errors import ContradictionError, DalembertError
+from dalembert.runtime.gauss.constrained_solve import solve
 
 from .edge_cases import REFUSED, RIGHT, SILENT, Tally, judge
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import dalembert as da
-from dalembert.model.files import loads
+from dalembert.model.io.files import loads
 
 from .fault_children import Board, forked
 from .fault_kills import with_cache

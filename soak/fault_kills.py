@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 import dalembert as da
-from dalembert.compiled.cache import ObjectCache
-from dalembert.compiled.loops import functions
-from dalembert.integrate.run import native_functions
-from dalembert.model.whole_file import YOUNGEST_LEFTOVER, drop_leftovers
+from dalembert.codegen.cache import ObjectCache
+from dalembert.integrate.native_run import native_functions
+from dalembert.model.io.atomic_file import YOUNGEST_LEFTOVER, drop_leftovers
+from dalembert.runtime.native_functions import functions
 
 from .fault_children import HAS_STRACE, WRITING, Board, Ended, calls_of, commanded, forked, started
 from .fault_state import State

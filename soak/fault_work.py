@@ -14,8 +14,8 @@ import numpy as np
 import PIL.Image
 
 import dalembert as da
-from dalembert.model.files import loads
-from dalembert.model.whole_file import PREFIX
+from dalembert.model.io.atomic_file import PREFIX
+from dalembert.model.io.files import loads
 
 from .fault_children import Board
 

@@ -66,7 +66,7 @@ def sample(cycle: int, process: int | None = None) -> Sample:
     place = f"/proc/{process or 'self'}"
     heap = objects = libraries = -1
     if process is None:
-        from dalembert.compiled.llvm import NativeLibrary
+        from dalembert.codegen.backends.llvm import NativeLibrary
 
         gc.collect()
         heap, tracked = heap_bytes(), gc.get_objects()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from dalembert.model.files import loads
+from dalembert.model.io.files import loads
 
 __all__ = ["TOKEN", "Answer", "Expected", "Tally", "ask", "expected_cases", "head_of"]
 

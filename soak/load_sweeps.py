@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from dalembert.model.files import loads
+from dalembert.model.io.files import loads
 
 from . import ROOT
 from .harness import Options, Report

@@ -226,7 +226,7 @@ def judge(mutant: Any, source: Path, cover: Any, folder: Path, ask: Any, budget:
 def native_digest(source: Path) -> str:
     """What `compiled.native_module` names its sources by, of the files as they are."""
     total = hashlib.sha256()
-    for part in ("compiled", "integrate"):
+    for part in ("codegen", "runtime", "integrate"):
         for path in sorted((source / part).rglob("*.py")):
             total.update(path.read_bytes())
     return total.hexdigest()

@@ -133,15 +133,17 @@ def _diverse(cover: Cover, group: frozenset[int]) -> list[int]:
 
 @cache
 def native_files(source: Path) -> frozenset[str]:
-    """Files of `compiled` that native code is made of or by, with those from which they take constants."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in (source / "compiled").glob("*.py")}
-    written = {name for name, text in texts.items() if "@native\n" in text or "@rare\n" in text}
-    found = written | {name for name in texts if name.startswith(TRANSLATORS)}
-    for name in written:
-        for node in ast.walk(ast.parse(texts[name])):
-            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-                found.add(f"{node.module}.py")
-    return frozenset(f"compiled/{name}" for name in found)
+    """Files that native code is made of or by, with those from which they take constants."""
+    paths = [path for part in ("codegen", "runtime") for path in (source / part).rglob("*.py")]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    written = {path for path, text in texts.items() if "@native\n" in text or "@rare\n" in text}
+    found = written | {path for path in texts if path.name.startswith(TRANSLATORS)}
+    for path in written:
+        for node in ast.walk(ast.parse(texts[path])):
+            if isinstance(node, ast.ImportFrom) and node.level and node.module:
+                base = path.parents[node.level - 1]
+                found.add((base / node.module.replace(".", "/")).with_suffix(".py"))
+    return frozenset(path.relative_to(source).as_posix() for path in found if path in texts)
 
 
 def is_native(file: str, source: Path) -> bool:

@@ -16,7 +16,14 @@ import coverage
 import pytest
 
 #: Packages and modules whose mutants are judged, below src/dalembert.
-MEASURED = ("compiled/*.py", "formulations/*.py", "model/expression*.py", "model/file_reader.py", "model/system_reader.py")
+MEASURED = (
+    "codegen/**/*.py",
+    "runtime/**/*.py",
+    "formulations/**/*.py",
+    "model/io/expression*.py",
+    "model/io/file_reader.py",
+    "model/system_reader.py",
+)
 
 
 class Contexts:

@@ -18,12 +18,12 @@ from parso.python.tree import Number
 
 #: What is mutated, below src/dalembert, by the name under which its share is reported.
 PACKAGES: dict[str, tuple[str, ...]] = {
-    "compiled": ("compiled/*.py",),
-    "formulations": ("formulations/*.py",),
-    "reader": ("model/expression*.py", "model/file_reader.py", "model/system_reader.py"),
+    "compiled": ("codegen/**/*.py", "runtime/**/*.py"),
+    "formulations": ("formulations/**/*.py", "presentation/*.py"),
+    "reader": ("model/io/expression*.py", "model/io/file_reader.py", "model/system_reader.py"),
 }
 #: Files whose tests need packages that may be missing: then they are left out.
-OPTIONAL = {"compiled/to_jax.py": "jax", "compiled/heyoka_source.py": "heyoka"}
+OPTIONAL = {"export/to_jax.py": "jax", "codegen/backends/heyoka_source.py": "heyoka"}
 #: An operator is replaced by its neighbours only: `+` by `<<` fails on the first float, and would only raise the share.
 NEAR = {
     "Add": ("Sub", "Mul"),

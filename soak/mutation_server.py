@@ -69,7 +69,7 @@ def _child(job: dict[str, Any], answer: int) -> None:
 
     if job["sources"]:  # native functions are those of the library as it was: their code is found in the cache
         with contextlib.suppress(Exception):
-            native = import_module("dalembert.compiled.native_module")
+            native = import_module("dalembert.codegen.native.native_module")
             native._own_sources = lambda: job["sources"]  # type: ignore[attr-defined]
     settings = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "-x", "-q", "--tb=short"]
     ran, failed = 0, None

@@ -21,7 +21,7 @@ from agreement import EXTREMAL, FORMS, LIMIT, Instant, gap_of, instants
 from core_systems import random_mass_matrix, values_of
 from dalembert.errors import DalembertError
 from dalembert.model.constraints import HolonomicConstraint
-from dalembert.model.methods import FIXED_STEP, METHODS
+from dalembert.model.method_names import FIXED_STEP, METHODS
 
 from .random_endings import is_explained
 

@@ -17,8 +17,8 @@ import numpy as np
 import dalembert as da
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import DalembertError
-from dalembert.formulations import lagrange
-from dalembert.formulations.rows import velocity_level
+from dalembert.formulations.constraint_equations import velocity_level
+from dalembert.formulations.forms import lagrange
 from dalembert.model.symbols import t
 
 from .harness import Options, Report

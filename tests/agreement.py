@@ -19,14 +19,14 @@ import sympy
 import dalembert as da
 from core_systems import values_of
 from dalembert.algebra.graph import GraphAlgebra
-from dalembert.compiled.constrained_solve import solve
-from dalembert.compiled.kernel import Kernel
 from dalembert.errors import FormError, SingularError
 from dalembert.formulations.equations import Equations
+from dalembert.formulations.forms.vakonomic import costates
 from dalembert.formulations.registry import forms
-from dalembert.formulations.vakonomic import costates
-from dalembert.integrate.letters import state_with_velocities
+from dalembert.integrate.state_symbols import state_with_velocities
 from dalembert.model.constraints import HolonomicConstraint, ImageConstraint
+from dalembert.runtime.gauss.constrained_solve import solve
+from dalembert.runtime.kernel import Kernel
 
 #: Forms of another principle than d'Alembert's.
 EXTREMAL = ("vakonomic", "pontryagin")

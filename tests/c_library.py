@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.compiled.book import Book
+from dalembert.runtime.context import Book
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler on this machine")

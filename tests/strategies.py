@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dalembert.errors import DalembertError
-from dalembert.model.files import loads
+from dalembert.model.io.files import loads
 
 __all__ = ["FAULTS", "broken_models", "expression_texts", "model_tables", "toml_text"]
 

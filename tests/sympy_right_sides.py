@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, dynamicsymbols
 
 from dalembert.algebra.graph import GraphAlgebra
-from dalembert.formulations.from_sympy import from_sympy
+from dalembert.formulations.from_sympy.sympy_methods import from_sympy
 from dalembert.model.constraints import HolonomicConstraint
 from dalembert.model.forces import rate
 from dalembert.model.symbols import t

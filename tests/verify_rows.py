@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache
 
-from dalembert.verify.registry import SEPARATION, Claim, Row, rows
+from dalembert.verification.row_registry import SEPARATION, Claim, Row, rows
 
 
 @cache

@@ -16,7 +16,7 @@ def main() -> None:
     with atheris.instrument_imports(include=["dalembert.model", "dalembert.lab", "dalembert.errors"]):
         import dalembert.lab.handlers
         import dalembert.lab.messages
-        import dalembert.model.files  # noqa: F401
+        import dalembert.model.io.files  # noqa: F401
     from .mutation import mutated
     from .targets import checked
 

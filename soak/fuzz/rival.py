@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dalembert.errors import DalembertError
-from dalembert.model.expressions import evaluate
+from dalembert.model.io.expressions import evaluate
 
 __all__ = ["disagreement", "rival_value"]
 

@@ -78,7 +78,7 @@ def _models() -> Iterator[bytes]:
     """Small model files, good ones first."""
     from dalembert import gallery
     from dalembert.errors import DalembertError
-    from dalembert.model.files import dumps
+    from dalembert.model.io.files import dumps
 
     for name in gallery.names():
         with suppress(DalembertError):
@@ -92,8 +92,8 @@ def _models() -> Iterator[bytes]:
 def dictionary(target: str) -> list[bytes]:
     """Words that the search puts together."""
     from dalembert.lab.handlers import DOWNLOADS
-    from dalembert.model import file_drawing, file_reader, file_writer
-    from dalembert.model.expression_rules import FUNCTIONS
+    from dalembert.model.io import file_drawing, file_reader, file_writer
+    from dalembert.model.io.expression_rules import FUNCTIONS
 
     words = [*FUNCTIONS, "pi", "**", "<=", "==", "1e", "0.5", "1/3", "x_dot", "p_x", "where(x > 0, ", "θ", "999", "e-308"]
     if target == "model":

@@ -21,9 +21,9 @@ from typing import Any
 import sympy
 
 from dalembert.errors import DalembertError
-from dalembert.model.expressions import evaluate, parse
-from dalembert.model.expressions import format as written
-from dalembert.model.files import dumps, loads
+from dalembert.model.io.expressions import evaluate, parse
+from dalembert.model.io.expressions import format as written
+from dalembert.model.io.files import dumps, loads
 from dalembert.model.symbols import Coordinate, Parameter, t
 
 from .rival import disagreement
@@ -171,8 +171,8 @@ class _Pool:
 @cache
 def _lab() -> tuple[Any, Any, Path]:
     """The application, the handlers behind it, and its folder; made once."""
-    from dalembert.lab.app import create_app
     from dalembert.lab.handlers import Lab
+    from dalembert.lab.web_app import create_app
 
     folder = Path(tempfile.mkdtemp(prefix="dalembert-fuzz-")) / "models"
     folder.mkdir()

@@ -28,15 +28,15 @@ ALLOWED = {
     ("_lazy.py", "importlib.import_module"): "public names are on a list in a stub beside the source",
     ("lab/__init__.py", "importlib.import_module"): "public names are on a list in the source",
     ("gallery/__init__.py", "importlib.import_module"): "a name is first looked up among the built-in systems",
-    ("verify/registry.py", "importlib.import_module"): "modules are on a list in the source",
-    ("pictures/writers.py", "importlib.import_module"): "a constant name of an optional package",
-    ("integrate/external/sundials.py", "importlib.import_module"): "a constant name of an optional package",
+    ("verification/row_registry.py", "importlib.import_module"): "modules are on a list in the source",
+    ("plotting/movie_writers.py", "importlib.import_module"): "a constant name of an optional package",
+    ("integrate/methods/external/sundials.py", "importlib.import_module"): "a constant name of an optional package",
     ("lab/process.py", "asyncio.create_subprocess_exec"): "our own worker, by sys.executable; requests go through its input",
     ("export/fmu.py", "subprocess.run"): "the C compiler, without a shell, in a temporary folder, on files that we name",
-    ("pictures/writers.py", "subprocess.Popen"): "ffmpeg, without a shell, with arguments that we make",
+    ("plotting/movie_writers.py", "subprocess.Popen"): "ffmpeg, without a shell, with arguments that we make",
 }
 #: The printed results of the source documents state their own expressions.
-ALLOWED_FOLDERS = {"verify": {"lambdify"}}
+ALLOWED_FOLDERS = {"verification": {"lambdify"}}
 #: Methods of our own and of `re` that only share the name.
 OWN = {"re.compile", "equations.compile", "self.compile"}
 

@@ -21,7 +21,7 @@ from soak.differential_hand_rolling import ROLLING, chaplygin_sleigh, driven_osc
 from soak.differential_ledger import LIMIT, MOTION_LIMIT, Answer, Ledger, guarded, healthy, moved, said_by, triage_rows
 from soak.differential_sympy import KanePeer, LagrangePeer, sign_of_multipliers
 
-from dalembert.formulations import lagrange
+from dalembert.formulations.forms import lagrange
 
 
 def peer_of(name: str, case: Case, hand: Hand | None = None) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.model.constraints import HolonomicConstraint
-from dalembert.model.flow import Flow
+from dalembert.model.flow_system import Flow
 
 STEPS = 800
 

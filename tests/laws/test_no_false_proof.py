@@ -14,12 +14,12 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.algebra.graph import GraphAlgebra
-from dalembert.analysis.bounded import PROVED, differs_nowhere
-from dalembert.analysis.energy_casimir import energy_casimir
-from dalembert.analysis.intervals import IntervalFunction
-from dalembert.analysis.stability import second_variation
-from dalembert.analysis.symmetry_proofs import vanishes
-from dalembert.analysis.zeros import find_zeros
+from dalembert.analysis.proofs.bounded import PROVED, differs_nowhere
+from dalembert.analysis.proofs.intervals import IntervalFunction
+from dalembert.analysis.proofs.zeros import find_zeros
+from dalembert.analysis.stability.energy_casimir import energy_casimir
+from dalembert.analysis.stability.stability import second_variation
+from dalembert.analysis.symmetry.symmetry_proofs import vanishes
 from dalembert.control.feedback.shaped import Shaped
 from dalembert.geometry.poisson import PoissonStructure
 from dalembert.geometry.vanishing import vanish

@@ -19,9 +19,9 @@ import dalembert as da
 from agreement import instants
 from core_systems import random_system, values_of
 from dalembert.algebra.graph import GraphAlgebra
-from dalembert.compiled.constrained_solve import solve
-from dalembert.formulations.generic_rows import constraint_rows
-from dalembert.model.methods import FIXED_STEP
+from dalembert.formulations.constraint_jacobian import constraint_rows
+from dalembert.model.method_names import FIXED_STEP
+from dalembert.runtime.gauss.constrained_solve import solve
 
 #: A rheonomic and an affine constraint, forces, dissipation, inputs and parameters, on three coordinates.
 FORCED = Specimen(3, 3, "ra", "lagrangian", True, True, True, True, False)
@@ -159,7 +159,9 @@ def test_methods_see_that_a_force_is_dropped(method: str, monkeypatch: pytest.Mo
     tried = trial()
     halved(*stage_of(tried), {"method": method})
     assert tried.found.faults == [] and tried.found.counts[f"methods compared: {method}"] == 1
-    monkeypatch.setattr("dalembert.integrate.nonholonomic_steps.applied_force", lambda system, algebra, _: algebra.zeros(3))
+    monkeypatch.setattr(
+        "dalembert.integrate.methods.implicit.nonholonomic_steps.applied_force", lambda system, algebra, _: algebra.zeros(3)
+    )
     tried = trial()
     halved(*stage_of(tried), {"method": method})
     assert laws(tried.found) == {"methods"}

@@ -17,10 +17,10 @@ from soak.wide_systems import FIRST_WIDE, TOPICS, Wide, by_absolute_value, by_ca
 from soak.wide_units import drawn_units
 
 import dalembert as da
-import dalembert.compiled.derivatives as derivatives
-import dalembert.formulations.lagrange as lagrange
-import dalembert.formulations.reduction as reduction
-import dalembert.formulations.routh as routh_module
+import dalembert.formulations.forms.lagrange as lagrange
+import dalembert.formulations.reduction.bundle_equations as reduction
+import dalembert.formulations.reduction.routh as routh_module
+import dalembert.runtime.kernel_derivatives as derivatives
 
 x, y = da.coordinates("x y")
 

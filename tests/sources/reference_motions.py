@@ -58,7 +58,7 @@ def motion_of(reference_id: str, *, through_file: bool = False, form: str | None
     reference = REFERENCES[reference_id]
     scenario = da.gallery.load(reference.gallery)
     if through_file:
-        from dalembert.model import files
+        from dalembert.model.io import files
 
         scenario = files.loads(files.dumps(scenario))
     return da.simulate(

@@ -9,8 +9,8 @@ import pytest
 from reference_motions import DATA, distance
 
 import dalembert as da
-from dalembert.compiled.constrained_solve import solve
 from dalembert.errors import ContradictionError, DalembertError, SingularError, StartError
+from dalembert.runtime.gauss.constrained_solve import solve
 
 CASES = json.loads((DATA / "edge_cases.json").read_text())
 
@@ -269,8 +269,8 @@ def test_quasi_velocities_of_solved_constraints_turn_the_other_way(name: str) ->
     import casadi as ca
 
     from dalembert.algebra.graph import GraphAlgebra
-    from dalembert.formulations import hamel, voronets
-    from dalembert.formulations.independent import Reduction
+    from dalembert.formulations.forms import hamel, voronets
+    from dalembert.formulations.independent_velocities import Reduction
 
     reduction = Reduction(da.gallery.load(name).system, GraphAlgebra())
     quasi = hamel.QuasiVelocities(reduction)

@@ -11,7 +11,7 @@ from reference_motions import REFERENCES, distance
 
 import dalembert as da
 from dalembert.cli import main
-from dalembert.model import files
+from dalembert.model.io import files
 
 
 def run_as_file(reference: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:

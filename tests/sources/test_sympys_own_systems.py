@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
-from dalembert.formulations.from_sympy import from_sympy
+from dalembert.formulations.from_sympy.sympy_methods import from_sympy
 from sympy_right_sides import AGREEMENT, largest_difference
 
 #: The module and the test, and how many methods have formed their equations when the one that counts has.

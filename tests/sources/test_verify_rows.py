@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ModelError
-from dalembert.verify import Row, identifiers, rows
-from dalembert.verify.document_u_motion import example_states
-from dalembert.verify.instants import ReductionProbe, _instants_of
-from dalembert.verify.numeric import distance
-from dalembert.verify.registry import SEPARATION, Claim, Corrected, judge, registered
+from dalembert.verification import Row, identifiers, rows
+from dalembert.verification.independent.instant_samples import ReductionProbe, _instants_of
+from dalembert.verification.numeric import distance
+from dalembert.verification.row_registry import SEPARATION, Claim, Corrected, judge, registered
+from dalembert.verification.udwadia.constrained_motion import example_states
 
 LETTERS = ("U", "G", "R")
 CLAIMS = {item.id: item for item in registered(LETTERS)}

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.analysis import connection_numbers, momentum_maps
-from dalembert.analysis.connection_numbers import ShapeNumbers, ShapeValues
-from dalembert.geometry.connections import PrincipalConnection
-from dalembert.verify import matrix_bundles
-from dalembert.verify.matrix_bundles import GROUPS, G, matrix_bundle, places
-from dalembert.verify.principal_bundles import KINDS, SIZE, bundle_system, spots
-from dalembert.verify.registry import registered
+from dalembert.analysis.symmetry import connection_numbers, momentum_maps
+from dalembert.analysis.symmetry.connection_numbers import ShapeNumbers, ShapeValues
+from dalembert.geometry.principal_connections import PrincipalConnection
+from dalembert.verification.independent import matrix_bundles
+from dalembert.verification.independent.matrix_bundles import GROUPS, G, matrix_bundle, places
+from dalembert.verification.independent.principal_bundles import KINDS, SIZE, bundle_system, spots
+from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict
 
 MODULES = {
-    f"dalembert.verify.document_b_{name}"
+    f"dalembert.verification.document_b_{name}"
     for name in ("connections", "momentum", "horizontal_symmetries", "nonholonomic_connection")
 }
 CLAIMS = {item.id: item for item in registered(("B",)) if item.compute.__module__ in MODULES}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.verify import document_b_knife_edge as knife
-from dalembert.verify import document_b_so_stabilisation as brockett
-from dalembert.verify.numeric import Probe
-from dalembert.verify.registry import registered
+from dalembert.verification.bloch import section_6_3_so_stabilisation as brockett
+from dalembert.verification.bloch import section_6_6_knife_edge as knife
+from dalembert.verification.numeric import Probe
+from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict
 
 SECTION = ("B-6.3", "B-6.6", "B-Proposition-6.6")

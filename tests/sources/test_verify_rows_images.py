@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.formulations import constrained_lagrangian
+from dalembert.formulations.forms import constrained_lagrangian
 from dalembert.geometry.dirac import DiracStructure
-from dalembert.verify import document_b_constrained_lagrangian, document_m_extremals, document_m_homomorphism
-from dalembert.verify.document_b_invariant_existence import local_equations
-from dalembert.verify.image_systems import SIZE, image_system, spots
-from dalembert.verify.numeric import Probe, distance
-from dalembert.verify.registry import Claim, Corrected, registered
-from dalembert.verify.tangent import places, tangent_system
+from dalembert.verification.bloch import section_5_2_constrained_lagrangian as document_b_constrained_lagrangian
+from dalembert.verification.bloch.section_5_3_invariant_existence import local_equations
+from dalembert.verification.independent.image_systems import SIZE, image_system, spots
+from dalembert.verification.independent.tangent_bundle_systems import places, tangent_system
+from dalembert.verification.moreau_van_der_schaft import homomorphism as document_m_homomorphism
+from dalembert.verification.moreau_van_der_schaft import pontryagin_extremals as document_m_extremals
+from dalembert.verification.numeric import Probe, distance
+from dalembert.verification.row_registry import Claim, Corrected, registered
 from verify_rows import assert_verdict
 
 SECTIONS = ("B-5.2", "B-5.3", "B-Definition-5.3", "B-Theorem-5.3")

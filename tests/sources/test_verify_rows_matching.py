@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dalembert.control.feedback.shaped import Shaped
-from dalembert.verify import cart_pendulum
-from dalembert.verify import document_b_controlled_routhian as routhian
-from dalembert.verify import document_b_matching as matching
-from dalembert.verify.numeric import Probe
-from dalembert.verify.registry import _CLAIMS
+from dalembert.verification.bloch import section_9_4_controlled_routhian as routhian
+from dalembert.verification.bloch import section_9_4_matching as matching
+from dalembert.verification.independent import matched_cart_pendulum as cart_pendulum
+from dalembert.verification.numeric import Probe
+from dalembert.verification.row_registry import _CLAIMS
 from verify_rows import assert_verdict
 
 MODULES = (matching.__name__, routhian.__name__)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.verify import document_b_discrete_bodies as discrete
-from dalembert.verify import document_b_orbit_geodesics as geodesics
-from dalembert.verify import document_b_rotation_pairs as pairs
-from dalembert.verify import document_b_toda as toda
-from dalembert.verify import matrix_flows
-from dalembert.verify.numeric import Probe
-from dalembert.verify.registry import registered
+from dalembert.verification.bloch import section_7_7_discrete_bodies as discrete
+from dalembert.verification.bloch import section_7_7_orbit_geodesics as geodesics
+from dalembert.verification.bloch import section_7_7_rotation_pairs as pairs
+from dalembert.verification.bloch import section_7_7_toda as toda
+from dalembert.verification.independent import matrix_flows
+from dalembert.verification.numeric import Probe
+from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict
 
 KINDS = ["Definition", "Theorem", "Corollary", "Proposition", "Lemma", "Exercise"]

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import sympy
 
-from dalembert.analysis import existence
-from dalembert.model.planar_bodies import PlanarBodies
-from dalembert.verify import document_b_existence as particles
-from dalembert.verify import document_b_planar_bodies as two
-from dalembert.verify import document_b_planar_bodies_three as three
-from dalembert.verify import planar, rows
-from dalembert.verify.registry import registered
+from dalembert.analysis.proofs import existence
+from dalembert.model.builders.planar_bodies import PlanarBodies
+from dalembert.verification import rows
+from dalembert.verification.bloch import section_2_1_existence as particles
+from dalembert.verification.bloch import section_3_13_planar_bodies as two
+from dalembert.verification.bloch import section_3_13_planar_bodies_three as three
+from dalembert.verification.independent import hinged_bodies as planar
+from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict
 
 SECTIONS = ("B-2.1-", "B-2.1.", "B-3.13", "B-Theorem-3.13")

@@ -11,9 +11,9 @@ import pytest
 
 import dalembert as da
 from dalembert.control.ports.impulse_response import LinearInputOutput
-from dalembert.verify import document_b_control_systems as systems
-from dalembert.verify import document_u_control as control
-from dalembert.verify.registry import registered
+from dalembert.verification.bloch import section_4_7_control_systems as systems
+from dalembert.verification.row_registry import registered
+from dalembert.verification.udwadia import control_requirements as control
 from verify_rows import assert_verdict
 
 CLAIMS = {item.id: item for item in registered(("U", "B")) if item.id.startswith(("B-4.7", "U-section-5"))}

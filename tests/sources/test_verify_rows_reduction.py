@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.analysis import reduced_coefficients
-from dalembert.analysis.reduced_coefficients import ReducedCoefficients
-from dalembert.formulations.bates_sniatycki import ConstraintManifold
-from dalembert.verify import planar_bundles, planar_charts
-from dalembert.verify.numeric import Probe, slope
-from dalembert.verify.planar_bundles import CONSTANTS, KINDS, Spot, bracket, frame, planar, spots
-from dalembert.verify.registry import registered
+from dalembert.analysis.symmetry import reduced_coefficients
+from dalembert.analysis.symmetry.reduced_coefficients import ReducedCoefficients
+from dalembert.formulations.forms.bates_sniatycki import ConstraintManifold
+from dalembert.verification.independent import planar_bundles, planar_charts
+from dalembert.verification.independent.planar_bundles import CONSTANTS, KINDS, Spot, bracket, frame, planar, spots
+from dalembert.verification.numeric import Probe, slope
+from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict
 
 MODULES = {
-    f"dalembert.verify.document_b_{name}"
+    f"dalembert.verification.document_b_{name}"
     for name in (
         "reduced_equations", "hamiltonian_side", "snakeboard", "hamiltonian_reduction", "reduction_proof", "reduced_structure",
         "snakeboard_reduced", "snakeboard_shape", "bicycle", "bicycle_motion",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.verify import document_b_routhian as rows
-from dalembert.verify import unicycle
-from dalembert.verify.registry import _CLAIMS
+from dalembert.verification.bloch import section_9_4_routhian as rows
+from dalembert.verification.independent import unicycle_with_rider as unicycle
+from dalembert.verification.row_registry import _CLAIMS
 
 CLAIMS = {item.id: item for item in _CLAIMS.values() if item.compute.__module__ == rows.__name__}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dalembert.cli import main
-from dalembert.model.files import loads
+from dalembert.model.io.files import loads
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dalembert as da
-from dalembert.model.methods import EXTERNAL, METHODS
+from dalembert.model.method_names import EXTERNAL, METHODS
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SYSTEM = "sphere-geodesic"

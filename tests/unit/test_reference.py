@@ -147,7 +147,7 @@ def test_the_performance_page_is_made_of_the_newest_results():
 
 
 def test_an_erratum_shows_what_is_left_of_print_and_correction():
-    from dalembert.verify import Row
+    from dalembert.verification import Row
 
     build = script("build_docs")
     fields = {"id": "U-1", "claim": "p_dot = 0; the print has 1", "how": "by hand", "residual": 2e-16, "printed_residual": 0.5}

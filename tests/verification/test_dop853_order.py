@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
 import dalembert as da
-from dalembert.integrate.steppers import dop853_coefficients as table
+from dalembert.integrate.methods.adaptive import dop853_coefficients as table
 
 X, Y = da.coordinates("x y")
 KEPLER = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=-1 / sympy.sqrt(X**2 + Y**2))

@@ -9,8 +9,8 @@ import pytest
 import sympy
 
 import dalembert as da
-from dalembert.model.bracket_flows import double_bracket, orbit_flow
-from dalembert.model.symmetric_spaces import grassmannian_flow
+from dalembert.model.builders.bracket_flows import double_bracket, orbit_flow
+from dalembert.model.builders.symmetric_spaces import grassmannian_flow
 from moving_matrices import ON_GROUPS, ORDERS, body, skew
 
 X, Y = da.coordinates("x y")

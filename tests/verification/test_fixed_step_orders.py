@@ -11,7 +11,7 @@ from scipy.linalg import expm
 from scipy.optimize import fsolve
 
 import dalembert as da
-from dalembert.integrate.steppers.gauss import tableau
+from dalembert.integrate.methods.implicit.gauss_collocation import tableau
 from moving_matrices import ORDERS, body, skew
 
 X, Y, V = da.coordinates("x y v")

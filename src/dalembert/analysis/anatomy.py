@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.constrained_solve import rank
-from ..compiled.kernel import Kernel, kernel_of
 from ..errors import ModelError, StartError, nearest
 from ..formulations.registry import derive
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
 from ..model.values import numbers_by_name, used_parameters
+from ..runtime.gauss.constrained_solve import rank
+from ..runtime.kernel import Kernel, kernel_of
 from ..typing import Values
 from .sampling import Samples, consistent_states, evaluate
 

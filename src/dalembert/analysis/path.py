@@ -16,9 +16,9 @@ import numpy as np
 
 from ..algebra.graph import GraphAlgebra
 from ..errors import FormError, ModelError, nearest
-from ..formulations.independent import Reduction, Split, choose_split
-from ..formulations.lagrange import lagrangian_and_momenta
-from ..formulations.rows import velocity_level
+from ..formulations.constraint_equations import velocity_level
+from ..formulations.forms.lagrange import lagrangian_and_momenta
+from ..formulations.independent_velocities import Reduction, Split, choose_split
 from ..integrate.motion import Motion
 from ..model.symbols import t
 from ..model.system import System

@@ -14,14 +14,14 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ..compiled.book import Book
-from ..compiled.constrained_solve import solve
-from ..compiled.kernel import Kernel, parameter_values
-from ..compiled.verdicts import REGULAR
 from ..errors import ModelError, RunError, StartError
 from ..integrate.start import LIMIT, consistent_start
 from ..model.symbols import by_name
 from ..model.values import numbers_by_name
+from ..runtime.context import Book
+from ..runtime.gauss.constrained_solve import solve
+from ..runtime.gauss.solve_status import REGULAR
+from ..runtime.kernel import Kernel, parameter_values
 
 __all__ = ["Samples", "consistent_states", "evaluate", "generic_parameters"]
 

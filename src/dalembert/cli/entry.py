@@ -73,7 +73,7 @@ def _guarded(given: Sequence[str], signals: Signals) -> int:
 def _status(given: Sequence[str], signals: Signals) -> int:
     """The exit status of a command, with its sentence on stderr."""
     try:
-        from .app import app
+        from .commands import app
 
         result = app(args=with_optional_path(given) or ["--help"], prog_name="dalembert", standalone_mode=False)
     except DalembertError as error:

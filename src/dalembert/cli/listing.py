@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .entry import FINE
-from .export import export_values
+from .export_command import export_values
 from .systems import named_system
 from .terminal import Progress, print_json, show, waiting
 
@@ -55,7 +55,7 @@ def derive_command(name: str, form: str | None, format: str) -> int:
             case "c":
                 text = str(equations.to_c(**export_values(scenario, equations)))
             case "jax":
-                from ..compiled.jax_source import jax_source
+                from ..export.jax_source import jax_source
 
                 text = jax_source(equations.compile())
             case _:
@@ -66,9 +66,9 @@ def derive_command(name: str, form: str | None, format: str) -> int:
 
 def check_command(name: str, as_json: bool) -> int:
     """What kind of system it is, which forms apply, and how well they agree."""
-    from ..analysis.comparison import compare
-    from ..analysis.description import describe
-    from ..model.flow import Flow
+    from ..analysis.overview.comparison import compare
+    from ..analysis.overview.description import describe
+    from ..model.flow_system import Flow
 
     scenario = named_system(name)
     with waiting("Classifying"):

@@ -14,8 +14,8 @@ import sympy
 from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError
 from ..gallery import names as built_in_names
-from ..integrate.many.table import Axis
-from ..model.expressions import parse
+from ..integrate.ensemble.run_table import Axis
+from ..model.io.expressions import parse
 from ..model.scenario import Scenario
 from ..model.symbols import Parameter
 from .systems import read_settings

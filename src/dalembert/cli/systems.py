@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import ModelError, nearest
 from ..gallery import load as load_built_in
 from ..gallery import names as built_in_names
-from ..model.expressions import evaluate, parse
-from ..model.files import load_model
+from ..model.io.expressions import evaluate, parse
+from ..model.io.files import load_model
 from ..model.names import shortened
 from ..model.scenario import Scenario
 

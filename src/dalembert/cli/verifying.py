@@ -22,7 +22,7 @@ _COLORS = {"reproduced": "green", "reproduced with correction": "yellow", "not r
 
 def verify_command(wanted: Sequence[str], as_json: bool) -> int:
     """Recompute rows; the status is 1 where any is not reproduced."""
-    from ..verify import identifiers, rows
+    from ..verification import identifiers, rows
 
     total = len(wanted) or len(identifiers())
     found = []

@@ -24,4 +24,4 @@ from .steering.fibration import kinematic_flow as kinematic_flow
 from .steering.holonomy import holonomy as holonomy
 from .steering.holonomy import holonomy_loop as holonomy_loop
 from .steering.loop_feedback import stabilise_by_loops as stabilise_by_loops
-from .steering.so_stabilisation import stabilise_so as stabilise_so
+from .steering.so_feedback import stabilise_so as stabilise_so

@@ -1,4 +1,4 @@
 """Brockett's form on so(n), which `stabilise_so` steers."""
 
-from ..model.brockett_form import brockett_form as brockett_form
-from ..model.brockett_form import brockett_law as brockett_law
+from ..model.builders.brockett_form import brockett_form as brockett_form
+from ..model.builders.brockett_form import brockett_law as brockett_law

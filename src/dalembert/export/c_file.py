@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..compiled.c_language import c_functions
-from ..compiled.c_programs import c_comment
-from ..compiled.native import evaluate, project
+from ..codegen.backends.c_programs import c_comment
+from ..codegen.native.c_language import c_functions
 from ..errors import FileError
 from ..formulations.equations import Equations
-from ..integrate.stops import model_switches
-from ..model.whole_file import write_whole
+from ..integrate.events.stop_times import model_switches
+from ..model.io.atomic_file import write_whole
+from ..runtime.projection import evaluate, project
 from .c_functions import public_functions
 from .c_header import header_text
+from .c_layout import Layout, layout_of
 from .c_main import main_text
 from .c_model import CModel, c_model
-from .layout import Layout, layout_of
 from .run_in_c import begin, follow, observe_state
 from .task import read_export
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiled.c_language import c_number
-from ..compiled.native import MISSING, MOST_PROJECTIONS
-from ..compiled.verdicts import SINGULAR
+from ..codegen.native.c_language import c_number
 from ..integrate.driver import EXACT_TIMES
-from ..integrate.run import LEAST_RTOL, LOCAL_SHARE
+from ..integrate.native_run import LEAST_RTOL, LOCAL_SHARE
+from ..runtime.gauss.solve_status import SINGULAR
+from ..runtime.projection import MISSING, MOST_PROJECTIONS
+from .c_layout import Layout
 from .c_model import CModel
-from .layout import Layout
 from .run_in_c import LEFT_CONSTRAINTS, LEFT_OUT, STATUSES
 
 __all__ = ["public_functions"]

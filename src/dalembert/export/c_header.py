@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..compiled.c_programs import c_comment
+from ..codegen.backends.c_programs import c_comment
+from .c_layout import Layout
 from .c_model import CModel
-from .layout import Layout
 from .run_in_c import STATUSES
 
 __all__ = ["header_text"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..compiled.c_language import c_number
+from ..codegen.native.c_language import c_number
 from .c_model import CModel
 
 __all__ = ["main_text"]

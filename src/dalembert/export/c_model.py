@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ModelError
 from ..model.constraints import HolonomicConstraint
 from ..model.names import shortened
-from .names import export_word, identifier, identifiers, is_taken
+from .c_names import export_word, identifier, identifiers, is_taken
 from .run_in_c import STATUSES
 from .task import ExportTask
 

@@ -21,8 +21,8 @@ from typing import Any
 from ..errors import FileError, ModelError, RunError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
+from ..model.io.atomic_file import replaced_whole
 from ..model.symbols import name_of
-from ..model.whole_file import replaced_whole
 from .c_file import c_source_of
 from .c_model import CModel, c_model
 from .fmi2_text import fmi2_text

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from math import nextafter
 
-from ..compiled.language import Reals, native
-from ..compiled.native import MISSING, STUCK, call_events, evaluate, run_program, settle, solve_unknowns
-from ..compiled.verdicts import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
+from ..codegen.native.language import Reals, native
 from ..integrate.advance import (
     BUDGET,
     COMMIT_NOT_COMPILED,
@@ -24,7 +22,9 @@ from ..integrate.advance import (
     advance,
     scaled_norm,
 )
-from ..integrate.fields import RunFields
+from ..integrate.run_fields import RunFields
+from ..runtime.gauss.solve_status import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
+from ..runtime.projection import MISSING, STUCK, call_events, evaluate, run_program, settle, solve_unknowns
 
 __all__ = ["STATUSES", "begin", "first_step", "follow", "observe_state"]
 
@@ -54,7 +54,7 @@ INFINITY = float("inf")
 def first_step(context: RunFields, length: float) -> float:
     """A first step from the size of the state and of its first two derivatives (Hairer et al., section II.4).
 
-    The first stage is the rate at y. The same as `dalembert.integrate.run.first_step`.
+    The first stage is the rate at y. The same as `dalembert.integrate.native_run.first_step`.
     """
     ns = context.n_state
     clock, y, stage, atol = context.clock, context.y, context.stage, context.atol

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.kernel import Kernel, kernel_of
-from ..compiled.parameter_values import parameter_values
 from ..errors import ModelError
 from ..formulations.equations import Equations
-from ..integrate.chart import THRESHOLDS
 from ..integrate.driver import Driver
-from ..integrate.run import LEAST_RTOL, LOCAL_SHARE
+from ..integrate.native_run import LEAST_RTOL, LOCAL_SHARE
 from ..integrate.simulate import Task, read_task
+from ..integrate.velocity_partition import THRESHOLDS
 from ..model.labels import labelled
 from ..model.symbols import by_name
+from ..runtime.kernel import Kernel, kernel_of
+from ..runtime.parameter_values import parameter_values
 
 __all__ = ["ExportTask", "read_export"]
 

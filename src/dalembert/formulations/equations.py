@@ -11,8 +11,8 @@ import sympy
 from ..algebra.structure import Verdict
 from ..algebra.tree import TreeAlgebra
 from ..errors import FileError, FormError
+from ..model.io.atomic_file import write_whole
 from ..model.system import System
-from ..model.whole_file import write_whole
 from .blocks import Blocks
 from .rederived import Rechosen, Rederived
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ..model.scenario import Scenario
-    from .presentation import Written
+    from ..presentation.equation_printer import Written
 
 __all__ = ["Equations"]
 
@@ -143,7 +143,7 @@ class Equations:
         compact : bool
             Whether parts that recur or are long get names. Without names, equations may be too long to be written out.
         """
-        from .presentation import write
+        from ..presentation.equation_printer import write
 
         kept: dict[bool, Written] = self.__dict__.setdefault("_written", {})
         if compact not in kept:
@@ -155,14 +155,14 @@ class Equations:
 
         Hypotheses that are not proved follow.
         """
-        from .typeset import text
+        from ..presentation.typeset import text
 
         unproved = [f"{claim}: {verdict}" for claim, verdict in self.hypotheses.items() if not verdict.is_proved]
         return "\n".join([text(self.written(compact)), *unproved])
 
     def latex(self, compact: bool = True) -> str:
         """The equations as a LaTeX ``aligned`` environment; what names stand for comes after the word ``with``."""
-        from .typeset import latex
+        from ..presentation.typeset import latex
 
         return latex(self.written(compact))
 
@@ -178,7 +178,7 @@ class Equations:
         It has the system, the principle of the form with its equation, the steps of its own road, the equations, reactions,
         what is conserved, and how to run it. Formulas are broken so that nothing leaves the page.
         """
-        from .document import latex_document
+        from ..presentation.document import latex_document
 
         text = latex_document(self, scenario)
         if path is not None:
@@ -197,15 +197,15 @@ class Equations:
         """The equations in SymPy's `dynamicsymbols`: ``mass_matrix_full``, ``forcing_full``, ``rhs()``, ``q``, ``u`` and more.
 
         They are what `LagrangesMethod` and `KanesMethod` have, so that code written for these goes on. See
-        `dalembert.formulations.to_sympy`.
+        `dalembert.export.to_sympy`.
         """
-        from .to_sympy import to_sympy
+        from ..export.to_sympy import to_sympy
 
         return to_sympy(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What notebooks show."""
-        from ..pictures.display import equations_bundle
+        from ..plotting.display import equations_bundle
 
         return equations_bundle(self)
 
@@ -216,8 +216,8 @@ class Equations:
         return self._repr_mimebundle_().get("text/latex")
 
     def compile(self, backend: str = "llvm") -> Any:
-        """A native `Kernel` of these equations; see `dalembert.compiled.kernel`."""
-        from ..compiled.kernel import compile_equations
+        """A native `Kernel` of these equations; see `dalembert.runtime.kernel`."""
+        from ..runtime.kernel import compile_equations
 
         return compile_equations(self, backend)
 
@@ -225,9 +225,9 @@ class Equations:
         """The rates as a function ``rates(t, y, p, u)`` of JAX: differentiable, for `jax.jit` and `jax.vmap`.
 
         It runs the same program as native code, in double precision, which JAX must be told to use first; it needs the extra
-        `jax`. See `dalembert.compiled.to_jax`.
+        `jax`. See `dalembert.export.to_jax`.
         """
-        from ..compiled.to_jax import to_jax
+        from ..export.to_jax import to_jax
 
         return to_jax(self.compile())
 
@@ -236,9 +236,9 @@ class Equations:
 
         ``rates``, ``accelerations``, ``reactions``, ``energy`` and others are differentiable; ``ode`` and ``dae`` are problems
         for `casadi.integrator`. Rows that depend on others at generic states are left out of the solve, by the one rank
-        decision. See `dalembert.compiled.to_casadi`.
+        decision. See `dalembert.export.to_casadi`.
         """
-        from ..compiled.to_casadi import to_casadi
+        from ..export.to_casadi import to_casadi
 
         return to_casadi(self.compile())
 
@@ -249,7 +249,7 @@ class Equations:
         pass their values as ``pars``. ``heyoka.time`` is t. The constrained solve is part of the expressions, which are as
         short as those that run natively here; they hold where that solve is regular. It needs the extra `heyoka`.
         """
-        from ..compiled.heyoka_source import heyoka_system
+        from ..codegen.backends.heyoka_source import heyoka_system
 
         return heyoka_system(self.compile())
 

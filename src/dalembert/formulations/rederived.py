@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from ..model.flow import Flow
+from ..model.flow_system import Flow
 from ..model.system import System
 
 if TYPE_CHECKING:

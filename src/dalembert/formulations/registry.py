@@ -8,9 +8,10 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import FormError, ModelError, nearest
-from ..model.flow import Flow
+from ..model.flow_system import Flow
 from ..model.system import System
-from . import (
+from .equations import Equations
+from .forms import (
     bates_sniatycki,
     canonical_quasi,
     canonical_voronets,
@@ -32,8 +33,7 @@ from . import (
     vakonomic,
     voronets,
 )
-from .equations import Equations
-from .independent import Reduction, choose_split, steady_columns
+from .independent_velocities import Reduction, choose_split, steady_columns
 
 __all__ = ["applicability", "default_form", "derive", "fastest_form", "forms"]
 

@@ -14,10 +14,10 @@ import sympy
 from ..algebra.structure import Verdict
 from ..model.symbols import Parameter, t
 from ..model.system import System
-from . import lagrange
 from .blocks import Blocks, Projection
+from .constraint_equations import row_names
 from .equations import Equations
-from .rows import row_names
+from .forms import lagrange
 
 __all__ = ["OnSpeeds", "speed_equations", "speed_rates"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..model.bracket_flows import orbit_flow
-from ..model.flow_drawings import vectors_on_sphere
+from ..model.builders.bracket_flows import orbit_flow
+from ..model.builders.flow_drawings import vectors_on_sphere
 from ..model.scenario import Scenario
 
 

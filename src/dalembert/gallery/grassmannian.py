@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..model.flow_drawings import vectors_on_sphere
+from ..model.builders.flow_drawings import vectors_on_sphere
+from ..model.builders.symmetric_spaces import grassmannian_flow
 from ..model.scenario import Scenario
-from ..model.symmetric_spaces import grassmannian_flow
 
 
 def scenario() -> Scenario:

@@ -10,7 +10,7 @@ C u_dot + L^-1 u = 0 in three unknowns.
 
 from __future__ import annotations
 
-from ..model.circuits import lc_circuit
+from ..model.builders.circuits import lc_circuit
 from ..model.drawing import Drawing, Link, Point, Spring
 from ..model.scenario import Scenario
 from ..model.symbols import Coordinate, parameters

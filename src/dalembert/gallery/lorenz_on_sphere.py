@@ -8,7 +8,7 @@ from __future__ import annotations
 from sympy import Expr, Matrix, diff, sqrt
 
 from ..model.drawing import Circle, Drawing, Point, Trace
-from ..model.flow import Flow
+from ..model.flow_system import Flow
 from ..model.scenario import Scenario
 from ..model.symbols import coordinates, inputs, parameters
 

@@ -6,7 +6,7 @@ number of bodies, and its `reduced_system()` moves the hinges alone.
 
 from __future__ import annotations
 
-from ..model.planar_bodies import planar_chain
+from ..model.builders.planar_bodies import planar_chain
 from ..model.scenario import Scenario
 
 COUNT = 5

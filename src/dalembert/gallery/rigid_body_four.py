@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..model.flow_drawings import vectors_on_sphere
-from ..model.rigid_bodies import rigid_body
+from ..model.builders.flow_drawings import vectors_on_sphere
+from ..model.builders.rigid_bodies import rigid_body
 from ..model.scenario import Scenario
 
 

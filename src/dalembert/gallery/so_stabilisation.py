@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from sympy import Piecewise, true
 
-from ..model.brockett_form import brockett_form, brockett_law
-from ..model.flow_drawings import vectors_on_sphere
+from ..model.builders.brockett_form import brockett_form, brockett_law
+from ..model.builders.flow_drawings import vectors_on_sphere
 from ..model.scenario import Scenario
 from ..model.symbols import parameters, t
 

@@ -5,7 +5,7 @@ The momenta of the three angles are the mu_i of the source; their sum is conserv
 
 from __future__ import annotations
 
-from ..model.planar_bodies import planar_chain
+from ..model.builders.planar_bodies import planar_chain
 from ..model.scenario import Scenario
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..model.bracket_flows import toda
-from ..model.flow_drawings import bars
+from ..model.builders.bracket_flows import toda
+from ..model.builders.flow_drawings import bars
 from ..model.scenario import Scenario
 
 

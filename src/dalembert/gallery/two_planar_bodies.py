@@ -7,7 +7,7 @@ turns stably, folded (theta = pi) unstably, where d12 and d21 point in opposite 
 
 from __future__ import annotations
 
-from ..model.planar_bodies import planar_chain
+from ..model.builders.planar_bodies import planar_chain
 from ..model.scenario import Scenario
 
 

@@ -11,13 +11,13 @@ from math import nextafter, sqrt
 
 import numpy as np
 
-from ..compiled.language import Reals, native
-from ..compiled.native import MISSING, STUCK, call_events, evaluate, project, settle
-from ..compiled.verdicts import CONTRADICTORY, SINGULAR
-from .fields import RunFields
-from .row_watch import row_reversed
-from .steppers.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, interpolate_rate, step
-from .steppers.taylor import expand, largest_step, taylor_rate, taylor_state
+from ..codegen.native.language import Reals, native
+from ..runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
+from ..runtime.projection import MISSING, STUCK, call_events, evaluate, project, settle
+from .events.rank_watch import row_reversed
+from .methods.adaptive.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, interpolate_rate, step
+from .methods.adaptive.taylor_steps import expand, largest_step, taylor_rate, taylor_state
+from .run_fields import RunFields
 
 __all__ = ["advance", "commit", "conclude", "finish_step", "scaled_norm", "short_step"]
 

@@ -15,11 +15,11 @@ import sympy
 from .._version import __version__
 from ..errors import DalembertError, FileError
 from ..formulations.equations import Equations
-from ..model.expressions import format, parse
-from ..model.methods import FIXED_STEP
+from ..model.io.expressions import format, parse
+from ..model.method_names import FIXED_STEP
 from ..model.symbols import name_of, t
-from .events import Event
-from .step_density import ReversibleSteps, read_adapt, written_size
+from .events.events import Event
+from .methods.fixed.step_density import ReversibleSteps, read_adapt, written_size
 
 if TYPE_CHECKING:
     from .simulate import Task

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.book import Book
-from ..compiled.native import MISSING
 from ..errors import ModelError
-from ..model.methods import EXTERNAL
+from ..model.method_names import EXTERNAL
 from ..model.values import real_array
+from ..runtime.context import Book
+from ..runtime.projection import MISSING
 from ..typing import Array, ArrayLike
-from .expansions import hold_expansion, taylor_order
-from .fields import RunFields
-from .fixed_dense import ShorterSteps
-from .letters import shown_states
-from .run import LEAST_RTOL, LOCAL_SHARE, native_functions
+from .methods.adaptive.taylor_programs import hold_expansion, taylor_order
+from .methods.fixed.fixed_dense import ShorterSteps
+from .native_run import LEAST_RTOL, LOCAL_SHARE, native_functions
+from .run_fields import RunFields
+from .state_symbols import shown_states
 
 __all__ = ["dense_states"]
 
@@ -54,7 +54,7 @@ def dense_states(motion: Any, t: ArrayLike) -> Array:
         if motion.statistics["method"] == "taylor":
             between = _Expansions(segment, sign, motion.statistics["rtol"])
         elif motion.statistics["method"] in EXTERNAL:
-            from .external.run import ShortPropagations
+            from .methods.external.external_run import ShortPropagations
 
             between = ShortPropagations(motion, segment, sign)
         else:

@@ -7,32 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.kernel import Kernel, kernel_of
-from ..compiled.program import Program, straight_line
-from ..compiled.trouble import explain
-from ..compiled.verdicts import CONTRADICTORY, SINGULAR
+from ..codegen.program import Program, straight_line
 from ..errors import ModelError, SingularError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
-from ..model.methods import EXTERNAL
+from ..model.method_names import EXTERNAL
+from ..runtime.diagnosis import explain
+from ..runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
+from ..runtime.kernel import Kernel, kernel_of
 from . import advance as loop
-from .chart import DEGENERATES, Chart
-from .contact import Contacts
-from .endings import Pace, broken_row, classify, leaves_rows_out, unsolved
-from .fixed_checks import untrue
-from .fixed_steps import DEGENERATE, UNSOLVED
+from .contact.contact import Contacts
+from .events.rank_watch import hold_watch, vanishing_row
+from .events.stop_times import Stop, stop_times
+from .events.switching import Switching
+from .events.zero_crossings import cut, passages, state_after
 from .inputs import InputCallback
-from .letters import shown_states, state_with_velocities
+from .methods.fixed.fixed_checks import untrue
+from .methods.fixed.fixed_steps import DEGENERATE, UNSOLVED
 from .motion import Motion
+from .native_run import first_step
 from .outcome import Outcome
-from .passages import cut, passages, state_after
 from .record import Record, motion_of
-from .row_watch import hold_watch, vanishing_row
-from .run import first_step
 from .run_kinds import run_kind
 from .start import Start, changed_letters, consistent_start, in_velocities, start_form
-from .stops import Stop, stop_times
-from .switching import Switching
+from .state_symbols import shown_states, state_with_velocities
+from .termination import Pace, broken_row, classify, leaves_rows_out, unsolved
+from .velocity_partition import DEGENERATES, Chart
 
 __all__ = ["Driver"]
 

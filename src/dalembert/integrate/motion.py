@@ -16,14 +16,14 @@ import numpy as np
 
 from ..formulations.equations import Equations
 from ..model.constraints import HolonomicConstraint
-from ..model.flow import Flow
+from ..model.flow_system import Flow
 from ..model.read_only import freeze_arrays, read_only, restore
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..typing import Array, ArrayLike, Path, Symbol
-from .letters import own_states, shown_states
 from .outcome import Outcome
 from .reactions import Reaction, ReactionForce, Reactions, missing_quantity
+from .state_symbols import own_states, shown_states
 
 if TYPE_CHECKING:
     import xarray
@@ -131,7 +131,7 @@ class Motion:
         freeze_arrays(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        from .stored_motion import without_native_code
+        from .storage.stored_motion import without_native_code
 
         state = {each.name: getattr(self, each.name) for each in fields(self)}
         return state | {"segments": without_native_code(self)} | self._computed()
@@ -354,49 +354,49 @@ class Motion:
 
     def to_xarray(self) -> xarray.Dataset:
         """An `xarray.Dataset` over time, with parameters, model and versions as attributes."""
-        from .save import to_xarray
+        from .storage.save import to_xarray
 
         return to_xarray(self)
 
     def to_dataframe(self) -> Any:
         """A pandas `DataFrame` with time as index."""
-        from .save import to_dataframe
+        from .storage.save import to_dataframe
 
         return to_dataframe(self)
 
     def save(self, path: Path) -> None:
         """Write a netCDF file with everything needed to read the motion back; see `load`."""
-        from .save import save
+        from .storage.save import save
 
         save(self, path)
 
     def plot(self, *arguments: Any, **options: Any) -> Any:
-        """Panels over time; see `dalembert.pictures.plot`."""
-        from ..pictures import plot
+        """Panels over time; see `dalembert.plotting.plot`."""
+        from ..plotting import plot
 
         return plot(self, *arguments, **options)
 
     def phase(self, *arguments: Any, **options: Any) -> Any:
-        """A phase portrait; see `dalembert.pictures.phase`."""
-        from ..pictures import phase
+        """A phase portrait; see `dalembert.plotting.phase`."""
+        from ..plotting import phase
 
         return phase(self, *arguments, **options)
 
     def poincare(self, *arguments: Any, **options: Any) -> Any:
-        """A Poincare section; see `dalembert.pictures.poincare`."""
-        from ..pictures import poincare
+        """A Poincare section; see `dalembert.plotting.poincare`."""
+        from ..plotting import poincare
 
         return poincare(self, *arguments, **options)
 
     def spectrum(self, *arguments: Any, **options: Any) -> Any:
-        """Amplitude spectra; see `dalembert.pictures.spectrum`."""
-        from ..pictures import spectrum
+        """Amplitude spectra; see `dalembert.plotting.spectrum`."""
+        from ..plotting import spectrum
 
         return spectrum(self, *arguments, **options)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What notebooks show."""
-        from ..pictures.display import motion_bundle
+        from ..plotting.display import motion_bundle
 
         return motion_bundle(self)
 
@@ -404,8 +404,8 @@ class Motion:
         return self._repr_mimebundle_().get("text/html")
 
     def report(self, path: Any, **options: Any) -> Any:
-        """One self-contained HTML page about the run; see `dalembert.pictures.report`."""
-        from ..pictures import report
+        """One self-contained HTML page about the run; see `dalembert.plotting.report`."""
+        from ..plotting import report
 
         return report(self, path, **options)
 
@@ -435,7 +435,7 @@ class Motion:
             To `save`, to look at one `frame` of, or to show in a notebook. What it shows, and within which limits, is for
             the drawing to say (`dalembert.draw.drawing`).
         """
-        from ..pictures import animate
+        from ..plotting import animate
 
         return animate(self, *arguments, **options)
 
@@ -460,6 +460,6 @@ def load(path: Path) -> Motion:
     >>> bool((again["theta"] == motion["theta"]).all())
     True
     """
-    from .save import load as read
+    from .storage.save import load as read
 
     return read(path)

@@ -8,8 +8,8 @@ from typing import TypeAlias, TypedDict
 import sympy
 
 from ..typing import Array, ArrayLike, BySymbol, Expression, Parameters, Progress, Span
-from .events import Event
-from .step_density import ReversibleSteps
+from .events.events import Event
+from .methods.fixed.step_density import ReversibleSteps
 
 __all__ = ["Events", "Inputs", "MethodOptions", "ModelOptions", "RunOptions", "SimulateOptions", "SpanOptions"]
 

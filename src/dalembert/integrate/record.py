@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .call import call_of
-from .events import Event
-from .letters import reported_letters, shown_states
+from .diagnostics import remarks
+from .events.events import Event
+from .methods.fixed.step_density import written_size
 from .motion import Motion, Segment
+from .native_run import COUNTED, Run
 from .outcome import Outcome
-from .remarks import remarks
-from .run import COUNTED, Run
-from .step_density import written_size
+from .state_symbols import reported_letters, shown_states
 
 if TYPE_CHECKING:
     from .driver import Driver

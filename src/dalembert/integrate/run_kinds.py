@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.methods import EXTERNAL
-from .fixed_run import FixedRun
-from .run import Run
+from ..model.method_names import EXTERNAL
+from .methods.fixed.fixed_run import FixedRun
+from .native_run import Run
 
 __all__ = ["run_kind"]
 
@@ -17,6 +17,6 @@ def run_kind(task: Any) -> type[Any]:
         return FixedRun
     if task.method not in EXTERNAL:
         return Run
-    from .external.run import ExternalRun
+    from .methods.external.external_run import ExternalRun
 
     return ExternalRun

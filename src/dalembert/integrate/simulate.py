@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 import sympy
 
-from ..compiled.kernel import parameter_values
 from ..errors import FormError, ModelError, StartError, nearest
 from ..formulations.equations import Equations
 from ..formulations.registry import default_form, derive, fastest_form
-from ..integrate.options import Events, Inputs, RunOptions
-from ..model.flow import Flow
+from ..model.flow_system import Flow
 from ..model.labels import labelled
-from ..model.methods import AUTO, EXTERNAL, FIXED_STEP
+from ..model.method_names import AUTO, EXTERNAL, FIXED_STEP
 from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
 from ..model.values import real_array, real_number, used_parameters
+from ..runtime.kernel import parameter_values
 from ..typing import ArrayLike, Parameters, Progress, Samples, Span, Start
 from .driver import Driver
-from .events import Event, read_events
-from .expansions import check_expansion
-from .external.checks import FINEST, check_external
-from .fixed_run import Stepping
+from .events.events import Event, read_events
+from .methods.adaptive.taylor_programs import check_expansion
+from .methods.external.external_checks import FINEST, check_external
+from .methods.fixed.fixed_run import Stepping
+from .methods.fixed.step_density import ReversibleSteps, read_adapt
+from .methods.fixed.step_grid import check_equations, natural_form, read_method, read_stepping, snapped
 from .motion import Motion
-from .step_density import ReversibleSteps, read_adapt
-from .stepping import check_equations, natural_form, read_method, read_stepping, snapped
+from .options import Events, Inputs, RunOptions
 
 if TYPE_CHECKING:
-    from .many.ensemble import Ensemble
+    from .ensemble.ensemble import Ensemble
 
 __all__ = ["simulate"]
 
@@ -194,7 +194,7 @@ def simulate(
     given["parameters"] = parameters = labelled(parameters)
     start = labelled(start)
     if is_many(parameters, start):
-        from .many.ensemble import ensemble_of
+        from .ensemble.ensemble import ensemble_of
 
         if adapt is not None:
             raise ModelError(
@@ -255,7 +255,7 @@ def read_task(
     tolerance = stated.get("atol") if atol is None else atol
     free_choice = tolerance is None or np.ndim(tolerance) == 0
     if (method or stated.get("method")) == AUTO:
-        from .choice import chosen_task
+        from .methods.automatic import chosen_task
 
         given: dict[str, Any] = {"parameters": parameters, "form": form, "rtol": rtol, "atol": atol, "step": step}
         given |= {"every": every, "adapt": adapt, "at": at, "events": events, "inputs": inputs, "project": project}

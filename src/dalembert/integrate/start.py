@@ -15,21 +15,21 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ..compiled.constrained_solve import solve
-from ..compiled.dense_function import DenseFunction
-from ..compiled.kernel import kernel_of
-from ..compiled.magnitudes import magnitudes
-from ..compiled.trouble import explain
-from ..compiled.verdicts import REGULAR, SINGULAR
+from ..codegen.dense_function import DenseFunction
+from ..codegen.passes.magnitudes import magnitudes
 from ..errors import ContradictionError, DalembertError, RunError, StartError, nearest, raise_collected
 from ..formulations.equations import Equations
-from ..formulations.lagrange import lagrangian_and_momenta
+from ..formulations.forms.lagrange import lagrangian_and_momenta
+from ..model.atoms import leaves
 from ..model.constraints import HolonomicConstraint
-from ..model.leaves import leaves
 from ..model.names import shortened
 from ..model.symbols import name_of
 from ..model.system import System
 from ..model.values import real_number
+from ..runtime.diagnosis import explain
+from ..runtime.gauss.constrained_solve import solve
+from ..runtime.gauss.solve_status import REGULAR, SINGULAR
+from ..runtime.kernel import kernel_of
 
 __all__ = [
     "Start",

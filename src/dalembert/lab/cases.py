@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .limits import Limits
-from .refusals import RefusedError
+from .request_errors import RefusedError
 
 __all__ = ["read_body", "read_case", "read_frames", "read_label", "read_modified", "read_points", "read_text"]
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..analysis.anatomy import GENERIC, Anatomy, common, read_model, take_apart
-from ..analysis.conserved import conserved_momenta, energy_verdict
-from ..compiled.constrained_solve import rank
+from ..analysis.overview.conserved import conserved_momenta, energy_verdict
 from ..errors import DalembertError, FormError
-from ..formulations.flow import FORM
+from ..formulations.forms.flow import FORM
 from ..formulations.registry import default_form, fastest_form, form_module, forms
-from ..model.flow import Flow
+from ..model.flow_system import Flow
 from ..model.scenario import Scenario
+from ..runtime.gauss.constrained_solve import rank
 from .scenarios import Kept
 
 __all__ = ["character_of", "conserved_of"]

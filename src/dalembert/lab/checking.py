@@ -10,14 +10,14 @@ import sympy
 
 from ..errors import DalembertError
 from ..model.constraints import HolonomicConstraint, MomentumConstraint, UnilateralConstraint
-from ..model.expressions import format as expression_text
-from ..model.flow import Flow
-from ..model.methods import AUTO, EXTERNAL, FIXED_STEP, STEP_CONTROLLED
+from ..model.flow_system import Flow
+from ..model.io.expressions import format as expression_text
+from ..model.method_names import AUTO, EXTERNAL, FIXED_STEP, STEP_CONTROLLED
 from ..model.scenario import Scenario
 from .character import character_of
 from .fault_lines import with_line
-from .mathml import expression_mathml, letter_mathml
-from .refusals import refusal
+from .lab_formulas import expression_mathml, letter_mathml
+from .request_errors import refusal
 from .scenarios import DEFAULT_SPAN, dimension_of, scenario_of, start_names
 
 __all__ = ["check", "described", "read"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._version import __version__
-from ..model.files import dumps
+from ..model.io.files import dumps
 from .running import motion_of
 from .scenarios import configured, options_of, scenario_of, span_of
 
@@ -67,7 +67,7 @@ def _script(request: dict[str, Any], _: Any) -> bytes:
     lines = [f'"""{_plain(scenario.system.name)}: a run of dalembert {__version__}."""', "", "import dalembert as da"]
     if "text" in request:
         text = dumps(scenario)
-        lines += ["from dalembert.model.files import loads", "", f"MODEL = {_literal(text)}", "", "scenario = loads(MODEL)"]
+        lines += ["from dalembert.model.io.files import loads", "", f"MODEL = {_literal(text)}", "", "scenario = loads(MODEL)"]
     else:
         lines += ["", f"scenario = da.gallery.load({request['system']!r})"]
         changes = {"parameters": dict(scenario.parameters), "start": dict(scenario.start)}

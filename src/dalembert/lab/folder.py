@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .refusals import RefusedError
+from .request_errors import RefusedError
 
 __all__ = ["ModelFolder"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from .. import gallery
 from .._version import __version__
-from ..compiled.cache import ObjectCache
+from ..codegen.cache import ObjectCache
 from ..errors import ModelError
-from ..model.files import dumps
+from ..model.io.files import dumps
 from ..model.scenario import Scenario
 from .scenarios import dimension_of
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from .access import Access
 from .messages import encoded
-from .refusals import RefusedError
+from .request_errors import RefusedError
 
 __all__ = ["Guard"]
 

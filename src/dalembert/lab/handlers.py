@@ -21,7 +21,7 @@ from .limits import Limits
 from .page_files import PageFiles
 from .pool import Pool
 from .process import CANCELLED, Answer
-from .refusals import RefusedError, retry_headers
+from .request_errors import RefusedError, retry_headers
 from .runs import Run, Runs
 
 __all__ = ["Lab", "refused", "unknown"]

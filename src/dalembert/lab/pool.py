@@ -14,7 +14,7 @@ from typing import Any
 
 from .limits import Limits
 from .process import CANCELLED, COMMAND, Answer, Job, WorkerProcess, WorkerStartError, refused
-from .refusals import RefusedError
+from .request_errors import RefusedError
 
 __all__ = ["Pool"]
 

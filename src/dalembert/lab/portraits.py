@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.equilibria import equilibria
+from ..analysis.stability.equilibria import equilibria
 from ..errors import DalembertError, ModelError, nearest
 from ..integrate.simulate import simulate
-from ..model.flow import Flow
+from ..model.flow_system import Flow
 from ..model.scenario import Scenario
-from ..pictures.sampling import finite_span
+from ..plotting.motion_samples import finite_span
 from .running import column, sampled_at
 from .scenarios import options_of, scenario_of, span_of
 

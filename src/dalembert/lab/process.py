@@ -17,7 +17,7 @@ from typing import Any
 
 from .limits import Limits
 from .messages import LONGEST_LINE, line, read_answer, read_line, read_progress
-from .refusals import parts
+from .request_errors import parts
 
 __all__ = ["CANCELLED", "Answer", "Job", "WorkerProcess", "WorkerStartError", "refused"]
 
@@ -68,7 +68,7 @@ class Job:
     Attributes
     ----------
     kind : str
-        One of the questions of `dalembert.lab.questions`.
+        One of the questions of `dalembert.lab.worker_handlers`.
     seconds : float
         Of processor time.
     model : str

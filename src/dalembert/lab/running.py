@@ -12,7 +12,7 @@ from ..errors import DalembertError
 from ..integrate.simulate import simulate
 from ..model.drawing import drawing_of
 from ..model.scenario import Scenario
-from ..pictures.sampling import Array, evaluate, event_marks, finite_span
+from ..plotting.motion_samples import Array, evaluate, event_marks, finite_span
 from .character import conserved_of
 from .scenarios import Kept, options_of, scenario_of, span_of
 from .scenes import scene_of

@@ -13,7 +13,7 @@ from .limits import Limits
 from .messages import encoded
 from .pool import Pool
 from .process import Job
-from .refusals import RefusedError
+from .request_errors import RefusedError
 
 __all__ = ["Run", "Runs"]
 

@@ -14,9 +14,9 @@ from typing import Any
 from ..errors import ModelError, nearest
 from ..gallery import load
 from ..model.drawing import drawing_of
-from ..model.files import loads
-from ..model.flow import Flow
-from ..model.methods import AUTO, FIXED_STEP
+from ..model.flow_system import Flow
+from ..model.io.files import loads
+from ..model.method_names import AUTO, FIXED_STEP
 from ..model.scenario import Scenario
 
 __all__ = ["Kept", "configured", "dimension_of", "options_of", "scenario_of", "span_of", "start_names"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model.drawing import Drawing
-from ..pictures.sampling import Array
-from ..pictures.solids import Solid, scaled_arrows, solids_of, zigzag
+from ..plotting.motion_samples import Array
+from ..plotting.solids import Solid, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion

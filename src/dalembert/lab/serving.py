@@ -55,8 +55,8 @@ def serve(
         import uvicorn
     except ImportError as missing:
         raise MissingExtraError("uvicorn", "lab") from missing
-    from .app import create_app
-    from .connections import Connection
+    from .http_connections import Connection
+    from .web_app import create_app
 
     app = create_app(folder, workers, limits, token=token)
     listener = _listener(port)

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import DalembertError
 from ..integrate.simulate import simulate
 from .fault_lines import with_line
-from .refusals import refusal
+from .request_errors import refusal
 from .scenarios import options_of, scenario_of, span_of
 
 __all__ = ["consistent"]

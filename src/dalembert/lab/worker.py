@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from ..errors import DalembertError
 from .messages import encoded, line, read_jobs
-from .refusals import RefusedError, parts, refusal
+from .request_errors import RefusedError, parts, refusal
 
 __all__ = ["CancelledError", "main"]
 
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
         output.flush()
 
     desk = Desk(send)
-    from . import questions
+    from . import worker_handlers as questions
 
     questions.warm_up(kind)
     threading.Thread(target=_read, args=(jobs, desk), daemon=True).start()

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..errors import ModelError
 from ..formulations.registry import derive
-from ..formulations.typeset import lines_latex
-from .mathml import mathml
+from ..presentation.typeset import lines_latex
+from .lab_formulas import mathml
 from .scenarios import scenario_of
 
 __all__ = ["equations"]

@@ -1,7 +1,7 @@
 """Rigid bodies on SO(n), in closed form and in discrete steps."""
 
-from ..analysis.free_body import exact_free_body as exact_free_body
+from ..analysis.closed_forms.free_body import exact_free_body as exact_free_body
 from ..geometry.rigid_rotations import symmetric_partner as symmetric_partner
 from ..geometry.rigid_rotations import time_scale as time_scale
-from ..integrate.discrete_body import discrete_rigid_body as discrete_rigid_body
-from ..model.rigid_bodies import rigid_body as rigid_body
+from ..integrate.methods.groups.discrete_body import discrete_rigid_body as discrete_rigid_body
+from ..model.builders.rigid_bodies import rigid_body as rigid_body

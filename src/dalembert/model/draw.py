@@ -18,6 +18,7 @@ from sympy.core.function import AppliedUndef
 from ..errors import ModelError
 from ..typing import Expression
 from ..typing import Vector as Components
+from .atoms import leaves
 from .drawing import (
     Body,
     Circle,
@@ -35,7 +36,6 @@ from .drawing import (
     Wheel,
     as_drawing,
 )
-from .leaves import leaves
 from .symbols import Coordinate, t
 
 __all__ = [

@@ -1,6 +1,6 @@
 """How a system looks: points, links, wheels, arrows and traces at positions that are expressions of its state.
 
-Shapes are data; `dalembert.pictures` draws them, and `dalembert.draw` is how a user writes them. A position has two components
+Shapes are data; `dalembert.plotting` draws them, and `dalembert.draw` is how a user writes them. A position has two components
 (x to the right, y up) or three.
 
 >>> from dalembert.model.symbols import coordinates

@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 
 from .constraints import ImageConstraint
-from .flow import Flow
+from .flow_system import Flow
 from .system import System
 
 __all__ = ["Hazard", "hazards", "stated_expressions"]

@@ -18,7 +18,7 @@ from typing import Any
 import sympy
 from sympy.core.relational import Relational
 
-from .flow import Flow
+from .flow_system import Flow
 from .hazards import stated_expressions
 from .symbols import t
 from .system import System

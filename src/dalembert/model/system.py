@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
-from ..model.drawing import Drawn
 from ..typing import BySymbol, Expression, Symbols, Values
+from .atoms import leaves
+from .builders.renaming import sum_of_terms
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint, UnilateralConstraint
-from .drawing import Drawing
+from .drawing import Drawing, Drawn
 from .forces import Part, sum_parts
 from .frozen_table import FrozenTable
-from .leaves import leaves
-from .renaming import sum_of_terms
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, by_name, name_of
 from .system_checks import check_bundle, check_energies, check_kinds, check_names, check_roles
 from .system_reader import Reader
 
 if TYPE_CHECKING:
-    from ..analysis.description import Description
+    from ..analysis.overview.description import Description
 
 __all__ = ["System"]
 
@@ -299,14 +298,14 @@ class System:
         return self.replacing(constraints=kept)
 
     def describe(self, parameters: Values | None = None, start: Values | None = None) -> Description:
-        """What kind of system this is; see `dalembert.analysis.description.describe`."""
-        from ..analysis.description import describe
+        """What kind of system this is; see `dalembert.analysis.overview.description.describe`."""
+        from ..analysis.overview.description import describe
 
         return describe(self, parameters, start)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What notebooks show."""
-        from ..pictures.display import system_bundle
+        from ..plotting.display import system_bundle
 
         return system_bundle(self)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
+from .atoms import leaves
 from .constraints import (
     Constraint,
     HolonomicConstraint,
@@ -18,7 +19,6 @@ from .constraints import (
     UnilateralConstraint,
     VelocityConstraint,
 )
-from .leaves import leaves
 from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Speed, Velocity, t
 
 if TYPE_CHECKING:

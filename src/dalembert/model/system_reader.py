@@ -12,10 +12,10 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from ..errors import DalembertError, ModelError
+from .atoms import leaves
 from .constraints import Constraint, HolonomicConstraint, ImageConstraint
 from .drawing import Drawing, Reaction, as_drawing
 from .frozen_table import FrozenTable
-from .leaves import leaves
 from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Speed, Velocity, as_expression, t
 
 __all__ = ["Reader"]

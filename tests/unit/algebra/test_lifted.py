@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-import dalembert.compiled.kernel as kernel_module
+import dalembert.runtime.kernel as kernel_module
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.algebra.lifted import LiftedFactor, lift
 from dalembert.algebra.sparse_factor import Budget, TooManyOperationsError
-from dalembert.compiled.lifted_solve import lifted_solution
-from dalembert.compiled.unrolled import HEALTHY
+from dalembert.codegen.passes.lifted_solve import lifted_solution
+from dalembert.codegen.passes.unrolled import HEALTHY
 from dalembert.errors import SingularError
 
 GRAVITY = 9.81

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.algebra.graph import GraphAlgebra
-from dalembert.compiled.program import straight_line
+from dalembert.codegen.program import straight_line
 from dalembert.errors import ModelError
 
 X, Y = da.coordinates("x y")

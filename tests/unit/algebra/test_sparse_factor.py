@@ -14,7 +14,7 @@ from dalembert.algebra.sparse_factor import (
     dense,
     elimination_order,
 )
-from dalembert.compiled.unrolled import unrolled_elimination, unrolled_solve
+from dalembert.codegen.passes.unrolled import unrolled_elimination, unrolled_solve
 
 
 def numbers(expression) -> np.ndarray:

@@ -11,9 +11,9 @@ import sympy
 from sympy import Rational, cos, sin, sqrt
 
 import dalembert as da
-from dalembert.analysis.hamilton_jacobi import HamiltonJacobi
-from dalembert.compiled.book import Book
-from dalembert.compiled.kernel import kernel_of
+from dalembert.analysis.hamilton_jacobi.hamilton_jacobi import HamiltonJacobi
+from dalembert.runtime.context import Book
+from dalembert.runtime.kernel import kernel_of
 
 m, g, k, c = da.parameters("m g k c", positive=True)
 x, y, z, r, theta, phi = da.coordinates("x y z r theta phi")

@@ -12,8 +12,9 @@ import pytest
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.analysis.comparison import Comparison, compare
-from dalembert.formulations import lagrange, registry
+from dalembert.analysis.overview.comparison import Comparison, compare
+from dalembert.formulations import registry
+from dalembert.formulations.forms import lagrange
 
 
 @cache

@@ -10,7 +10,7 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.analysis.bounded import differs_nowhere
+from dalembert.analysis.proofs.bounded import differs_nowhere
 from dalembert.errors import FormError, ModelError
 from dalembert.geometry.vanishing import vanish
 

@@ -12,7 +12,7 @@ import sympy
 from sympy import cos, sin, sqrt
 
 import dalembert as da
-from dalembert.analysis.description import Description, describe
+from dalembert.analysis.overview.description import Description, describe
 from dalembert.errors import StartError
 
 x, y, z, theta = da.coordinates("x y z theta")

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.analysis.energy_momentum import energy_momentum
+from dalembert.analysis.stability.energy_momentum import energy_momentum
 from dalembert.errors import FormError, ModelError
 
 theta, phi = da.coordinates("theta phi")

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.analysis.bifurcation import zero_diagram
-from dalembert.analysis.intervals import IntervalFunction
-from dalembert.analysis.zeros import Zeros, find_zeros, full_turns
+from dalembert.analysis.proofs.intervals import IntervalFunction
+from dalembert.analysis.proofs.zeros import Zeros, find_zeros, full_turns
+from dalembert.analysis.stability.bifurcation import zero_diagram
 from dalembert.errors import FormError, ModelError
 
 x, y, z, s = sympy.symbols("x y z s", real=True)

@@ -11,7 +11,7 @@ import pytest
 from scipy.linalg import expm
 
 import dalembert as da
-from dalembert.analysis.elliptic import first_kind, jacobi, quarter_period, third_kind
+from dalembert.analysis.closed_forms.elliptic import first_kind, jacobi, quarter_period, third_kind
 from dalembert.errors import ModelError
 from dalembert.geometry.rigid_rotations import body_energy, spatial_momentum, velocity_of_momentum
 

@@ -13,7 +13,7 @@ from sympy.calculus.euler import euler_equations
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
-from dalembert.analysis.primitives import primitive
+from dalembert.analysis.hamilton_jacobi.primitives import primitive
 from dalembert.errors import ModelError
 
 x, y, z, r, theta = da.coordinates("x y z r theta")

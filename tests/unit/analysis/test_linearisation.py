@@ -11,7 +11,7 @@ from sympy import Max, cos, sin
 
 import dalembert as da
 import whipple_bicycle
-from dalembert.analysis.tangent_space import eigenvalues_with_errors
+from dalembert.analysis.stability.tangent_space import eigenvalues_with_errors
 from dalembert.errors import FormError, ModelError, RunError
 
 LENGTHS = np.geomspace(0.013, 170.0, 59)

@@ -7,10 +7,10 @@ import pytest
 import sympy
 
 import dalembert as da
-from dalembert.analysis.energy_casimir import energy_casimir
-from dalembert.analysis.planar_reduction import reduced_hamiltonian, reduced_structure, relative_equilibria
+from dalembert.analysis.stability.energy_casimir import energy_casimir
+from dalembert.analysis.symmetry.planar_reduction import reduced_hamiltonian, reduced_structure, relative_equilibria
 from dalembert.errors import ModelError, RunError
-from dalembert.model.planar_bodies import planar_chain, planar_tree
+from dalembert.model.builders.planar_bodies import planar_chain, planar_tree
 
 PAIR = {"masses": [1, 2], "inertias": [0.5, 0.7], "hinges": {(1, 2): (0.8, 0), (2, 1): (-0.6, 0)}}
 EPS, D1, D2 = 2 / 3, 0.8, 0.6

@@ -15,7 +15,7 @@ import dalembert as da
 from core_systems import random_system
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.analysis.path import path_of, reduction_along
-from dalembert.analysis.principles import FORMS, PrincipleIntegrands
+from dalembert.analysis.variational.principles import FORMS, PrincipleIntegrands
 from dalembert.errors import FormError, ModelError
 
 T = da.t

@@ -10,11 +10,11 @@ import sympy
 from sympy import cos, sin, tan
 
 import dalembert as da
-from dalembert.analysis import reduced_coefficients as module
-from dalembert.analysis.reduced_coefficients import CoefficientField, ReducedCoefficients, reduced_coefficients
+from dalembert.analysis.symmetry import reduced_coefficients as module
+from dalembert.analysis.symmetry.reduced_coefficients import CoefficientField, ReducedCoefficients, reduced_coefficients
 from dalembert.errors import FormError, ModelError, RunError
-from dalembert.formulations.reduction import bundle_of
-from dalembert.verify.planar_bundles import planar, spots
+from dalembert.formulations.reduction.bundle_equations import bundle_of
+from dalembert.verification.independent.planar_bundles import planar, spots
 
 
 def letters(system: da.System) -> dict[str, Any]:

@@ -10,9 +10,14 @@ from scipy.integrate import solve_ivp
 from sympy import cos, lambdify, simplify, sin
 
 import dalembert as da
-from dalembert.analysis.routhian import NonholonomicRouthian
+from dalembert.analysis.symmetry.nonholonomic_routhian import NonholonomicRouthian
 from dalembert.errors import FormError, ModelError
-from dalembert.verify.unicycle import printed_inertia, printed_metric, printed_potential, printed_routhian
+from dalembert.verification.independent.unicycle_with_rider import (
+    printed_inertia,
+    printed_metric,
+    printed_potential,
+    printed_routhian,
+)
 
 
 def rolling_group(system: da.System) -> dict[str, dict[Any, Any]]:

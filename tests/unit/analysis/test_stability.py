@@ -7,7 +7,7 @@ import pytest
 from sympy import Abs, cos, sin
 
 import dalembert as da
-from dalembert.analysis.stability import linearise, second_variation, stability
+from dalembert.analysis.stability.stability import linearise, second_variation, stability
 from dalembert.errors import ModelError, RunError
 
 #: Gains that place the poles of the unicycle at -2, -2.5, -3, -3.5 (Bloch and others, section 9.4).

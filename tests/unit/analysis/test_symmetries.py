@@ -13,9 +13,9 @@ from scipy.linalg import expm
 from sympy import Rational, cos, exp, sin, sqrt
 
 import dalembert as da
-from dalembert.analysis.symmetry_basis import Recogniser
-from dalembert.analysis.symmetry_group import Found, closed
-from dalembert.analysis.symmetry_proofs import vanishes
+from dalembert.analysis.symmetry.symmetry_basis import Recogniser
+from dalembert.analysis.symmetry.symmetry_group import Found, closed
+from dalembert.analysis.symmetry.symmetry_proofs import vanishes
 from dalembert.errors import ModelError
 from dalembert.model.constraints import HolonomicConstraint
 

@@ -12,7 +12,7 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.analysis.transitivity import Transitivity
+from dalembert.analysis.variational.transitivity import Transitivity
 from dalembert.errors import FormError, ModelError
 
 INTEGRABLE = {

@@ -9,13 +9,13 @@ import pytest
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.analysis import reduced_two_form as reduced_module
-from dalembert.analysis.reduced_two_form import ReducedTwoFormField, reduced_two_form
-from dalembert.analysis.restricted_two_form import TwoFormField, cyclic, jacobi_failure, restricted_two_form
+from dalembert.analysis.symmetry import reduced_two_form as reduced_module
+from dalembert.analysis.symmetry.reduced_two_form import ReducedTwoFormField, reduced_two_form
+from dalembert.analysis.symmetry.restricted_two_form import TwoFormField, cyclic, jacobi_failure, restricted_two_form
 from dalembert.errors import FormError, ModelError, RunError, SingularError, StartError
-from dalembert.formulations.independent import _splits, choose_split
-from dalembert.formulations.reduction import bundle_of
-from dalembert.verify.planar_bundles import planar, spots
+from dalembert.formulations.independent_velocities import _splits, choose_split
+from dalembert.formulations.reduction.bundle_equations import bundle_of
+from dalembert.verification.independent.planar_bundles import planar, spots
 
 
 def se2(system: da.System, heading: str = "theta") -> dict[str, dict[Any, Any]]:

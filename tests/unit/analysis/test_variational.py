@@ -13,11 +13,11 @@ from sympy import cos, sin
 
 import dalembert as da
 from core_systems import random_system
-from dalembert.analysis.all_motions import prolonged
 from dalembert.analysis.anatomy import read_model
-from dalembert.analysis.conditions import ways_to_vanish
 from dalembert.analysis.path import split_of
-from dalembert.analysis.variational import MotionStationarity, SystemStationarity, stationarity
+from dalembert.analysis.variational.all_motions import prolonged
+from dalembert.analysis.variational.conditions import ways_to_vanish
+from dalembert.analysis.variational.variational import MotionStationarity, SystemStationarity, stationarity
 from dalembert.errors import FormError, ModelError, SingularError
 
 #: Whether all motions of a gallery system are stationary: integrable constraints, and Rumyantsev's example 4.1.

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import dalembert as da
 from dalembert.cli import entry, terminal
-from dalembert.cli.app import app
+from dalembert.cli.commands import app
 from dalembert.errors import ModelError, SingularError
 
 
@@ -82,7 +82,7 @@ def test_check_refuses_what_is_no_system(capsys) -> None:
 
 
 def test_verify_judges_single_rows(capsys) -> None:
-    from dalembert.verify import identifiers
+    from dalembert.verification import identifiers
 
     wanted = identifiers()[0]
     (row,) = call(capsys, "verify", wanted, "--json").json
@@ -93,10 +93,10 @@ def test_verify_judges_single_rows(capsys) -> None:
 
 
 def test_verify_is_status_1_where_a_row_fails(monkeypatch, capsys) -> None:
-    from dalembert.verify import Row
+    from dalembert.verification import Row
 
     failed = Row("X-1", "two is three", "by counting", float("inf"), None, "not reproduced")
-    monkeypatch.setattr("dalembert.verify.rows", lambda ids=None: iter([failed]))
+    monkeypatch.setattr("dalembert.verification.rows", lambda ids=None: iter([failed]))
     assert call(capsys, "verify").status == 1
     ending = call(capsys, "verify", "--json")
     assert ending.status == 1 and ending.json[0]["residual"] is None

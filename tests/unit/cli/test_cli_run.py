@@ -155,7 +155,7 @@ def test_interruption_anywhere_else_is_one_sentence(monkeypatch, capsys) -> None
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dalembert.cli.run.configured", interrupt)
+    monkeypatch.setattr("dalembert.cli.run_command.configured", interrupt)
     ending = call(capsys, "run", "rolling-disk")
     assert (ending.status, ending.out, ending.err) == (130, "", "Interrupted.\n")
 
@@ -211,7 +211,7 @@ def test_targets_are_refused_before_the_run(arguments: tuple[str, ...], tmp_path
         raise AssertionError("the run must not start")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dalembert.cli.run._simulated", never)
+    monkeypatch.setattr("dalembert.cli.run_command._simulated", never)
     ending = call(capsys, "run", "rolling-disk", *arguments)
     assert ending.status == 2
     assert_sentence(ending.err)
@@ -244,7 +244,7 @@ def test_the_costates_of_an_extremal_are_set_like_other_starts(sleigh: Path, cap
 
 
 def test_a_film_without_ffmpeg_says_what_to_install(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr("dalembert.pictures.writers.ffmpeg_program", lambda: None)
+    monkeypatch.setattr("dalembert.plotting.movie_writers.ffmpeg_program", lambda: None)
     ending = call(capsys, "run", "blow-up", "--animate", tmp_path / "a.mp4")
     assert ending.status == 2 and "ffmpeg" in ending.err
     assert_sentence(ending.err)

@@ -43,7 +43,7 @@ def sending(number: int) -> Callable[[pytest.MonkeyPatch], None]:
     def signalled(*_: object, **__: object) -> None:
         os.kill(os.getpid(), number)
 
-    return lambda patch: patch.setattr("dalembert.cli.run.configured", signalled)
+    return lambda patch: patch.setattr("dalembert.cli.run_command.configured", signalled)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -84,7 +84,7 @@ def test_an_interrupt_that_python_cannot_pass_on_comes_again(tmp_path: Path) -> 
             del fragile
             time.sleep(5.0)
 
-        patch.setattr("dalembert.cli.run.configured", taken_down)
+        patch.setattr("dalembert.cli.run_command.configured", taken_down)
 
     assert ending(tmp_path, ["run", "rolling-disk"], prepare) == (130, "Interrupted.\n")
 
@@ -125,7 +125,7 @@ def test_a_bar_is_not_left_half_on_the_screen(tmp_path: Path) -> None:
         patch.setenv("TERM", "xterm")
         patch.setenv("FORCE_COLOR", "1")
         patch.setattr(Bar, "start", told_to_end)
-        patch.setattr("dalembert.cli.run.configured", shown)
+        patch.setattr("dalembert.cli.run_command.configured", shown)
 
     status, said = ending(tmp_path, ["run", "rolling-disk"], prepare)
     assert status == 143 and said.endswith("Interrupted.\n")

@@ -116,8 +116,8 @@ def test_left_and_right_bodies_cost_the_same_for_inverse_turns(n: int) -> None:
 
 
 def test_continuation_from_easy_inertias_arrives_at_the_same_extremal() -> None:
+    from dalembert.control.optimal.first_guesses import _led_by_end, _led_by_parameters, guesses
     from dalembert.control.optimal.group_problem import GroupProblem
-    from dalembert.control.optimal.ways import _led_by_end, _led_by_parameters, guesses
 
     values = {"Lambda_1": 0.1, "Lambda_2": 1.0, "Lambda_3": 3.0}
     problem = GroupProblem.read(da.lie.rigid_body(3), np.eye(3), rotation(3, 8), None, None, values, (0.0, 1.0))
@@ -294,7 +294,8 @@ def test_flows_that_are_not_of_this_kind_are_refused() -> None:
 
 
 def test_a_search_that_fails_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dalembert.control.optimal import shooting, ways
+    from dalembert.control.optimal import first_guesses as ways
+    from dalembert.control.optimal import shooting
 
     monkeypatch.setattr(shooting, "MOST_STEPS", 1)
     monkeypatch.setattr(ways, "SHORTEST", 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.control.steering.so_stabilisation import spectrum
+from dalembert.control.steering.so_feedback import spectrum
 from dalembert.errors import ModelError
 
 J2 = np.array([[0.0, 1.0], [-1.0, 0.0]])

@@ -15,8 +15,8 @@ from agreement import numbered, worst_gap
 from core_systems import random_system
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError
-from dalembert.formulations.bates_sniatycki import ConstraintManifold
-from dalembert.formulations.independent import Reduction
+from dalembert.formulations.forms.bates_sniatycki import ConstraintManifold
+from dalembert.formulations.independent_velocities import Reduction
 from dalembert.formulations.registry import applicability
 
 FORM = "bates-sniatycki"

@@ -8,8 +8,8 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import FormError
-from dalembert.formulations.generic_rows import constraint_rows
-from dalembert.formulations.independent import choose_split
+from dalembert.formulations.constraint_jacobian import constraint_rows
+from dalembert.formulations.independent_velocities import choose_split
 
 FORMS = ("maggi", "voronets", "hamel", "kane", "gibbs-appell", "constrained-lagrangian", "canonical-voronets")
 x, y, z = da.coordinates("x y z")
@@ -63,7 +63,7 @@ def test_a_row_that_follows_only_where_the_others_hold_is_left_out():
 @pytest.mark.parametrize("many", [False, True])
 def test_a_row_that_could_not_be_judged_beforehand_is_judged_along_the_motion(many, monkeypatch):
     """Where no generic state was found to ask at, a motion that breaks the row does not end as finished."""
-    monkeypatch.setattr("dalembert.formulations.generic_rows.ConstraintRows.contradicted", lambda *_: None)
+    monkeypatch.setattr("dalembert.formulations.constraint_jacobian.ConstraintRows.contradicted", lambda *_: None)
     start = {x.dot: 1.0, y.dot: np.array([0.3, 0.4]) if many else 0.3}
     found = da.simulate(particle(x.dot - 1, x.dot - cos(da.t)), start, (0, 1), form="maggi")
     outcomes = [found.motion((k,)).outcome for k in range(2)] if many else [found.outcome]

@@ -21,8 +21,8 @@ from sympy.physics.mechanics import (
 
 import dalembert as da
 from dalembert.errors import ModelError, StartError
-from dalembert.formulations.from_sympy import from_sympy
-from dalembert.formulations.kane_kinematics import independent_rows
+from dalembert.formulations.from_sympy.kane_kinematics import independent_rows
+from dalembert.formulations.from_sympy.sympy_methods import from_sympy
 from dalembert.model.constraints import HolonomicConstraint, VelocityConstraint
 from dalembert.model.forces import rate
 from sympy_right_sides import Draw, checked

@@ -26,7 +26,7 @@ from sympy.physics.mechanics import System as SympySystem
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.formulations.from_sympy import from_sympy
+from dalembert.formulations.from_sympy.sympy_methods import from_sympy
 from dalembert.model.constraints import HolonomicConstraint, VelocityConstraint
 from sympy_right_sides import AGREEMENT, Draw, largest_difference, sympy_values
 

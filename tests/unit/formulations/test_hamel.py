@@ -15,9 +15,9 @@ from agreement import evidence, instants, letters_at, numbers_of, worst_gap
 from core_systems import random_system
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError, ModelError
-from dalembert.formulations import voronets
-from dalembert.formulations.hamel import QuasiVelocities, transitivity, transitivity_of_inverse
-from dalembert.formulations.independent import Reduction, choose_split
+from dalembert.formulations.forms import voronets
+from dalembert.formulations.forms.hamel import QuasiVelocities, transitivity, transitivity_of_inverse
+from dalembert.formulations.independent_velocities import Reduction, choose_split
 
 BOTH = ("first", "second")
 

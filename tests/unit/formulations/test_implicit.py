@@ -13,7 +13,7 @@ import dalembert as da
 from agreement import evidence, gap_of, instants, worst_gap
 from core_systems import random_system
 from dalembert.errors import FormError
-from dalembert.formulations.bundle import legendre_state
+from dalembert.formulations.fibre_velocities import legendre_state
 from dalembert.model.constraints import ImageConstraint
 
 FORMS = ("implicit-lagrangian", "implicit-hamiltonian")

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import FormError
-from dalembert.model.files import loads
+from dalembert.model.io.files import loads
 
 MODEL = """
 coordinates = ["x", "y", "z"]

@@ -12,8 +12,8 @@ import dalembert as da
 from agreement import kernel_of, worst_gap
 from core_systems import random_system
 from dalembert.errors import FormError
-from dalembert.formulations.group_frame import given_frame, structure_constants
-from dalembert.formulations.poincare_chetaev import found_frame
+from dalembert.formulations.forms.poincare_chetaev import found_frame
+from dalembert.formulations.reduction.group_frame import given_frame, structure_constants
 
 LEVI_CIVITA = np.zeros((3, 3, 3))
 for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):

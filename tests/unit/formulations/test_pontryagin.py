@@ -13,7 +13,7 @@ import dalembert as da
 from agreement import evidence, extremal_words, gap_of, instants, worst_gap
 from core_systems import random_system
 from dalembert.errors import FormError
-from dalembert.formulations.pontryagin import is_involutive
+from dalembert.formulations.forms.pontryagin import is_involutive
 
 
 def disk_on_a_line() -> da.System:

@@ -13,8 +13,8 @@ import dalembert as da
 from core_systems import BASIC_FORMS, equations_of, every_form, parameter_numbers
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import ModelError
-from dalembert.formulations.naming import Naming
-from dalembert.formulations.presentation import Written
+from dalembert.presentation.equation_printer import Written
+from dalembert.presentation.naming import Naming
 
 #: The systems whose forms are all written out in a quick run; the others only in some.
 QUICK = (

@@ -12,8 +12,8 @@ from sympy import cos, sin, tan
 import dalembert as da
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError, RunError
-from dalembert.formulations.reduction import Reduced, bundle_of
-from dalembert.integrate.letters import state_with_velocities
+from dalembert.formulations.reduction.bundle_equations import Reduced, bundle_of
+from dalembert.integrate.state_symbols import state_with_velocities
 
 
 def letters(system: da.System) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import dalembert as da
 from agreement import Instant, evidence, gap_of, worst_gap
 from core_systems import random_system
 from dalembert.errors import ModelError
-from dalembert.formulations.independent import choose_split
+from dalembert.formulations.independent_velocities import choose_split
 from dalembert.formulations.registry import MOST_CHOICES, default_form, fastest_form
 
 

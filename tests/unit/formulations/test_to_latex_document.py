@@ -16,13 +16,14 @@ import pytest
 import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import ModelError
-from dalembert.formulations import document_steps, document_writer, lagrange
-from dalembert.formulations.document import _conserved_by_extremals, _reactions
-from dalembert.formulations.document_forms import PRINCIPLES, principle_of
-from dalembert.formulations.document_layout import ROOM, _terms, align, broken, escaped, matrix, width
+from dalembert.formulations.forms import lagrange
 from dalembert.formulations.registry import _FORMS
-from dalembert.formulations.typeset import _Setter, letter_latex, lines_latex
-from dalembert.model.files import loads
+from dalembert.model.io.files import loads
+from dalembert.presentation import document_steps, document_writer
+from dalembert.presentation.document import _conserved_by_extremals, _reactions
+from dalembert.presentation.document_forms import PRINCIPLES, principle_of
+from dalembert.presentation.document_layout import ROOM, _terms, align, broken, escaped, matrix, width
+from dalembert.presentation.typeset import _Setter, letter_latex, lines_latex
 
 QUICK = [("chaplygin-sleigh", "hamilton"), ("nonholonomic-particle", "lagrange"), ("chaplygin-sleigh", "hamel")]
 LONG = [("snakeboard", "voronets"), *(("chaplygin-sleigh", form) for form in ("maggi", "kane", "vakonomic"))]

@@ -13,8 +13,8 @@ from sympy import cos, exp, sin
 
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.algebra.tree import TreeAlgebra
-from dalembert.compiled.constrained_solve import rank
 from dalembert.geometry import distributions as d
+from dalembert.runtime.gauss.constrained_solve import rank
 
 x, y, z, w, u, t, theta, phi, psi = sympy.symbols("x y z w u t theta phi psi", real=True)
 POINTS = 6

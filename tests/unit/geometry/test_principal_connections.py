@@ -10,9 +10,9 @@ import sympy
 from sympy import cos, sin
 
 from dalembert.errors import ModelError
-from dalembert.geometry.connections import PrincipalConnection
 from dalembert.geometry.group_coordinates import GroupCoordinates
 from dalembert.geometry.lie import LieGroup
+from dalembert.geometry.principal_connections import PrincipalConnection
 from dalembert.geometry.vanishing import vanish
 
 A, B, C = sympy.symbols("a b c", real=True)

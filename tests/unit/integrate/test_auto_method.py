@@ -11,7 +11,7 @@ from sympy import Abs, Matrix, cos, sqrt
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.integrate import choice
+from dalembert.integrate.methods import automatic as choice
 
 
 def pendulum(inertia: Any = 1) -> da.System:
@@ -148,7 +148,7 @@ def test_the_estimate_follows_the_direction_of_time() -> None:
 
 def test_a_model_file_may_ask_for_it_and_the_command_line_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from dalembert.cli import main
-    from dalembert.model.files import dumps
+    from dalembert.model.io.files import dumps
 
     scenario = da.Scenario(pendulum(), {}, {"angle": 1.0}, {"span": (0, 1), "method": "auto"})
     path = tmp_path / "pendulum.toml"

@@ -10,7 +10,7 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import FormError, ModelError, StartError
-from dalembert.integrate.contact import Contacts
+from dalembert.integrate.contact.contact import Contacts
 
 H, X, Y = da.coordinates("h x y")
 G, E = da.parameters("g e", positive=True)

@@ -12,9 +12,9 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.compiled.constrained_solve import solve
-from dalembert.compiled.kernel import kernel_of
 from dalembert.errors import DalembertError, FormError
+from dalembert.runtime.gauss.constrained_solve import solve
+from dalembert.runtime.kernel import kernel_of
 
 x, y, angle = da.coordinates("x y angle")
 CURVE = y - sympy.Rational(2, 5) * sin(2 * x)

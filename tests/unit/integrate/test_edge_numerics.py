@@ -11,7 +11,7 @@ import pytest
 import sympy
 
 import dalembert as da
-from dalembert.compiled.magnitudes import magnitudes
+from dalembert.codegen.passes.magnitudes import magnitudes
 from dalembert.errors import ModelError, StartError
 
 x, y, theta = da.coordinates("x y theta")

@@ -8,10 +8,10 @@ import xarray as xr
 
 import dalembert as da
 from dalembert.errors import ModelError, StartError, UnusedParameterWarning
-from dalembert.integrate.many import chunks
-from dalembert.integrate.many.chunks import OUTCOMES, Reached, run_chunk
-from dalembert.integrate.many.ensemble import flat_values, read_plan
-from dalembert.integrate.many.table import laid_out
+from dalembert.integrate.ensemble import chunks
+from dalembert.integrate.ensemble.chunks import OUTCOMES, Reached, run_chunk
+from dalembert.integrate.ensemble.ensemble import flat_values, read_plan
+from dalembert.integrate.ensemble.run_table import laid_out
 
 x = da.coordinates("x")
 k = da.parameters("k", positive=True)

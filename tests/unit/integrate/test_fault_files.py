@@ -14,9 +14,9 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import DalembertError, FileError
-from dalembert.integrate.file_image import DIGEST, MARK, sealed
-from dalembert.model.files import loads
-from dalembert.model.whole_file import PREFIX, place_beside, replaced_whole, write_whole
+from dalembert.integrate.storage.file_image import DIGEST, MARK, sealed
+from dalembert.model.io.atomic_file import PREFIX, place_beside, replaced_whole, write_whole
+from dalembert.model.io.files import loads
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="children are forked")
 MODEL = 'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot = 1.0}\nsimulate = {t = [0, 1]}'

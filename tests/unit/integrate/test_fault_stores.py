@@ -14,9 +14,9 @@ import zarr
 
 import dalembert as da
 from dalembert.errors import FileError, RunError
-from dalembert.integrate.many.cluster import _Rounds
-from dalembert.integrate.many.store import Blocks
-from dalembert.model.files import loads
+from dalembert.integrate.ensemble.cluster import _Rounds
+from dalembert.integrate.ensemble.store import Blocks
+from dalembert.model.io.files import loads
 
 MODEL = 'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot = 1.0}\nsimulate = {t = [0, 1]}'
 OVER = {"m": [1.0, 2.0, 3.0, 4.0], "x": [0.0, 1.0]}

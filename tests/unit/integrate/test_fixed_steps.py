@@ -10,10 +10,10 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.integrate.stepping import SLACK
-from dalembert.model.bracket_flows import toda
-from dalembert.model.files import dumps, loads
-from dalembert.model.methods import FIXED_STEP
+from dalembert.integrate.methods.fixed.step_grid import SLACK
+from dalembert.model.builders.bracket_flows import toda
+from dalembert.model.io.files import dumps, loads
+from dalembert.model.method_names import FIXED_STEP
 from moving_matrices import ON_GROUPS, ORDERS, body, skew
 
 X, Y, V = da.coordinates("x y v")

@@ -16,9 +16,9 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import FileError
-from dalembert.integrate import file_image, stored_arrays
-from dalembert.integrate.file_image import DIGEST, MARK, sealed
-from dalembert.model.files import loads
+from dalembert.integrate.storage import file_image, stored_arrays
+from dalembert.integrate.storage.file_image import DIGEST, MARK, sealed
+from dalembert.model.io.files import loads
 
 MODEL = 'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot = 1.0}\nsimulate = {t = [0, 1]}'
 OVER = {"m": [1.0, 2.0, 3.0]}

@@ -8,7 +8,7 @@ from sympy import cos, sin, sqrt
 
 import dalembert as da
 from dalembert.errors import FormError, ModelError
-from dalembert.integrate.steppers.lobatto import lobatto_pair, polynomial_table, quadrature
+from dalembert.integrate.methods.implicit.quadratures import lobatto_pair, polynomial_table, quadrature
 
 x, y, z = da.coordinates("x y z")
 a, b = da.coordinates("a b")

@@ -11,12 +11,12 @@ from sympy import cos, exp, sin
 
 import dalembert as da
 from dalembert.errors import FormError, ModelError
-from dalembert.integrate.fixed_run import FIXED_METHODS
+from dalembert.integrate.methods.compositions import composition
+from dalembert.integrate.methods.fixed import fixed_fields as places
+from dalembert.integrate.methods.fixed.fixed_run import FIXED_METHODS
+from dalembert.integrate.methods.implicit.root_steps import ROOT_METHODS
 from dalembert.integrate.outcome import Outcome
-from dalembert.integrate.root_steps import ROOT_METHODS
-from dalembert.integrate.steppers import places
-from dalembert.integrate.steppers.compositions import composition
-from dalembert.model.methods import FIXED_STEP
+from dalembert.model.method_names import FIXED_STEP
 from nonholonomic_problems import CONTACT_START, TRANSMISSION_START, contact_oscillator, transmission
 
 BASIC = ("dla", "nonholonomic-leapfrog", "energy2")

@@ -9,7 +9,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import FormError, ModelError
-from dalembert.integrate.steppers.compositions import composition
+from dalembert.integrate.methods.compositions import composition
 
 x, y, u, v = da.coordinates("x y u v")
 m, k = da.parameters("m k", positive=True)

@@ -13,8 +13,8 @@ import xarray as xr
 
 import dalembert as da
 from dalembert.errors import FileError
-from dalembert.integrate.many.engine import LightRun
-from dalembert.integrate.many.table import MESSAGE, MESSAGE_BEFORE
+from dalembert.integrate.ensemble.engine import LightRun
+from dalembert.integrate.ensemble.run_table import MESSAGE, MESSAGE_BEFORE
 
 x, y, theta = da.coordinates("x y theta")
 m, k, a = da.parameters("m k a")

@@ -9,8 +9,8 @@ import pytest
 import sympy
 
 import dalembert as da
-from dalembert.compiled.kernel import kernel_of
-from dalembert.integrate.row_watch import is_watched
+from dalembert.integrate.events.rank_watch import is_watched
+from dalembert.runtime.kernel import kernel_of
 
 X, Y, Z = da.coordinates("x y z")
 KINETIC = (X.dot**2 + Y.dot**2 + Z.dot**2) / 2

@@ -12,8 +12,8 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import FileError, ModelError
-from dalembert.integrate.file_image import DIGEST, MARK, sealed
-from dalembert.integrate.save import scenario_of
+from dalembert.integrate.storage.file_image import DIGEST, MARK, sealed
+from dalembert.integrate.storage.save import scenario_of
 
 #: Hamiltonian, dependent constraints, contact, image, vakonomic, driven, singular mass matrix, and one that ends early.
 KINDS = (
@@ -129,7 +129,7 @@ def test_a_model_without_a_text_is_saved_and_says_so(disk: da.Motion, tmp_path: 
     def refuse(_: object, **options: object) -> str:
         raise ModelError("A model file has no place for this")
 
-    monkeypatch.setattr("dalembert.integrate.save.dumps", refuse)
+    monkeypatch.setattr("dalembert.integrate.storage.save.dumps", refuse)
     disk.save(tmp_path / "motion.nc")
     assert "no place for this" in disk.to_xarray().attrs["model_note"]
     with pytest.raises(FileError, match="without its model"):
@@ -148,7 +148,7 @@ def test_the_dataset_reads_like_the_motion(disk: da.Motion) -> None:
     assert json.loads(dataset.attrs["parameters"]) == dict(disk.parameters)
     assert json.loads(dataset.attrs["statistics"])["steps"] == disk.statistics["steps"]
     assert dataset.attrs["outcome"] == "finished" and dataset.attrs["dalembert_version"] == da.__version__
-    from dalembert.model.files import loads
+    from dalembert.model.io.files import loads
 
     assert loads(dataset.attrs["model"]).parameters == dict(disk.parameters)
 

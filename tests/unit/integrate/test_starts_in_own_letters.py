@@ -9,9 +9,9 @@ import pytest
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.compiled.kernel import kernel_of
 from dalembert.errors import ModelError, StartError
-from dalembert.integrate.letters import state_with_velocities
+from dalembert.integrate.state_symbols import state_with_velocities
+from dalembert.runtime.kernel import kernel_of
 
 x, y, theta = da.coordinates("x y theta")
 v, w = da.speeds("v w")

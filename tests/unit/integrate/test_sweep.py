@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.errors import FileError, ModelError, RunError
-from dalembert.integrate.many import cluster as sweep_cluster
-from dalembert.integrate.many.orders import execute, order_of
-from dalembert.integrate.many.store import Blocks
-from dalembert.integrate.many.sweep import latin_hypercube
+from dalembert.integrate.ensemble import cluster as sweep_cluster
+from dalembert.integrate.ensemble.store import Blocks
+from dalembert.integrate.ensemble.sweep import latin_hypercube
+from dalembert.integrate.ensemble.sweep_plan import execute, order_of
 
 x = da.coordinates("x")
 k = da.parameters("k", positive=True)
@@ -194,7 +194,7 @@ def test_a_block_is_plain_data_and_the_same_in_a_process_of_its_own(tmp_path):
     script = f"""
 import numpy as np
 from pathlib import Path
-from dalembert.integrate.many.orders import Order, execute, plan_of
+from dalembert.integrate.ensemble.sweep_plan import Order, execute, plan_of
 order = Order(Path({str(tmp_path / "model.toml")!r}).read_text(), {order.options!r})
 values = np.array([[float(v) for v in plan_of(order).task.start.values()]])
 print(execute(order, np.array({parameters.tolist()}), values).states.tobytes().hex())

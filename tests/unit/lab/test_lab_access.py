@@ -19,7 +19,7 @@ pytest.importorskip("fastapi")
 
 from lab_client import AUTHORISED, JSON, TOKEN, asked
 
-from dalembert.cli import lab as command
+from dalembert.cli import lab_command as command
 from dalembert.errors import ModelError
 from dalembert.lab import create_app
 from dalembert.lab.handlers import Lab

@@ -11,7 +11,7 @@ import pytest
 
 from dalembert.lab.folder import ModelFolder, is_file_name
 from dalembert.lab.page_files import PageFiles
-from dalembert.lab.refusals import RefusedError
+from dalembert.lab.request_errors import RefusedError
 
 
 def folder(path: Path, largest: int = 1000) -> ModelFolder:

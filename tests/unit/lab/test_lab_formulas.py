@@ -12,7 +12,7 @@ import sympy
 
 import dalembert as da
 from dalembert.lab.fault_lines import with_line
-from dalembert.lab.mathml import expression_mathml, letter_mathml, mathml
+from dalembert.lab.lab_formulas import expression_mathml, letter_mathml, mathml
 
 
 class Elements(HTMLParser):

@@ -16,7 +16,7 @@ from dalembert.lab import process
 from dalembert.lab.limits import Limits
 from dalembert.lab.pool import Pool
 from dalembert.lab.process import START_SECONDS, Answer
-from dalembert.lab.refusals import RefusedError
+from dalembert.lab.request_errors import RefusedError
 from dalembert.lab.runs import Runs
 
 STUB = (sys.executable, str(Path(__file__).with_name("worker_stub.py")))

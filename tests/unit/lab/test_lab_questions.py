@@ -20,9 +20,9 @@ from dalembert.errors import DalembertError
 from dalembert.formulations.registry import applicability
 from dalembert.lab import character
 from dalembert.lab.messages import encoded
-from dalembert.lab.questions import ANSWERS
 from dalembert.lab.scenarios import Kept, scenario_of
-from dalembert.model.files import dumps, loads
+from dalembert.lab.worker_handlers import ANSWERS
+from dalembert.model.io.files import dumps, loads
 
 
 class Desk:

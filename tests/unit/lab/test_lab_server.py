@@ -121,7 +121,7 @@ def test_files_are_checked_before_they_are_saved(client: Any) -> None:
 @pytest.mark.long
 def test_the_gallery_is_listed_and_can_be_run(client: Any) -> None:
     import dalembert as da
-    from dalembert.model.files import loads
+    from dalembert.model.io.files import loads
 
     listed = client.get("/api/gallery").json()["systems"]
     assert [entry["name"] for entry in listed] == list(da.gallery.names())

@@ -23,13 +23,13 @@ from uvicorn.server import ServerState  # noqa: E402
 
 from dalembert.lab import guard  # noqa: E402
 from dalembert.lab.access import Access  # noqa: E402
-from dalembert.lab.connections import Connection, Patience  # noqa: E402
+from dalembert.lab.chunked import PIECE, InPieces  # noqa: E402
 from dalembert.lab.handlers import refused  # noqa: E402
+from dalembert.lab.http_connections import Connection, Patience  # noqa: E402
 from dalembert.lab.limits import Limits  # noqa: E402
-from dalembert.lab.pieces import PIECE, InPieces  # noqa: E402
 from dalembert.lab.pool import Pool  # noqa: E402
 from dalembert.lab.process import CANCELLED, Answer, Job, WorkerProcess  # noqa: E402
-from dalembert.lab.refusals import RefusedError  # noqa: E402
+from dalembert.lab.request_errors import RefusedError  # noqa: E402
 from dalembert.lab.runs import Runs  # noqa: E402
 from dalembert.lab.worker import CancelledError, Desk  # noqa: E402
 

@@ -9,7 +9,7 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import DalembertError, ExpressionError, ModelError, nearest
-from dalembert.model.expressions import format, parse
+from dalembert.model.io.expressions import format, parse
 
 X, Y = da.coordinates("x y")
 M = da.parameters("m")
@@ -53,7 +53,7 @@ def test_fine_angles_become_floating() -> None:
 
 
 def test_long_sums_in_many_parentheses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dalembert.model.expressions.MOST_ENCLOSED", 4000)
+    monkeypatch.setattr("dalembert.model.io.expressions.MOST_ENCLOSED", 4000)
     text = "2*(" * 99 + "+".join(f"x**{k % 50}*y**{k // 50}" for k in range(100)) + ")" * 99
     with pytest.raises(ExpressionError, match="too many parentheses"):
         parse(text, LETTERS)

@@ -12,7 +12,7 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert.errors import ModelError, SingularError
-from dalembert.model.circuit_graph import Graph
+from dalembert.model.builders.circuit_graph import Graph
 
 TIMES = np.linspace(0.0, 8.0, 33)
 Branches = dict[str, tuple[Any, ...]]

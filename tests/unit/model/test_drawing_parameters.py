@@ -7,7 +7,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import ModelError, UnusedParameterWarning
-from dalembert.model.files import dumps, loads
+from dalembert.model.io.files import dumps, loads
 
 theta = da.coordinates("theta")
 m, g, H, u0, w = da.parameters("m g H u0 w", positive=True)

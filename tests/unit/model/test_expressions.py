@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dalembert.errors import ExpressionError
-from dalembert.model.expressions import evaluate, format, parse, parse_relation
+from dalembert.model.io.expressions import evaluate, format, parse, parse_relation
 from dalembert.model.symbols import Coordinate, Parameter
 
 NAMES = ["x", "y", "z", "lambda", "in", "is", "I", "E", "S", "N", "Q", "O", "beta", "gamma", "zeta", "sin", "θ", "_a1"]

@@ -9,8 +9,8 @@ import sympy
 import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.model.drawing import Body, Circle, Ground, Link, Point, Polyline, Reaction, Spring, Text, Trace, Vector, Wheel
-from dalembert.model.file_drawing import MOST_POINTS, MOST_SHAPES
-from dalembert.model.files import dumps, loads
+from dalembert.model.io.file_drawing import MOST_POINTS, MOST_SHAPES
+from dalembert.model.io.files import dumps, loads
 
 SLEIGH = """
 coordinates = ["x", "y", "theta"]
@@ -71,7 +71,7 @@ labels = ["u", "v"]
 
 
 def scene_of(scenario, times=(0.0, 0.4, 1.7)):
-    from dalembert.pictures.scene import build_scene
+    from dalembert.plotting.scene import build_scene
 
     motion = scenario if hasattr(scenario, "sol") else da.simulate(scenario)
     return build_scene(motion, motion.scenario.drawing, np.array(times))
@@ -115,7 +115,7 @@ def test_gallery_drawings_survive_a_file(name):
     scenario = da.gallery.load(name)
     motion = da.simulate(scenario)
     again = loads(dumps(scenario))
-    from dalembert.pictures.scene import build_scene
+    from dalembert.plotting.scene import build_scene
 
     times = np.linspace(motion.t[0], motion.t[-1], 7)
     assert_same_scene(build_scene(motion, scenario.drawing, times), build_scene(motion, again.drawing, times))
@@ -189,8 +189,8 @@ def test_every_shape_survives_a_result_file():
     """What `Motion.save` keeps of a drawing is plain, and draws the same."""
     import json
 
-    from dalembert.integrate.stored_drawing import drawing_from, drawing_record
-    from dalembert.pictures.scene import build_scene
+    from dalembert.integrate.storage.stored_drawing import drawing_from, drawing_record
+    from dalembert.plotting.scene import build_scene
 
     motion = da.simulate(loads(SLEIGH + EVERY_SHAPE))
     again = drawing_from(json.loads(json.dumps(drawing_record(motion))), motion.system)

@@ -17,7 +17,7 @@ from dalembert.model.constraints import (
     UnilateralConstraint,
     VelocityConstraint,
 )
-from dalembert.model.files import dumps, load_model, loads, save_model
+from dalembert.model.io.files import dumps, load_model, loads, save_model
 from dalembert.model.symbols import Coordinate, Parameter, t
 
 HOSTILE = list(hostile_models())

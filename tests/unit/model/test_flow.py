@@ -11,7 +11,7 @@ from scipy.linalg import expm
 import dalembert as da
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError, ModelError
-from dalembert.model import files
+from dalembert.model.io import files
 
 x, y, z = da.coordinates("x y z")
 s, r, b = da.parameters("s r b")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 import dalembert as da
 from dalembert.errors import DalembertError
-from dalembert.model.files import dumps, loads
+from dalembert.model.io.files import dumps, loads
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[3]))

@@ -11,8 +11,8 @@ import pytest
 import sympy
 
 from dalembert.errors import ExpressionError
-from dalembert.model.expression_rules import FUNCTIONS, product
-from dalembert.model.expressions import evaluate, parse, parse_relation
+from dalembert.model.io.expression_rules import FUNCTIONS, product
+from dalembert.model.io.expressions import evaluate, parse, parse_relation
 from dalembert.model.symbols import Coordinate
 
 LETTERS = {name: Coordinate(name) for name in "abcdefghxy"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dalembert.errors import DalembertError
-from dalembert.model.file_reader import read_scenario
+from dalembert.model.io.file_reader import read_scenario
 
 PENDULUM = {"coordinates": ["x", "y"], "kinetic": "m*(x_dot**2 + y_dot**2)/2", "parameters": {"m": 2.0}}
 NAMES = [f"q{k}" for k in range(1001)]

@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from dalembert.errors import ExpressionError
-from dalembert.model.expressions import format, parse
+from dalembert.model.io.expressions import format, parse
 from dalembert.model.symbols import Coordinate
 
 LETTERS = {name: Coordinate(name) for name in "xyz"}

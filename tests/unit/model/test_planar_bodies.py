@@ -8,7 +8,7 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.model.planar_bodies import PlanarBodies, planar_chain, planar_tree
+from dalembert.model.builders.planar_bodies import PlanarBodies, planar_chain, planar_tree
 from dalembert.model.symbols import Parameter
 
 SHAPES = {"two": (1,), "chain": (1, 2, 3), "star": (1, 1, 1), "tree": (1, 1, 2, 3, 3)}

@@ -8,7 +8,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.model.files import loads
+from dalembert.model.io.files import loads
 
 x, y = da.coordinates("x y")
 g, k = da.parameters("g k", positive=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.errors import ModelError, RunError
 from dalembert.integrate import reactions
-from dalembert.model.renaming import renamed, sum_of_terms
+from dalembert.model.builders.renaming import renamed, sum_of_terms
 
 x, y = da.coordinates("x y")
 m, g, l, k, c = da.parameters("m g l k c", positive=True)

@@ -12,7 +12,7 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import DalembertError
-from dalembert.model.expressions import format as written
+from dalembert.model.io.expressions import format as written
 from dalembert.model.symbols import as_expression, as_matrix
 
 X, Y = da.coordinates("x y")

@@ -16,16 +16,15 @@ from typing import Any, Unpack
 import numpy as np
 import sympy
 
-from ...analysis.sensitivity.data import Measured, Sigma
 from ...errors import ModelError
 from ...formulations.equations import Equations
 from ...integrate.motion import Motion
 from ...integrate.options import SimulateOptions
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...typing import BySymbol, Expression, Span, Start, Symbol, Symbols
-from .data import Data, read_data
+from .data import Data, Measured, Sigma, read_data
 from .observed import observe as observed
 from .question import Question, ask, name_of
 

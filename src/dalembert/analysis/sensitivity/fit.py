@@ -19,18 +19,17 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ...analysis.sensitivity.data import Measured, Sigma
 from ...errors import ModelError, RunError
 from ...formulations.equations import Equations
 from ...integrate.options import SpanOptions
 from ...integrate.simulate import simulate
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.scenario import Scenario
 from ...model.symbols import by_name
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...typing import BySymbol, Ranges, Symbol, Symbols, Values
-from .data import Data, read_data
+from .data import Data, Measured, Sigma, read_data
 from .fitted import Fit, fit_of
 from .forward import carry
 from .question import Question, name_of

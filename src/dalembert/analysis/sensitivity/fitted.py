@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiled.constrained_solve import rank
 from ...errors import ModelError
 from ...integrate.motion import Motion
 from ...model.read_only import freeze_arrays
+from ...runtime.gauss.constrained_solve import rank
 from .data import Data
 from .question import name_of
 
@@ -101,8 +101,8 @@ class Fit:
         return "\n".join([*lines, *(f"  {warning}" for warning in self.warnings)])
 
     def plot(self, **options: Any) -> Any:
-        """The data on the best motion, and the residuals; see `dalembert.pictures.fits.plot_fit`."""
-        from ...pictures.fits import plot_fit
+        """The data on the best motion, and the residuals; see `dalembert.plotting.fit_plots.plot_fit`."""
+        from ...plotting.fit_plots import plot_fit
 
         return plot_fit(self, **options)
 

@@ -17,7 +17,7 @@ from ...errors import ModelError
 from ...formulations.equations import Equations
 from ...integrate.motion import Motion
 from ...integrate.options import ModelOptions
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.read_only import freeze_arrays
 from ...model.scenario import Scenario
 from ...model.system import System

@@ -16,15 +16,15 @@ from typing import Any, Unpack
 import casadi as ca
 import numpy as np
 
-from ...compiled.constrained_solve import rank
 from ...errors import ModelError
 from ...formulations.equations import Equations
 from ...integrate.motion import Motion
 from ...integrate.options import SimulateOptions
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.read_only import freeze_arrays
 from ...model.scenario import Scenario
 from ...model.system import System
+from ...runtime.gauss.constrained_solve import rank
 from ...typing import Span, Start
 from .question import Question, ask
 

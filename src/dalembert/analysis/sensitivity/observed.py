@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ...compiled.interpret import interpret
-from ...compiled.program import Program, straight_line
+from ...codegen.backends.interpreter import interpret
+from ...codegen.program import Program, straight_line
 from ...errors import ModelError, nearest
 
 __all__ = ["Observed", "observe"]

@@ -11,9 +11,9 @@ import numpy as np
 from ...errors import ModelError, nearest
 from ...integrate.motion import Motion
 from ...integrate.outcome import Outcome
-from ...integrate.sensitive.run import SensitiveRun
-from ...integrate.sensitive.smoothness import check_jumps, check_ranks
-from ...integrate.sensitive.start_tangent import own_tangents, shown_tangents, start_tangents
+from ...integrate.sensitivity.smoothness import check_jumps, check_ranks
+from ...integrate.sensitivity.start_tangent import own_tangents, shown_tangents, start_tangents
+from ...integrate.sensitivity.tangent_run import SensitiveRun
 from ...integrate.simulate import simulate
 from ...integrate.start import moving_outputs, start_form
 from ...model.scenario import Scenario

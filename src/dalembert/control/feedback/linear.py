@@ -19,15 +19,15 @@ import scipy.linalg
 import scipy.signal
 import sympy
 
-from ...analysis.stability import Linearisation, linearise
+from ...analysis.stability.stability import Linearisation, linearise
 from ...analysis.tables import Report, Section
-from ...compiled.constrained_solve import rank
 from ...errors import FormError, ModelError, nearest
 from ...formulations.equations import Equations
 from ...model.scenario import Scenario
 from ...model.symbols import by_name
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...runtime.gauss.constrained_solve import rank
 from ...typing import BySymbol, Symbols, Values
 
 __all__ = ["LinearFeedback", "LinearParts", "controllable_part", "feedback", "lqr", "place_poles"]

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from ...analysis.tables import Report, Section
-from ...compiled.constrained_solve import rank
 from ...errors import FormError, ModelError, nearest
 from ...model.scenario import Scenario
 from ...model.system import System
+from ...runtime.gauss.constrained_solve import rank
 from ...typing import Ranges, Symbols, Values
 from .level_sets import LevelSet, largest_level_set
 from .matching_ansatz import ansatz

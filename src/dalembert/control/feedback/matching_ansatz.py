@@ -21,7 +21,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...compiled.constrained_solve import rank
+from ...runtime.gauss.constrained_solve import rank
 from .matching_classes import UnsuitedError
 from .mechanics import Mechanics
 from .shaped import Shaped, part_of

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...algebra.tidy import tidy
-from ...analysis.primitives import potential as primitive_of
-from ...analysis.primitives import primitive
-from ...compiled.constrained_solve import rank
+from ...algebra.simplify.simplifier import tidy
+from ...analysis.hamilton_jacobi.primitives import potential as primitive_of
+from ...analysis.hamilton_jacobi.primitives import primitive
 from ...errors import RunError
+from ...runtime.gauss.constrained_solve import rank
 from .mechanics import Mechanics
 from .shaped import Shaped, gyroscopic_force
 

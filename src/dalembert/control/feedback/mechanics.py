@@ -17,16 +17,16 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
+from ...algebra.simplify.simplifier import tidy
 from ...algebra.structure import Verdict
-from ...algebra.tidy import tidy
 from ...analysis.anatomy import read_model
 from ...analysis.named_blocks import NamedBlocks
-from ...compiled.constrained_solve import rank
 from ...errors import FormError, ModelError, nearest
 from ...model.scenario import Scenario
 from ...model.symbols import t
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...runtime.gauss.constrained_solve import rank
 from ...typing import Values
 
 __all__ = ["FITTED", "Mechanics", "read_mechanics", "vanishing_at"]

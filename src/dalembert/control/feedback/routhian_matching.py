@@ -29,11 +29,11 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...algebra.structure import Verdict, conjunction
 from ...analysis.named_blocks import NamedBlocks
-from ...analysis.routhian import NonholonomicRouthian
-from ...analysis.stability import Stability, stability
+from ...analysis.stability.stability import Stability, stability
+from ...analysis.symmetry.nonholonomic_routhian import NonholonomicRouthian
 from ...analysis.tables import Report, Section
 from ...errors import DalembertError, FormError
-from ...formulations.reduction import bundle_of, equations_on
+from ...formulations.reduction.bundle_equations import bundle_of, equations_on
 from ...model.symbols import inputs as input_letters
 from ...model.system import System
 from ...model.values import numbers_by_name

@@ -16,9 +16,9 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...compiled.constrained_solve import rank, solve
 from ...errors import ModelError, StartError
 from ...model.symbols import t
+from ...runtime.gauss.constrained_solve import rank, solve
 from .problem import ControlProblem
 from .shooting import Boundary
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...analysis.tables import Report, Section
-from ...model.flow import Flow
-from .conjugate import ConjugatePoint
+from ...model.flow_system import Flow
+from .group_conjugate_points import ConjugatePoint
 
 __all__ = ["Branch", "Extremal"]
 

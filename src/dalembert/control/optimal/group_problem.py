@@ -12,13 +12,13 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...compiled.constrained_solve import rank
-from ...compiled.kernel import parameter_values
 from ...errors import ModelError, StartError
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import as_expression
+from ...runtime.gauss.constrained_solve import rank
+from ...runtime.kernel import parameter_values
+from .arc_sensitivities import Arcs
 from .rotations import missed_rotation
-from .sensitivities import Arcs
 from .shooting import Boundary
 
 __all__ = ["GroupProblem"]

@@ -19,7 +19,7 @@ import sympy
 from ...algebra.tree import TreeAlgebra
 from ...errors import FormError
 from ...model.constraints import holonomic
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, t
 from .problem import ControlProblem
 

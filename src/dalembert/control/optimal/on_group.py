@@ -18,14 +18,14 @@ import numpy as np
 
 from ...errors import RunError
 from ...integrate.simulate import simulate
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...typing import ArrayLike, Expression, Values
-from .conjugate import along_arc
 from .extremal import Branch, Extremal
+from .first_guesses import guesses, reach
+from .group_conjugate_points import along_arc
 from .group_problem import GroupProblem
 from .shooting import LIMIT, Shot
 from .spans import read_span
-from .ways import guesses, reach
 
 __all__ = ["optimal_on_group"]
 

@@ -17,20 +17,20 @@ import casadi as ca
 import numpy as np
 
 from ...algebra.graph import GraphAlgebra
-from ...compiled.kernel import parameter_values
 from ...errors import RunError
 from ...integrate.simulate import simulate
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import t
 from ...model.system import System
+from ...runtime.kernel import parameter_values
 from ...typing import ArrayLike, BySymbol, Expression, Symbols, Values
+from .arc_sensitivities import Arcs
+from .conjugate_points import ConjugateSearch, letters_and_costates
 from .ends import Relations, boundary_of, ends_of
 from .extremal import Branch, Extremal
-from .lagrangian_path import ConjugateSearch, letters_and_costates
 from .maximum import RUNNING_COST, check_legendre, extremal_flow, input_metric
 from .problem import ControlProblem, control_problem
 from .search import Found, Task, search
-from .sensitivities import Arcs
 from .spans import read_span
 
 __all__ = ["optimal"]

@@ -17,7 +17,7 @@ import sympy
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError, StartError, nearest
 from ...formulations.registry import derive, fastest_form
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.labels import labelled
 from ...model.symbols import Coordinate, Input, Momentum, Parameter, Velocity, as_expression, t
 from ...model.system import System

@@ -20,21 +20,21 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...compiled.kernel import parameter_values
 from ...errors import RunError, StartError
 from ...integrate.simulate import simulate
-from ...model.bracket_flows import skew_letters
-from ...model.flow import Action, Flow
-from ...model.rigid_bodies import rigid_body
+from ...model.builders.bracket_flows import skew_letters
+from ...model.builders.rigid_bodies import rigid_body
+from ...model.flow_system import Action, Flow
+from ...runtime.kernel import parameter_values
 from ...typing import ArrayLike, Expression, Values
+from .arc_sensitivities import Arcs
+from .conjugate_points import Canonical, ConjugateSearch
 from .extremal import Branch, Extremal
-from .lagrangian_path import Canonical, ConjugateSearch
+from .first_guesses import continued, turn_name
 from .maximum import RUNNING_COST
 from .rotations import missed_rotation, skew_entries, turns
-from .sensitivities import Arcs
 from .shooting import LIMIT, Boundary, Shot, shoot
 from .spans import read_span
-from .ways import continued, turn_name
 
 __all__ = ["rest_to_rest", "torque_flow"]
 

@@ -13,10 +13,10 @@ import sympy
 from ...errors import ModelError, RunError
 from ...model.symbols import t
 from ...typing import BySymbol
+from .arc_sensitivities import Arcs
 from .ends import Ends, Relations
 from .maximum import costate_of
 from .problem import ControlProblem
-from .sensitivities import Arcs
 from .shooting import LIMIT, Boundary, Shot, shoot
 from .transcription import Draft, transcribe
 

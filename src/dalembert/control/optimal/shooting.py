@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ...compiled.constrained_solve import solve
 from ...errors import RunError
-from .sensitivities import Arcs
+from ...runtime.gauss.constrained_solve import solve
+from .arc_sensitivities import Arcs
 
 __all__ = ["LIMIT", "Boundary", "Shot", "damped_step", "shoot"]
 

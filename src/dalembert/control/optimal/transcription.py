@@ -18,8 +18,8 @@ import casadi as ca
 import numpy as np
 
 from ...algebra.graph import GraphAlgebra
-from ...compiled.constrained_solve import rank
 from ...model.symbols import t
+from ...runtime.gauss.constrained_solve import rank
 from .ends import Ends
 from .problem import ControlProblem
 

@@ -19,7 +19,7 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError
 from ...integrate.motion import Motion
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.read_only import freeze_arrays
 from ...model.symbols import t
 from ...model.system import System
@@ -27,7 +27,7 @@ from ...typing import Array, Path
 from .ports import PortForm, linear_rows, port_forces, velocities_from_momenta
 
 if TYPE_CHECKING:
-    from ...pictures.style import Picture, Style
+    from ...plotting.style import Picture, Style
 
 __all__ = ["EnergyBalance", "energy_balance"]
 
@@ -91,7 +91,7 @@ class EnergyBalance:
         style : "light", "dark" or Style
         title : str, optional
         """
-        from ...pictures.balance import plot_balance
+        from ...plotting.balance_plot import plot_balance
 
         return plot_balance(self, path=path, style=style, title=title)
 

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...compiled.constrained_solve import rank
-from ...compiled.parameter_values import named_parameters
 from ...errors import ModelError
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.read_only import freeze_arrays
 from ...model.symbols import Input
 from ...model.system import System
 from ...model.values import numbers_by_name, real_array
+from ...runtime.gauss.constrained_solve import rank
+from ...runtime.parameter_values import named_parameters
 from ...typing import ArrayLike, Values
 from ..servo.affine import Instants, affine_field
 

@@ -21,12 +21,12 @@ from typing import Any
 
 import sympy
 
-from ...algebra.tidy import tidy
+from ...algebra.simplify.simplifier import tidy
 from ...analysis.tables import Report, Section
 from ...errors import ModelError
 from ...geometry.vanishing import vanish
 from ...model.constraints import HolonomicConstraint, VelocityConstraint
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Input, Momentum, Parameter, as_expression, t
 from ...model.system import System
 from ...model.values import numbers_by_name

@@ -23,12 +23,12 @@ import numpy as np
 import sympy
 
 from ...algebra.tabulate import tabulated
-from ...compiled.constrained_solve import rank
 from ...errors import ModelError, RunError
 from ...integrate.options import Inputs
 from ...integrate.simulate import simulate
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, as_expression, t
+from ...runtime.gauss.constrained_solve import rank
 from ...typing import Values
 
 __all__ = ["SkewForm", "variational_skew_form"]

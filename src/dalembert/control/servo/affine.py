@@ -21,15 +21,15 @@ import casadi as ca
 import numpy as np
 import sympy
 
-from ...algebra.circle import TooMuchWorkError, Work
 from ...algebra.graph import GraphAlgebra
-from ...algebra.quotients import eliminated
-from ...algebra.statement import helpful_turns
+from ...algebra.simplify.quotients import eliminated
+from ...algebra.simplify.statement import helpful_turns
+from ...algebra.simplify.trigonometric_ring import TooMuchWorkError, Work
 from ...algebra.structure import Verdict
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError
 from ...model.constraints import HolonomicConstraint, VelocityConstraint
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import Input, Parameter, t
 from ...model.system import System
 

@@ -20,12 +20,12 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...analysis.tangent_space import eigenvalues_with_errors
-from ...compiled.constrained_solve import rank, solve
-from ...compiled.parameter_values import named_parameters
+from ...analysis.stability.tangent_space import eigenvalues_with_errors
 from ...errors import DalembertError, ModelError, RunError
 from ...model.symbols import t
 from ...model.values import numbers_by_name
+from ...runtime.gauss.constrained_solve import rank, solve
+from ...runtime.parameter_values import named_parameters
 from .affine import Instants
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...algebra.tidy import tidy
-from ...compiled.constrained_solve import rank
+from ...algebra.simplify.simplifier import tidy
 from ...errors import ModelError
+from ...runtime.gauss.constrained_solve import rank
 from .affine import AffineField, Instants, small_solve
 
 __all__ = ["Chain", "Inversion", "invert"]

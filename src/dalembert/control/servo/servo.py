@@ -25,15 +25,15 @@ import numpy as np
 import sympy
 
 from ...analysis.tables import Report, Section
-from ...compiled.constrained_solve import rank
 from ...errors import ModelError
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ...model.constraints import Constraint
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Input, Parameter, as_expression, as_matrix, t
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...runtime.gauss.constrained_solve import rank
 from ...typing import BySymbol, Expression, Matrix, Symbols, Values, Vector
 from .affine import AffineField, affine_field, small_solve
 from .internal_dynamics import InternalDynamics, held_state, linearised_internal_dynamics

@@ -15,8 +15,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ...compiled.constrained_solve import rank
 from ...geometry.distributions import bracket
+from ...runtime.gauss.constrained_solve import rank
 from .input_fields import NOISY, ControlAffine
 
 __all__ = ["Bracket", "Brackets", "bracketing", "is_spanned", "lyndon_words", "rank_of"]

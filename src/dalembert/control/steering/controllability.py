@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...analysis.tables import Report, Section
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...typing import Values

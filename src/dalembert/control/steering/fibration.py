@@ -20,11 +20,11 @@ from typing import Any
 import sympy
 
 from ...algebra.tree import TreeAlgebra
-from ...analysis.connections import Connection
+from ...analysis.symmetry.connections import Connection
 from ...errors import FormError, ModelError
 from ...formulations.equations import Equations
 from ...formulations.registry import derive
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Input, Parameter, t
 from ...model.system import System
 from ...typing import Symbols

@@ -21,18 +21,17 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...analysis.connections import Connection
+from ...analysis.symmetry.connections import Connection
 from ...analysis.tables import Report, Section
-from ...compiled.kernel import parameter_values
-from ...control.optimal.optimal import OptimalOptions
 from ...errors import FormError, ModelError, RunError
-from ...integrate.events import find_root
+from ...integrate.events.events import find_root
 from ...integrate.simulate import simulate
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Parameter, as_expression, t
 from ...model.values import numbers_by_name, real_array, real_number
+from ...runtime.kernel import parameter_values
 from ...typing import ArrayLike, Symbols, Values
-from ..optimal.optimal import optimal
+from ..optimal.optimal import OptimalOptions, optimal
 from .fibration import Fibration, fibration
 
 __all__ = ["BasePath", "Holonomy", "Leg", "Loop", "closed_path", "holonomy", "holonomy_loop"]

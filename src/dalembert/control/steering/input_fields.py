@@ -18,17 +18,17 @@ import casadi as ca
 import numpy as np
 
 from ...analysis.sampling import generic_parameters
-from ...compiled.constrained_solve import rank, solve
-from ...compiled.kernel import kernel_of
 from ...errors import FormError, ModelError, nearest
 from ...formulations.equations import Equations
 from ...formulations.registry import derive, fastest_form
 from ...geometry.distributions import Chart
 from ...model.constraints import HolonomicConstraint
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...model.values import numbers_by_name
+from ...runtime.gauss.constrained_solve import rank, solve
+from ...runtime.kernel import kernel_of
 from ...typing import Values
 
 __all__ = ["ControlAffine", "control_affine"]

@@ -29,13 +29,13 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...analysis.connections import Connection
+from ...analysis.symmetry.connections import Connection
 from ...analysis.tables import Report, Section
 from ...errors import FormError, ModelError, RunError
 from ...formulations.equations import Equations
 from ...formulations.registry import derive
 from ...integrate.simulate import simulate
-from ...model.flow import Flow
+from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Parameter, t
 from ...model.values import numbers_by_name
 from ...typing import Symbols, Values

@@ -24,7 +24,7 @@ import numpy as np
 import sympy
 
 from ...algebra import structure
-from ...compiled.constrained_solve import rank
+from ...runtime.gauss.constrained_solve import rank
 from .brackets import DEPENDENT
 from .input_fields import ControlAffine
 

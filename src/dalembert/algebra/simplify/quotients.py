@@ -1,0 +1,417 @@
+r"""Expressions read as quotients of polynomials in letters, sines and cosines, in lowest terms.
+
+    N / (k D_1^e_1 D_2^e_2 ...),        N, D_i polynomials of a `CircleRing`
+
+Arguments of sines and cosines are taken apart into integer combinations of a few angles. Denominators are kept as products of
+small factors, so that common factors are found by division and no greatest common divisor is ever computed. Functions of other
+kinds and roots are letters of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
+
+import sympy
+
+from .trigonometric_ring import CircleRing, Polynomial, SineCosine, TooMuchWorkError, Work
+
+__all__ = ["Alphabet", "Quotient", "Turn", "eliminated", "lowest_terms"]
+
+#: The work after which an expression stays as it is.
+EFFORT = 150_000
+#: What it costs to look at a node of a tree, and to write a term, in products of terms.
+NODE, TERM = 10, 50
+
+_CIRCULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The angle d = first - sign second, in which sines and cosines of `first` are written."""
+
+    first: sympy.Expr
+    second: sympy.Expr
+    sign: int
+
+    @property
+    def difference(self) -> sympy.Expr:
+        return self.first - self.sign * self.second
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """above / (divisor * product of below), in one alphabet; `below` holds primitive factors with their powers."""
+
+    above: Polynomial
+    divisor: int = 1
+    below: tuple[tuple[Polynomial, int], ...] = ()
+
+
+class Alphabet:
+    """The generators of some expressions, and arithmetic with quotients in them.
+
+    >>> a, phi = sympy.symbols("a phi")
+    >>> expression = a * sympy.tan(phi) * sympy.sin(2 * phi) + 2 * a * sympy.cos(phi) ** 2
+    >>> alphabet = Alphabet([expression])
+    >>> alphabet.expression(alphabet.read(expression))
+    2*a
+
+    Parameters
+    ----------
+    expressions : iterable
+        Everything that will be read, or expressions with the same letters.
+    work : Work
+        What may be done before `TooMuchWorkError` is raised.
+    turns : sequence of Turn
+        Differences of angles that stand for one of them.
+    inside : callable
+        What is done with the arguments of functions that are not circular.
+
+    Attributes
+    ----------
+    generators : tuple of expressions
+        Letters first, then a sine and a cosine for each angle.
+    angles : tuple of expressions
+        The arguments, in the order of ``ring.pairs``.
+    """
+
+    def __init__(
+        self,
+        expressions: Iterable[sympy.Expr],
+        work: Work | None = None,
+        turns: Sequence[Turn] = (),
+        inside: Callable[[sympy.Expr], sympy.Expr] = lambda expression: expression,
+    ) -> None:
+        self._inside, self._turns, self._work = inside, tuple(turns), work or Work(EFFORT)
+        self._opaque: dict[sympy.Expr, tuple[sympy.Expr, int]] = {}
+        self._arguments: dict[sympy.Expr, dict[sympy.Expr, Fraction]] = {}
+        self._memory: dict[sympy.Expr, Quotient] = {}
+        letters: set[sympy.Expr] = set()
+        for expression in expressions:
+            self._scan(expression, letters)
+        self._units = _units(self._arguments.values())
+        ordered, bases = sorted(letters, key=_order), sorted(self._units, key=_order)
+        self.angles = tuple(base * sympy.Rational(unit.numerator, unit.denominator)
+                            for base, unit in ((base, self._units[base]) for base in bases))  # fmt: skip
+        turning = [function(angle) for angle in self.angles for function in (sympy.sin, sympy.cos)]
+        self.generators: tuple[sympy.Expr, ...] = (*ordered, *turning)
+        self.places = {letter: k for k, letter in enumerate(ordered)}
+        self._pair_of = {base: k for k, base in enumerate(bases)}
+        pairs = [SineCosine(len(ordered) + 2 * k, len(ordered) + 2 * k + 1) for k in range(len(bases))]
+        self.ring = CircleRing(len(self.generators), pairs, self._work)
+        for letter in ordered:
+            self._add_root(letter)
+
+    def _add_root(self, letter: sympy.Expr) -> None:
+        """Square roots and absolute values have squares, which are known where they are polynomials."""
+        if isinstance(letter, sympy.Abs):
+            square = letter.args[0] ** 2
+        elif letter.is_Pow and letter.exp == sympy.Rational(1, 2):
+            square = letter.base
+        else:
+            return
+        value = self.read(square)
+        if value.divisor == 1 and not value.below:
+            self.ring.add_root(self.places[letter], value.above)
+
+    def allow(self, work: Work) -> None:
+        """What may be done from now on."""
+        self._work = self.ring.work = work
+
+    def with_difference(self, first: int, second: int, sign: int) -> Alphabet:
+        """The same generators where the pair `first` belongs to the angle u_first - sign u_second; for writing only."""
+        other, generators, angles = copy(self), list(self.generators), list(self.angles)
+        angles[first] = angle = angles[first] - sign * angles[second]
+        pair = self.ring.pairs[first]
+        generators[pair.sine], generators[pair.cosine] = sympy.sin(angle), sympy.cos(angle)
+        other.generators, other.angles = tuple(generators), tuple(angles)
+        return other
+
+    # -- what an expression is made of -------------------------------------------------------------------------------
+
+    def _scan(self, expression: sympy.Expr, letters: set[sympy.Expr]) -> None:
+        pending, seen = [expression], set()
+        while pending:
+            node = pending.pop()
+            if node in seen or node.is_Rational:
+                continue
+            seen.add(node)
+            self._work.spend(NODE)
+            if node.is_Add or node.is_Mul or (node.is_Pow and node.exp.is_Integer):
+                pending += node.args[:1] if node.is_Pow else node.args
+            elif isinstance(node, _CIRCULAR):
+                self._arguments[node.args[0]] = _combination(node.args[0], self._turns)
+                pending += [base for base in self._arguments[node.args[0]] if not base.is_Symbol and not base.is_Add]
+            elif isinstance(node, sympy.sign):
+                pending += [sympy.Abs(node.args[0]), node.args[0]]
+            else:
+                letter = self._letter(node)[0]
+                letters.add(letter)
+                if isinstance(letter, sympy.Abs) or (letter.is_Pow and letter.exp == sympy.Rational(1, 2)):
+                    pending.append(letter.args[0])
+
+    def _letter(self, node: sympy.Expr) -> tuple[sympy.Expr, int]:
+        """What stands for an expression of another kind, and its power: sqrt(x)**3 is the third power of sqrt(x)."""
+        if node not in self._opaque:
+            letter, power = node, 1
+            if node.is_Float and node < 0:
+                letter = -node
+            elif node.is_Pow and node.exp.is_Rational:
+                letter, power = self._inside(node.base) ** sympy.Rational(1, node.exp.q), int(node.exp.p)
+            elif node.args:
+                letter = node.func(*(self._inside(a) if isinstance(a, sympy.Expr) else a for a in node.args))
+            self._opaque[node] = (letter, power)
+        return self._opaque[node]
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def read(self, expression: sympy.Expr) -> Quotient:
+        """The quotient that an expression is, in lowest terms as far as its factors show."""
+        known = self._memory.get(expression)
+        if known is None:
+            known = self._memory[expression] = self._read(expression)
+        return known
+
+    def _read(self, node: sympy.Expr) -> Quotient:
+        ring = self.ring
+        if node.is_Rational:
+            return Quotient(ring.one * int(node.p), int(node.q))
+        if node.is_Add:
+            return self.total([self.read(term) for term in node.args])
+        if node.is_Mul:
+            return self.times([self.read(factor) for factor in node.args])
+        if node.is_Pow and node.exp.is_Integer:
+            return self.power(self.read(node.base), int(node.exp))
+        if isinstance(node, sympy.sign):
+            return self.times([self.read(sympy.Abs(node.args[0])), self.power(self.read(node.args[0]), -1)])
+        if isinstance(node, _CIRCULAR):
+            return self._circular(type(node), self._arguments[node.args[0]])
+        letter, power = self._letter(node)
+        sign = -1 if node.is_Float and node < 0 else 1
+        return self.power(Quotient(sign * ring.generators[self.places[letter]]), power)
+
+    def _circular(self, kind: Any, combination: dict[sympy.Expr, Fraction]) -> Quotient:
+        ring = self.ring
+        sine, cosine = ring.zero, ring.one
+        for base, coefficient in combination.items():
+            pair, multiple = ring.pairs[self._pair_of[base]], int(coefficient / self._units[base])
+            s, c = ring.generators[pair.sine], ring.generators[pair.cosine]
+            turn = s if multiple > 0 else -s
+            for _ in range(abs(multiple)):
+                sine, cosine = (
+                    ring.product(sine, c) + ring.product(cosine, turn),
+                    ring.product(cosine, c) - ring.product(sine, turn),
+                )
+        above, below = {
+            sympy.sin: (sine, ring.one),
+            sympy.cos: (cosine, ring.one),
+            sympy.tan: (sine, cosine),
+            sympy.cot: (cosine, sine),
+            sympy.sec: (ring.one, cosine),
+            sympy.csc: (ring.one, sine),
+        }[kind]
+        return self.times([Quotient(above), self.power(Quotient(below), -1)])
+
+    def expression(self, quotient: Quotient) -> sympy.Expr:
+        """A quotient as an expression: the numerator term by term, the denominator in factors."""
+        self._work.spend(TERM * len(quotient.above))
+        below = sympy.Mul(*(self.written(factor) ** -power for factor, power in quotient.below))
+        return self.written(quotient.above) * below / quotient.divisor
+
+    def written(self, polynomial: Polynomial) -> sympy.Expr:
+        """A polynomial as an expression, term by term."""
+        return sympy.Add(*(int(c) * self.monomial(m) for m, c in sorted(polynomial.items())))
+
+    def monomial(self, exponents: Sequence[int]) -> sympy.Expr:
+        """A product of powers of generators."""
+        return sympy.Mul(*(g**power for g, power in zip(self.generators, exponents, strict=False) if power))
+
+    # -- arithmetic --------------------------------------------------------------------------------------------------
+
+    def total(self, terms: Sequence[Quotient]) -> Quotient:
+        """The sum over a common denominator, shortened."""
+        ring, by_denominator = self.ring, dict[Any, Polynomial]()
+        for term in terms:
+            key = (term.divisor, term.below)
+            by_denominator[key] = by_denominator.get(key, ring.zero) + term.above
+        terms = [Quotient(above, *key) for key, above in by_denominator.items() if above]
+        if not terms:
+            return Quotient(ring.zero)
+        divisor, powers = lcm(*(term.divisor for term in terms)), dict[Polynomial, int]()
+        for term in terms:
+            for factor, power in term.below:
+                powers[factor] = max(power, powers.get(factor, 0))
+        above = ring.zero
+        for term in terms:
+            own, extended = dict(term.below), term.above * (divisor // term.divisor)
+            for factor, power in powers.items():
+                for _ in range(power - own.get(factor, 0)):
+                    extended = ring.product(extended, factor)
+            above += extended
+        return self.shortened(above, divisor, powers)
+
+    def times(self, factors: Sequence[Quotient]) -> Quotient:
+        """The product, shortened."""
+        above, divisor, powers = self.ring.one, 1, dict[Polynomial, int]()
+        for factor in sorted(factors, key=lambda item: len(item.above)):
+            above, divisor = self.ring.product(above, factor.above), divisor * factor.divisor
+            for base, power in factor.below:
+                powers[base] = powers.get(base, 0) + power
+        return self.shortened(above, divisor, powers)
+
+    def power(self, base: Quotient, exponent: int) -> Quotient:
+        """An integer power; a negative one splits the numerator into factors."""
+        if exponent < 0:
+            base, exponent = self._inverse(base), -exponent
+        below = tuple((factor, power * exponent) for factor, power in base.below) if exponent else ()
+        return Quotient(self.ring.power(base.above, exponent), base.divisor**exponent, below)
+
+    def _inverse(self, quotient: Quotient) -> Quotient:
+        content, factors = self.ring.factors(quotient.above)
+        if not content:
+            raise TooMuchWorkError  # a division by zero is left as it stands
+        above = self.ring.one * quotient.divisor * (1 if content > 0 else -1)
+        for factor, power in quotient.below:
+            above = self.ring.product(above, self.ring.power(factor, power))
+        return self.shortened(above, abs(content), dict(factors))
+
+    def derivative(self, quotient: Quotient, letter: sympy.Symbol) -> Quotient:
+        """The derivative by a letter of this alphabet on which only sines and cosines depend."""
+        terms = self._slopes(quotient.above, letter)
+        parts = [self.times([Quotient(self.ring.one, quotient.divisor, quotient.below), term]) for term in terms]
+        for k, (factor, power) in enumerate(quotient.below):
+            steeper = tuple((f, p + 1 if i == k else p) for i, (f, p) in enumerate(quotient.below))
+            rest = Quotient(-power * quotient.above, quotient.divisor, steeper)
+            parts += [self.times([rest, term]) for term in self._slopes(factor, letter)]
+        return self.total(parts)
+
+    def _slopes(self, polynomial: Polynomial, letter: sympy.Symbol) -> list[Quotient]:
+        ring = self.ring
+        found = [Quotient(ring.slope(polynomial, self.places[letter]))] if letter in self.places else []
+        for k in ring.pairs_in(polynomial):
+            rate = sympy.diff(self.angles[k], letter)
+            if rate != 0:
+                pair = ring.pairs[k]
+                s, c = ring.generators[pair.sine], ring.generators[pair.cosine]
+                turn = ring.product(ring.slope(polynomial, pair.sine), c) - ring.product(ring.slope(polynomial, pair.cosine), s)
+                found.append(self.times([Quotient(turn), self.read(rate)]))
+        return found
+
+    def is_smooth_in(self, letter: sympy.Symbol) -> bool:
+        """Whether `derivative` by the letter can be taken: no function of another kind depends on it."""
+        return all(node == letter or letter not in node.free_symbols for node in self.places)
+
+    def shortened(self, above: Polynomial, divisor: int, powers: dict[Polynomial, int]) -> Quotient:
+        """The quotient without the factors that numerator and denominator share."""
+        ring, left = self.ring, dict[Polynomial, int]()
+        if not above:
+            return Quotient(ring.zero)
+        for factor in sorted(powers, key=ring.key):
+            power = powers[factor]
+            while power and (found := ring.divided(above, factor)) is not None:
+                above, power = found, power - 1
+            if power:
+                left[factor] = power
+        common = gcd(divisor, *(int(c) for c in above.values()))
+        if common > 1:
+            above, divisor = ring.from_terms({m: c // common for m, c in above.items()}), divisor // common
+        return Quotient(above, divisor, tuple(left.items()))
+
+
+def lowest_terms(expression: sympy.Expr, work: Work | None = None, turns: Sequence[Turn] = ()) -> sympy.Expr:
+    """The expression as one quotient in lowest terms.
+
+    >>> u = sympy.Symbol("u")
+    >>> lowest_terms((1 - sympy.cos(u) ** 2) / (sympy.sin(u) + sympy.sin(u) ** 2) + sympy.sin(u) / (1 + sympy.sin(u)))
+    2*sin(u)/(sin(u) + 1)
+
+    Raises
+    ------
+    TooMuchWorkError
+        Where the limit is reached.
+    """
+    if not expression.args:
+        return expression
+    work = work or Work(EFFORT)
+    alphabet = Alphabet([expression], work, turns, lambda inner: lowest_terms(inner, work, turns))
+    return alphabet.expression(alphabet.read(expression))
+
+
+def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequence[Turn] = ()) -> Any:
+    """X (n x k) with matrix @ X = right, every entry in lowest terms; the pivot is always the shortest entry left.
+
+    >>> u = sympy.Symbol("u")
+    >>> turn = sympy.Matrix([[sympy.cos(u), -sympy.sin(u)], [sympy.sin(u), sympy.cos(u)]])
+    >>> eliminated(turn, sympy.eye(2))
+    Matrix([
+    [ cos(u), sin(u)],
+    [-sin(u), cos(u)]])
+
+    Raises
+    ------
+    TooMuchWorkError
+        Where the limit is reached, or the matrix is singular.
+    """
+    n = matrix.rows
+    alphabet = Alphabet([*matrix, *right], work, turns)
+    table = [[alphabet.read(entry) for entry in (*matrix.row(k), *right.row(k))] for k in range(n)]
+    columns: dict[int, int] = {}
+    for _ in range(n):
+        free = [(i, j) for i in range(n) for j in range(n) if i not in columns and j not in columns.values()]
+        candidates = [(i, j) for i, j in free if table[i][j].above]
+        if not candidates:
+            raise TooMuchWorkError
+        row, column = min(candidates, key=lambda place: (_length(table[place[0]][place[1]]), place))
+        columns[row] = column
+        inverse = alphabet.power(table[row][column], -1)
+        table[row] = [alphabet.times([entry, inverse]) for entry in table[row]]
+        for i in range(n):
+            factor = table[i][column]
+            if i != row and factor.above:
+                negative = Quotient(-factor.above, factor.divisor, factor.below)
+                table[i] = [
+                    alphabet.total([entry, alphabet.times([negative, other])]) if other.above else entry
+                    for entry, other in zip(table[i], table[row], strict=True)
+                ]
+    rows = {column: row for row, column in columns.items()}
+    return sympy.Matrix(n, right.cols, lambda j, k: alphabet.expression(table[rows[j]][n + k]))
+
+
+def _length(quotient: Quotient) -> int:
+    return len(quotient.above) + sum(len(factor) * power for factor, power in quotient.below if len(factor) > 1)
+
+
+def _order(expression: sympy.Expr) -> tuple[str, Any]:
+    return str(expression), expression.sort_key()
+
+
+def _combination(argument: sympy.Expr, turns: Sequence[Turn]) -> dict[sympy.Expr, Fraction]:
+    """An argument as a sum of angles with rational coefficients."""
+    found: dict[sympy.Expr, Fraction] = {}
+    for term in sympy.Add.make_args(sympy.expand(argument)):
+        coefficient, base = term.as_coeff_Mul(rational=True)
+        if base.is_Float and base < 0:
+            coefficient, base = -coefficient, -base
+        found[base] = found.get(base, Fraction(0)) + Fraction(int(coefficient.p), int(coefficient.q))
+    for turn in turns:
+        multiple = found.pop(turn.first, Fraction(0))
+        if multiple:
+            found[turn.difference] = multiple
+            found[turn.second] = found.get(turn.second, Fraction(0)) + turn.sign * multiple
+    return {base: coefficient for base, coefficient in found.items() if coefficient}
+
+
+def _units(combinations: Iterable[dict[sympy.Expr, Fraction]]) -> dict[sympy.Expr, Fraction]:
+    """For each angle the largest part of which all its coefficients are multiples."""
+    units: dict[sympy.Expr, Fraction] = {}
+    for combination in combinations:
+        for base, coefficient in combination.items():
+            known = units.get(base, Fraction(0))
+            scale = lcm(known.denominator, coefficient.denominator)
+            units[base] = Fraction(gcd(int(known * scale), int(coefficient * scale)), scale)
+    return units

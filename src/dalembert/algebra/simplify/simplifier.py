@@ -1,0 +1,89 @@
+"""The one simplifier: a shorter form of an expression within bounded work.
+
+It reads an expression into a quotient of polynomials in which every pair of a sine and a cosine obeys Pythagoras
+(`quotients.py`, `circle.py`), brings it to lowest terms, and writes the shortest of many forms of it (`shortest.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import sympy
+
+from .quotient_printer import Writer, size
+from .quotients import Alphabet, Turn
+from .trigonometric_ring import TooMuchWorkError, Work
+
+__all__ = ["EFFORT", "expansion_size", "is_small_quotient", "tidy"]
+
+#: The work that one expression may take, and the least that is worth beginning.
+EFFORT, LEAST_EFFORT = 150_000, 5_000
+#: The most letters, operations and terms of a quotient that is factored.
+FACTORED_LETTERS, FACTORED_OPERATIONS, FACTORED_TERMS = 8, 100, 200
+
+
+def tidy(
+    expression: sympy.Expr, effort: int = EFFORT, heads: Iterable[sympy.Symbol] = (), turns: Sequence[Turn] = ()
+) -> sympy.Expr:
+    """A shorter form of the expression where one is found within bounded work: lowest terms, Pythagoras, common factors.
+
+    The bound is a count of operations, so that the result is the same on every machine.
+
+    Parameters
+    ----------
+    expression : expression
+    effort : int
+        Products of terms after which it is left as it is.
+    heads : iterable of symbols
+        Letters by which sums are grouped.
+    turns : sequence of Turn
+        Differences of angles to work in.
+
+    >>> r, phi = sympy.symbols("r phi")
+    >>> tidy(r * sympy.cos(phi) ** 2 * sympy.sin(2 * phi) / (1 - sympy.cos(phi) ** 2))
+    2*r*cos(phi)**2*cot(phi)
+    """
+    try:
+        alphabet = Alphabet([expression], Work(effort), turns, tidy)
+        found = Writer(alphabet, heads).quotient(alphabet.read(expression))
+    except TooMuchWorkError:
+        share = effort // max(1, len(expression.args))
+        if share < LEAST_EFFORT or not (expression.is_Add or expression.is_Mul):
+            return expression
+        return expression.func(*(tidy(part, share, heads, turns) for part in expression.args))
+    return min([found, expression, *_factored(expression)], key=size)
+
+
+def _factored(expression: sympy.Expr) -> list[sympy.Expr]:
+    """A product with sines and cosines as letters of their own, which the relation between them may hide, if it is cheap."""
+    waves = sorted(expression.atoms(sympy.sin, sympy.cos), key=sympy.default_sort_key)
+    letters = {wave: sympy.Dummy(f"w{k}") for k, wave in enumerate(waves)}
+    plain = expression.xreplace(letters)
+    if not waves or not is_small_quotient(plain):
+        return []
+    back = {letter: wave for wave, letter in letters.items()}
+    return [sympy.factor(plain).xreplace(back)]
+
+
+def is_small_quotient(expression: sympy.Expr) -> bool:
+    """Whether an expression is a quotient of polynomials that can be factored with little work."""
+    few = len(expression.free_symbols) <= FACTORED_LETTERS and expression.count_ops() <= FACTORED_OPERATIONS
+    return bool(few and expression.is_rational_function() and expansion_size(expression) <= FACTORED_TERMS)
+
+
+def expansion_size(expression: sympy.Basic) -> float:
+    """An upper bound of the number of terms that the expansion of an expression has, those of denominators counted each time.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> expansion_size((x + y) ** 3 * (x + 1))
+    16.0
+    """
+    match expression:
+        case sympy.Add():
+            return float(sum(expansion_size(part) for part in expression.args))
+        case sympy.Mul():
+            return math.prod(expansion_size(part) for part in expression.args)
+        case sympy.Pow() if expression.exp.is_Integer:
+            return float(min(expansion_size(expression.base), 1e6)) ** min(abs(int(expression.exp)), 40)
+    return 1.0

@@ -1,0 +1,98 @@
+"""What helps to keep a model short before anything is derived from it: fewer angles, fewer constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+import sympy
+
+from .quotients import Alphabet, Turn
+from .trigonometric_ring import TooMuchWorkError, Work
+
+__all__ = ["LONG_STATEMENT", "helpful_turns", "with_constants"]
+
+#: Expressions of a model with more operations get names for sums of constants.
+LONG_STATEMENT = 300
+#: The largest number of differences of angles that stand for angles, and the work on each part in the choice of them.
+MOST_TURNS, TURN_EFFORT = 4, 20_000
+
+
+def helpful_turns(expressions: Sequence[sympy.Expr], constants: Iterable[sympy.Symbol] = ()) -> tuple[Turn, ...]:
+    """Differences and sums of angles in which the expressions have fewer terms than in the angles themselves.
+
+    Sums of constants count as one.
+
+    >>> a, b, m = sympy.symbols("a b m")
+    >>> helpful_turns([m + sympy.cos(a - b) ** 2])
+    (Turn(first=a, second=b, sign=1),)
+    """
+    turns: tuple[Turn, ...] = ()
+    fixed = frozenset(constants)
+    expressions = [with_constants(e, fixed, {}) if e.count_ops() > LONG_STATEMENT else e for e in expressions]
+    fewest = _terms(expressions, turns)
+    for _ in range(MOST_TURNS):
+        candidates = [
+            Turn(first, second, sign)
+            for first, second, sign in product(*[_angles(expressions)] * 2, (1, -1))
+            if first != second and all(first not in (turn.first, turn.second) for turn in turns)
+        ]
+        rated = [(_terms(expressions, (*turns, turn)), k) for k, turn in enumerate(candidates)]
+        count, best = min(rated, default=(fewest, 0))
+        if count >= fewest:
+            break
+        fewest, turns = count, (*turns, candidates[best])
+    return turns
+
+
+def _angles(expressions: Sequence[sympy.Expr]) -> list[sympy.Symbol]:
+    """Letters that occur together with others inside sines and cosines."""
+    arguments = {node.args[0] for e in expressions for node in e.atoms(sympy.sin, sympy.cos)}
+    found = {s for argument in arguments if argument.is_Add for s in argument.args if s.is_Symbol or (-s).is_Symbol}
+    return sorted({s if s.is_Symbol else -s for s in found}, key=str)
+
+
+def _terms(expressions: Sequence[sympy.Expr], turns: Sequence[Turn]) -> int:
+    """The number of terms of some expressions, or of their parts where these are large."""
+    total = 0
+    for expression in expressions:
+        for parts in ([expression], sympy.Add.make_args(expression)):
+            try:
+                quotients = [Alphabet([part], Work(TURN_EFFORT), turns).read(part) for part in parts]
+            except TooMuchWorkError:
+                continue
+            total += sum(len(q.above) + sum(len(factor) for factor, _ in q.below) for q in quotients)
+            break
+    return total
+
+
+def with_constants(
+    expression: sympy.Expr, constants: frozenset[sympy.Symbol], meanings: dict[sympy.Symbol, sympy.Expr]
+) -> sympy.Expr:
+    """The expression with names for its largest parts that are sums of constants, or products with such sums."""
+    names = {meaning: name for name, meaning in meanings.items()}
+
+    def named(part: sympy.Expr) -> sympy.Expr:
+        if not part.has(sympy.Add):
+            return part
+        if part.is_Pow:
+            return named(part.base) ** part.exp
+        sign = -1 if part.could_extract_minus_sign() else 1
+        if sign * part not in names:
+            names[sign * part] = sympy.Dummy("k", real=True)
+            meanings[names[sign * part]] = sign * part
+        return sign * names[sign * part]
+
+    def changed(node: sympy.Expr) -> sympy.Expr:
+        if not node.args:
+            return node
+        if node.free_symbols <= constants:
+            return named(node)
+        if not (node.is_Add or node.is_Mul):
+            return node.func(*map(changed, node.args))
+        fixed = node.func(*(argument for argument in node.args if argument.free_symbols <= constants))
+        number, rest = fixed.as_coeff_Mul(rational=True) if node.is_Mul else (node.identity, fixed)
+        moving = (changed(argument) for argument in node.args if not argument.free_symbols <= constants)
+        return node.func(number, named(rest), *moving)
+
+    return changed(expression)

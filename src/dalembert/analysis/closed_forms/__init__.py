@@ -1,0 +1,1 @@
+"""Motions in closed form: the free rigid body by elliptic functions."""

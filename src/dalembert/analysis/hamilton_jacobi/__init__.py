@@ -1,0 +1,1 @@
+"""The Hamilton-Jacobi method: conditions, complete integrals, and motions from them."""

@@ -1,0 +1,303 @@
+r"""The Hamilton-Jacobi method for systems with constraints, holonomic or not (Rumyantsev, section 5).
+
+The momenta pi = p + lambda f_v of the variational problem have a Hamiltonian H_1(q, pi, t), and the generalised equation
+
+    dS/dt + H_1(q, dS/dq, t) = 0                                                      (5.8)
+
+has the characteristics q' = dH_1/dpi, pi' = -dH_1/dq, which are the vakonomic equations (5.9). A complete integral S gives
+their motions by dS/dq = pi, dS/d(constant) = beta (Jacobi). They are motions of the mechanical system just where (5.10) holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+from sympy.core.relational import Relational
+
+from ...algebra.graph import GraphAlgebra
+from ...algebra.simplify.simplifier import tidy
+from ...algebra.tree import TreeAlgebra
+from ...errors import ModelError, RunError
+from ...formulations.constraint_equations import velocity_level
+from ...formulations.forms.lagrange import lagrangian_and_momenta
+from ...formulations.registry import derive
+from ...integrate.motion import Motion
+from ...integrate.start import consistent_start
+from ...model.scenario import Scenario
+from ...model.symbols import Coordinate, Parameter, t
+from ...model.system import System
+from ...model.values import numbers_by_name
+from ...runtime.context import Book
+from ...runtime.kernel import kernel_of, parameter_values
+from ...typing import Values
+from ..anatomy import read_model
+from ..proofs.bounded import fresh
+from ..tables import Report, Section
+from ..variational.variational_hamiltonian import variational_hamiltonian
+from .jacobi_condition import AlongMotion, Applicability, applicability, condition_along
+from .jacobi_motion import JacobiMotion, jacobi_motion
+from .separation import CompleteIntegral, levi_civita, separate
+
+__all__ = ["HamiltonJacobi", "hamilton_jacobi"]
+
+#: Velocities of the start and those that its momenta give back must agree to this part.
+SAME_VELOCITY = 1e-7
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class HamiltonJacobi(Report):
+    """The Hamilton-Jacobi equation of a system, n coordinates.
+
+    Attributes
+    ----------
+    system : System
+    momenta : mapping of coordinate to symbol (n)
+        pi.
+    definitions : mapping of pi to expression
+        p + lambda f_v, with one letter lambda_<constraint> for each constraint (5.3).
+    hamiltonian : sympy.Expr
+        H_1(q, pi, t).
+    velocities : mapping of coordinate to expression
+        q_dot(q, pi, t).
+    multipliers : mapping of dependent coordinate to expression
+        lambda(q, pi, t) = pi_a - p_a of the constraint solved as v_a - phi_a = 0.
+    branch : tuple of relations
+        Where these formulas hold; empty where they do everywhere.
+    applicability : Applicability
+        Whether all motions are mechanical ones (5.10), at generic states.
+    integral : CompleteIntegral or None
+        A complete integral by separation of variables.
+    reason : str
+        Why there is none; empty where there is one.
+    """
+
+    system: System
+    momenta: Mapping[Coordinate, sympy.Symbol]
+    definitions: Mapping[sympy.Symbol, sympy.Expr]
+    hamiltonian: sympy.Expr
+    velocities: Mapping[Coordinate, sympy.Expr]
+    multipliers: Mapping[Coordinate, sympy.Expr]
+    branch: tuple[Relational, ...]
+    applicability: Applicability
+    integral: CompleteIntegral | None
+    reason: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    start: Mapping[str, float] = field(default_factory=dict)
+
+    # -- equations -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def equation(self) -> sympy.Eq:
+        """(5.8) for an unknown function S(q, t)."""
+        action = sympy.Function("S")(*self.system.coordinates, t)
+        slopes = {pi: sympy.Derivative(action, q) for q, pi in self.momenta.items()}
+        return sympy.Eq(sympy.Derivative(action, t) + self.hamiltonian.xreplace(slopes), 0)
+
+    @cached_property
+    def canonical_equations(self) -> Mapping[sympy.Symbol, sympy.Expr]:
+        """(5.9): the rates of q and of pi, by letter, coordinates first."""
+        rates = {q: tidy(self.velocities[q]) for q in self.system.coordinates}
+        return rates | {pi: tidy(-sympy.diff(self.hamiltonian, q)) for q, pi in self.momenta.items()}
+
+    def latex(self) -> str:
+        """(5.8) in LaTeX, with subscripts for derivatives."""
+        names = {pi: f"S_{{{sympy.latex(sympy.Symbol(q.name))}}}" for q, pi in self.momenta.items()}
+        return f"S_t + {sympy.latex(self.hamiltonian, symbol_names=names)} = 0"
+
+    # -- motions -------------------------------------------------------------------------------------------------
+
+    def along(self, motion: Motion) -> AlongMotion:
+        """Whether a motion of the system, mechanical or vakonomic, is both (5.10)."""
+        if not isinstance(motion, Motion) or motion.system.coordinates != self.system.coordinates:
+            raise ModelError("A motion of this system is needed", seen=repr(motion)[:80], remedy="pass da.simulate(...)")
+        return condition_along(motion)
+
+    def motion(
+        self, at: Sequence[float], start: Mapping[Any, Any] | None = None, parameters: Mapping[Any, Any] | None = None
+    ) -> JacobiMotion:
+        """The motion by Jacobi's theorem, from the complete integral and no integrator.
+
+        Parameters
+        ----------
+        at : sequence of times, ascending or descending
+            The start holds at the first of them.
+        start : mapping of symbol or name to value
+            Coordinates and velocities, as for `simulate`; ``chi_<constraint>`` for the multipliers, zero by default.
+        parameters : mapping of symbol or name to value
+
+        Raises
+        ------
+        RunError
+            Where there is no complete integral, or Jacobi's equations do not determine the motion from this start.
+        """
+        if self.integral is None:
+            raise RunError("There is no complete integral to take the motion from", seen=self.reason, remedy="simulate it")
+        times = np.asarray(at, dtype=float)
+        steps = np.diff(times)
+        if times.ndim != 1 or not len(times) or not (np.all(steps > 0) or np.all(steps < 0)):
+            raise ModelError("The times must go one way", seen=str(at)[:60], remedy="pass at=[t0, t1, ...]")
+        values = self._parameters(parameters)
+        q, v, pi = self._beginning(float(times[0]), start, values)
+        by_symbol = dict(zip(self.system.parameters, values.tolist(), strict=True))
+        self._check_branch(by_symbol, float(times[0]), q, v, pi)
+        return jacobi_motion(self.integral, tuple(self.momenta.values()), by_symbol, times, q, pi)
+
+    def _parameters(self, parameters: Mapping[Any, Any] | None) -> Any:
+        table = dict(self.parameters) | numbers_by_name(parameters)
+        return parameter_values(self.system.parameters, table)
+
+    def _beginning(self, time: float, start: Mapping[Any, Any] | None, parameters: Any) -> tuple[Any, Any, Any]:
+        """q, q_dot and pi at the start, (n,) each, moved to the constraints where they broke them."""
+        system = self.system
+        given = dict(self.start) | numbers_by_name(start)
+        kernel = kernel_of(derive(system, "vakonomic" if system.bilateral else None), system.parameters)
+        state = consistent_start(Book(kernel, parameters), time, given, parameters).state
+        algebra, n = kernel.algebra, len(system.coordinates)
+        momenta = kernel.graph.momenta
+        if system.bilateral:
+            chi = algebra.vector(kernel.equations.state[2 * n :])
+            momenta = momenta + kernel.graph.rows.T @ chi
+        blocks = [ca.densify(kernel.graph.velocities), ca.densify(momenta)]
+        function = ca.Function("momenta", kernel._inputs(), blocks)
+        v, pi = function.call([time, state, parameters, np.zeros(0), np.zeros(0)])
+        return state[:n], np.asarray(v, dtype=float).ravel(), np.asarray(pi, dtype=float).ravel()
+
+    def _check_branch(self, parameters: Mapping[sympy.Symbol, float], time: float, q: Any, v: Any, pi: Any) -> None:
+        """The momenta of the start must give its velocities back: there it lies on the branch of the formulas."""
+        algebra = GraphAlgebra()
+        block = algebra.vector([self.velocities[coordinate] for coordinate in self.system.coordinates])
+        values = dict(parameters) | {t: time} | dict(zip(self.momenta, q, strict=True))
+        values |= dict(zip(self.momenta.values(), pi, strict=True))
+        letters = list(algebra.letters)
+        function = ca.Function("velocities", [algebra.vector(letters)], [ca.densify(block)])
+        back = np.asarray(function([values[letter] for letter in letters]), dtype=float).ravel()
+        if not np.max(np.abs(back - v)) <= SAME_VELOCITY * (np.max(np.abs(v)) + 1e-9):
+            raise RunError(
+                "The start does not lie on the branch of the Hamiltonian",
+                seen=f"velocities {v.tolist()}, {back.tolist()} from the momenta",
+                remedy=f"choose multipliers with {'; '.join(map(str, self.branch)) or 'regular momenta'}",
+            )
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data, expressions as text."""
+        integral = self.integral
+        return {
+            "name": self.system.name,
+            "momenta": {str(pi): str(value) for pi, value in self.definitions.items()},
+            "hamiltonian": str(self.hamiltonian),
+            "branch": [str(relation) for relation in self.branch],
+            "applies": self.applicability.applies,
+            "applicability": self.applicability.sentence,
+            "integral": None
+            if integral is None
+            else {
+                "action": str(integral.action),
+                "constants": {str(c): str(value) for c, value in integral.constants.items()},
+                "certified": integral.verdict.by,
+            },
+            "reason": self.reason,
+        }
+
+    def _title(self) -> str:
+        return self.system.name
+
+    def _sections(self) -> list[Section]:
+        slopes = {pi: sympy.Symbol(f"S_{q}", real=True) for q, pi in self.momenta.items()}
+        equation = f"S_t + {self.hamiltonian.xreplace(slopes)} = 0"
+        sections: list[Section] = [
+            ("Momenta", [(str(pi), str(value)) for pi, value in self.definitions.items()]),
+            ("Hamiltonian", [("H_1", str(self.hamiltonian)), *(("where", str(relation)) for relation in self.branch)]),
+            ("Hamilton-Jacobi equation", [("S", equation)]),
+            ("Mechanical motions", [("gives", self.applicability.sentence)]),
+        ]
+        if self.integral is None:
+            return [*sections, ("Complete integral", [("none", self.reason)])]
+        lines = [("S", str(self.integral.action)), ("certified", self.integral.verdict.by)]
+        lines += [(str(c), str(value)) for c, value in self.integral.constants.items()]
+        motion = self.integral.motion
+        by_jacobi = [] if motion is None else [(str(q), str(value)) for q, value in motion.items()]
+        return [*sections, ("Complete integral", lines), ("Motion", by_jacobi)]
+
+
+def hamilton_jacobi(system: System | Scenario, parameters: Values | None = None, start: Values | None = None) -> HamiltonJacobi:
+    """The Hamilton-Jacobi equation of a system with or without constraints, and a complete integral where it separates.
+
+    Parameters
+    ----------
+    system : System or Scenario
+    parameters, start : mappings of symbol or name to value
+        Where to decide the applicability, and defaults of `HamiltonJacobi.motion`; a scenario brings its own.
+
+    Raises
+    ------
+    FormError
+        Where a hypothesis fails: applied forces, or a Hamiltonian that has no closed form.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> m, k = da.parameters("m k", positive=True)
+    >>> found = hamilton_jacobi(da.System([x], kinetic=m/2*x.dot**2, potential=k/2*x**2))
+    >>> found.hamiltonian
+    (k*m*x**2 + pi_x**2)/(2*m)
+    >>> found.integral.motion[x]
+    sqrt(2)*sqrt(E)*sin(sqrt(k)*(beta_E + t)/sqrt(m))/sqrt(k)
+    """
+    stated, values, beginning = read_model(system, parameters, start)
+    found = variational_hamiltonian(stated)
+    momenta = dict(zip(stated.coordinates, found.momenta, strict=True))
+    verdict = applicability(stated, values, beginning)
+    integral = separate(found.hamiltonian, stated.coordinates, found.momenta)
+    return HamiltonJacobi(
+        system=stated,
+        momenta=momenta,
+        definitions=_definitions(stated, found.momenta),
+        hamiltonian=found.hamiltonian,
+        velocities=found.velocities,
+        multipliers=found.multipliers,
+        branch=found.branch,
+        applicability=verdict,
+        integral=integral,
+        reason="" if integral is not None else _why_not(found.hamiltonian, stated.coordinates, found.momenta),
+        parameters=values,
+        start=beginning,
+    )
+
+
+def _definitions(system: System, momenta: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, sympy.Expr]:
+    """pi = p + lambda f_v."""
+    if not system.bilateral:
+        return {pi: q.momentum for q, pi in zip(system.coordinates, momenta, strict=True)}
+    algebra = TreeAlgebra()
+    _, at_velocity = lagrangian_and_momenta(system, algebra)
+    residual = velocity_level(system, algebra, at_velocity).residual
+    taken = {symbol.name for symbol in system.parameters}
+    letters = [Parameter(fresh(f"lambda_{c.name}", taken)) for c in system.bilateral]
+    table = {}
+    for q, pi in zip(system.coordinates, momenta, strict=True):
+        terms = [letter * tidy(sympy.diff(f, q.dot)) for letter, f in zip(letters, residual, strict=True)]
+        table[pi] = sympy.Add(q.momentum, *terms)
+    return table
+
+
+def _why_not(hamiltonian: sympy.Expr, coordinates: Sequence[sympy.Symbol], momenta: Sequence[sympy.Symbol]) -> str:
+    """Why no complete integral was found."""
+    timed = hamiltonian.has(t)
+    moving = [q.name for q in coordinates if hamiltonian.has(q)] + ["t"] * timed
+    clock = Parameter("pi_t_") if timed else None
+    verdict = levi_civita(hamiltonian, coordinates, momenta, clock)
+    if len(moving) > 1 and verdict.is_refuted:
+        return f"the equation does not separate in {', '.join(moving)}: Levi-Civita's conditions fail"
+    if len(moving) > 1:
+        known = "hold" if verdict.holds else "are not established"
+        return f"Levi-Civita's conditions {known}, and no separation in {', '.join(moving)} was found in closed form"
+    return f"H_1 = E could not be solved for the momentum of {', '.join(moving)} in closed form"

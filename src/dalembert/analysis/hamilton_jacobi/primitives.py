@@ -1,0 +1,197 @@
+r"""Primitives by rules that end: what the inverse problem and the Hamilton-Jacobi equation integrate.
+
+Products of powers of a letter with exponentials, sines and cosines of linear arguments are integrated by formula,
+
+    int x^n e^(p x) cos(w x + c) dx,   by parts in n, from   e^(p x) (p cos + w sin) / (p^2 + w^2)   for n = 0,
+
+and what holds one other function goes to SymPy's rules, whose time is short there. Nothing is returned that was not
+differentiated and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import sympy
+from sympy.integrals.manualintegrate import manualintegrate
+from sympy.simplify.fu import TR8
+
+from ...algebra.simplify.simplifier import tidy
+from ...errors import ModelError
+from ..proofs.bounded import differs_nowhere, is_small
+
+__all__ = ["at_numbers", "potential", "primitive"]
+
+ZERO = sympy.S.Zero
+Way = Callable[[sympy.Expr, sympy.Symbol], sympy.Expr | None]
+#: The most operations of a term that is integrated, the highest power of the letter, and the highest degree of a denominator.
+INTEGRATED_OPERATIONS, HIGHEST_POWER, HIGHEST_DEGREE = 80, 12, 4
+WAVES = (sympy.sin, sympy.cos, sympy.exp)
+
+
+def primitive(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+    """A function whose derivative by the letter is the expression, term by term; None where the rules find none.
+
+    >>> x, a = sympy.symbols("x a", positive=True)
+    >>> primitive(a * x + 1 / x, x)
+    a*x**2/2 + log(x)
+    """
+    if not expression.has(letter):
+        return expression * letter
+    if is_small(expression):
+        found = _sum_of(sympy.expand(expression), letter, (_by_formula, _by_inner))
+        if found is None and any(expression.has(wave) for wave in WAVES):
+            found = _sum_of(sympy.expand(TR8(sympy.expand(expression))), letter, (_by_formula,))
+        if found is not None:
+            return found
+    whole = _sum_of(expression, letter, (_by_inner, _by_rules))
+    if whole is not None or not is_small(expression):
+        return whole
+    return _sum_of(sympy.expand(expression), letter, (_by_formula, _by_inner, _by_rules))
+
+
+def _sum_of(expression: sympy.Expr, letter: sympy.Symbol, ways: Sequence[Way]) -> sympy.Expr | None:
+    """The primitives of all terms, each by the first of the ways that has one; None where a term has none."""
+    total: sympy.Expr = ZERO
+    for term in sympy.Add.make_args(expression):
+        part = next((found for found in (_checked(term, letter, way) for way in ways) if found is not None), None)
+        if part is None:
+            return None
+        total += part
+    return total
+
+
+def _checked(term: sympy.Expr, x: sympy.Symbol, way: Way) -> sympy.Expr | None:
+    """The primitive of one term, compared with it."""
+    constant, varying = term.as_independent(x, as_Add=False)
+    if not varying.has(x):
+        return term * x
+    found = way(varying, x) if varying.count_ops() <= INTEGRATED_OPERATIONS else None
+    if found is None:
+        return None
+    try:
+        right = differs_nowhere([(sympy.diff(found, x), varying)]).holds
+    except ModelError:  # a special function, which has no numbers here
+        return None
+    return constant * found if right else None
+
+
+def _by_formula(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
+    """x^n e^(p x + d) times one sine or cosine of w x + c, or neither."""
+    power, growth, turn, wave = 0, ZERO, None, ZERO
+    for factor in sympy.Mul.make_args(varying):
+        if factor == x:
+            power += 1
+        elif isinstance(factor, sympy.Pow) and factor.base == x and factor.exp.is_Integer and 0 < factor.exp <= HIGHEST_POWER:
+            power += int(factor.exp)
+        elif isinstance(factor, sympy.exp) and not sympy.diff(factor.args[0], x).has(x):
+            growth += factor.args[0]
+        elif isinstance(factor, (sympy.sin, sympy.cos)) and turn is None and not sympy.diff(factor.args[0], x).has(x):
+            turn, wave = factor, sympy.diff(factor.args[0], x)
+        else:
+            return None
+    rate = sympy.diff(growth, x)
+    if rate == 0 and turn is None:
+        return x ** (power + 1) / (power + 1)
+    return _oscillation(x, power, sympy.exp(growth), rate, turn, wave)
+
+
+def _oscillation(
+    x: sympy.Symbol, power: int, growth: sympy.Expr, rate: sympy.Expr, turn: sympy.Expr | None, wave: sympy.Expr
+) -> sympy.Expr:
+    """int x^n growth turn dx, by parts until n = 0."""
+    if turn is None:
+        once = [(growth / rate, None)]
+    else:
+        size = rate**2 + wave**2
+        other = sympy.cos(turn.args[0]) if isinstance(turn, sympy.sin) else sympy.sin(turn.args[0])
+        sign = -1 if isinstance(turn, sympy.sin) else 1
+        once = [(growth * rate / size, turn), (sign * growth * wave / size, other)]
+    total = x**power * sympy.Add(*(factor * (1 if own is None else own) for factor, own in once))
+    if power == 0:
+        return total
+    for factor, own in once:
+        if factor != 0:
+            inner = _oscillation(x, power - 1, growth, rate, own, wave)
+            total -= power * sympy.powsimp(factor / growth) * inner
+    return total
+
+
+def _by_inner(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
+    """e^u times the derivative of u, up to a constant."""
+    for node in varying.atoms(sympy.exp):
+        slope = sympy.diff(node.args[0], x)
+        if slope != 0:
+            ratio = sympy.powsimp(varying / node / slope)
+            if not ratio.has(x):
+                return ratio * node
+    return None
+
+
+def _by_rules(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
+    """SymPy's rules, for a term with one function of the letter at most."""
+    known = _inverse_cube(varying, x)
+    if known is not None:
+        return known
+    if not _is_tame(varying, x):
+        return None
+    found = manualintegrate(varying, x)
+    if found.has(sympy.Integral):
+        return None
+    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda node: node.args[0].expr)
+    return found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
+
+
+def _is_tame(varying: sympy.Expr, x: sympy.Symbol) -> bool:
+    """Whether SymPy's rules come to an end soon: a small fraction, or one function, or sines and cosines of one angle."""
+    functions = {node for node in varying.atoms(sympy.Function) if node.has(x)}
+    roots = {node for node in varying.atoms(sympy.Pow) if node.has(x) and not node.exp.is_Integer}
+    for node in varying.atoms(sympy.Pow):
+        if node.has(x) and node.exp.is_negative and node.base.has(sympy.log, sympy.atan, sympy.asin, sympy.acos):
+            return False
+    if not functions and not roots:
+        below = sympy.fraction(sympy.together(varying))[1]
+        return bool(below.is_polynomial(x) and sympy.degree(below, x) <= HIGHEST_DEGREE) if below.has(x) else True
+    if len(functions) + len({node.base for node in roots}) == 1:
+        return True
+    angles = {node.args[0] for node in functions}
+    return not roots and len(angles) == 1 and all(isinstance(node, (sympy.sin, sympy.cos, sympy.tan)) for node in functions)
+
+
+def _inverse_cube(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
+    """The primitive x / (A sqrt(A + B x^2)) of (A + B x^2)^(-3/2), which the rules of SymPy do not have."""
+    if not (isinstance(varying, sympy.Pow) and varying.exp == sympy.Rational(-3, 2)):
+        return None
+    base = varying.base
+    start, bend = base.subs(x, 0), sympy.diff(base, x, 2) / 2
+    if bend.has(x) or start == 0 or sympy.expand(base - start - bend * x**2) != 0:
+        return None
+    return x / (start * sympy.sqrt(base))
+
+
+def potential(form: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol]) -> sympy.Expr | None:
+    """A function with the entries of a closed form as its derivatives, letter by letter; None where the rules find none.
+
+    What is left for a letter does not depend on the letters before it, which are therefore set to a number.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> potential([2 * x * y, x**2 + 1], [x, y])
+    x**2*y + y
+    """
+    total: sympy.Expr = ZERO
+    for k, (entry, letter) in enumerate(zip(form, letters, strict=True)):
+        rest = at_numbers(entry - sympy.diff(total, letter), letters[:k])
+        part = None if rest is None else primitive(tidy(rest), letter)
+        if part is None:
+            return None
+        total += part
+    return total
+
+
+def at_numbers(expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> sympy.Expr | None:
+    """The expression with numbers in the place of letters on which it does not depend; None where it is not defined there."""
+    for number in (ZERO, sympy.S.One, sympy.S.Half):
+        fixed = expression.subs(dict.fromkeys(letters, number))
+        if not fixed.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+            return fixed
+    return None

@@ -1,0 +1,286 @@
+"""Every form of the equations against every other: at random consistent states and along a short motion.
+
+Forms of d'Alembert's principle must give the same accelerations, the same total reaction and the same power of it.
+Forms of another principle stand apart: vakonomic motion is that of the same system where every constraint is integrable,
+and in general another one where some is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ...errors import DalembertError
+from ...formulations.equations import Equations
+from ...formulations.registry import derive
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...typing import Values
+from ..anatomy import Anatomy, read_model, take_apart
+from ..tables import Report, Section
+from .description import form_reasons, mass_matrix_state
+from .form_sample import Evidence, along_motion, at_states
+from .integrability import classify
+
+__all__ = ["Apart", "Comparison", "Difference", "compare"]
+
+#: Forms of another principle than d'Alembert's.
+APART = ("vakonomic", "pontryagin")
+#: Two forms that differ by less than this, relatively, are the same.
+SAME = 1e-7
+#: Free inputs are held at these values, one after the other.
+INPUT_VALUES = (0.31, -0.22, 0.17)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The worst relative difference of two forms.
+
+    Attributes
+    ----------
+    pair : (str, str)
+    worst : float
+    quantity : str
+        "accelerations", "reaction", "power", "coordinates" or "velocities".
+    where : str
+    """
+
+    pair: tuple[str, str]
+    worst: float
+    quantity: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Apart:
+    """How a form of another principle compares with d'Alembert's.
+
+    Attributes
+    ----------
+    difference : Difference
+    coincides : bool
+        Whether it is the same motion, at every state tried.
+    must_coincide : bool
+        Whether theory says so: every constraint is integrable.
+    sentence : str
+    """
+
+    difference: Difference
+    coincides: bool
+    must_coincide: bool
+    sentence: str
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Report):
+    """The certificate that the forms of a system agree.
+
+    Attributes
+    ----------
+    worst : float
+        The worst relative difference of any two forms; 0 where fewer than two could be compared.
+    pair : tuple of str
+        The two forms; empty where fewer than two could be compared.
+    where : str
+        The quantity and the place.
+    forms : mapping of form to None where it was compared, or to the reason why not
+    table : tuple of Difference
+        The worst difference of each pair.
+    differing : mapping of form to Apart
+        Forms of another principle; they do not count in `worst`.
+    remarks : mapping of form to sentence
+        Where a form that was compared does not determine the motion.
+    """
+
+    worst: float
+    pair: tuple[str, ...]
+    where: str
+    forms: Mapping[str, str | None]
+    table: tuple[Difference, ...]
+    differing: Mapping[str, Apart]
+    remarks: Mapping[str, str]
+    name: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as plain data; the ``agreement`` of ``dalembert check --json``."""
+        return {
+            "worst": self.worst,
+            "pair": list(self.pair),
+            "where": self.where,
+            "forms": {
+                form: {"compared": True} if why is None else {"compared": False, "why": why} for form, why in self.forms.items()
+            },
+            "table": [{"pair": list(d.pair), "worst": d.worst, "quantity": d.quantity, "where": d.where} for d in self.table],
+            "remarks": dict(self.remarks),
+            "differing": {
+                form: {
+                    "worst": apart.difference.worst,
+                    "where": apart.difference.where,
+                    "coincides": apart.coincides,
+                    "must_coincide": apart.must_coincide,
+                }
+                for form, apart in self.differing.items()
+            },
+        }
+
+    def _title(self) -> str:
+        return self.name
+
+    def _sections(self) -> list[Section]:
+        compared = [form for form, why in self.forms.items() if why is None and form not in self.differing]
+        if self.pair:
+            verdict = [("worst difference", f"{self.worst:.1e}, {' and '.join(self.pair)}: {self.where}")]
+        else:
+            verdict = [("nothing to compare", f"{', '.join(compared) or 'no form'} alone")]
+        lines = []
+        for form in compared:
+            own = max((d for d in self.table if form in d.pair), key=lambda d: d.worst, default=None)
+            if own is not None:
+                other = next(name for name in own.pair if name != form)
+                lines.append((form, f"at most {own.worst:.1e} from {other}: {own.quantity}, {own.where}"))
+        return [
+            ("Agreement", verdict),
+            ("Forms compared", lines),
+            ("Apart", [(form, apart.sentence) for form, apart in self.differing.items()]),
+            ("Not everywhere", list(self.remarks.items())),
+            ("Not compared", [(form, why) for form, why in self.forms.items() if why is not None]),
+        ]
+
+
+def compare(
+    system: System | Scenario,
+    parameters: Values | None = None,
+    start: Values | None = None,
+    n: int = 10,
+    span: Sequence[float] | None = None,
+) -> Comparison:
+    """Every form that applies against every other.
+
+    Parameters
+    ----------
+    system : System or Scenario
+    parameters : mapping of symbol or name to value
+        Those that are missing take random values.
+    start : mapping of symbol or name to value
+        States are drawn around it, and the motion starts there where it is consistent.
+    n : int
+        The number of random consistent states.
+    span : (t0, t1)
+        The times of the motion; by default about half the time in which the velocities change.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> m, g = da.parameters("m g", positive=True)
+    >>> rod = da.holonomic(x**2 + y**2 - 1, name="rod")
+    >>> pendulum = da.System([x, y], kinetic=m/2*(x.dot**2 + y.dot**2), potential=m*g*y, constraints=[rod])
+    >>> found = compare(pendulum)
+    >>> found.worst < 1e-9, found.differing["vakonomic"].coincides
+    (True, True)
+    """
+    stated, values, beginning = read_model(system, parameters, start)
+    smooth = _smooth(stated)
+    dropped = {symbol.name for symbol in stated.parameters} - {symbol.name for symbol in smooth.parameters}
+    values = {name: value for name, value in values.items() if name not in dropped}
+    anatomy = take_apart(smooth, values, beginning, n)
+    reasons = form_reasons(smooth, mass_matrix_state(anatomy)[0])
+    evidence: dict[str, list[Evidence]] = {}
+    remarks: dict[str, str] = {}
+    for form, why in reasons.items():
+        if why is None:
+            reasons[form] = _call(anatomy, derive(smooth, form), beginning, span, evidence, remarks)
+    agreeing = [form for form in evidence if form not in APART]
+    table = tuple(_difference(pair, evidence) for pair in combinations(agreeing, 2))
+    worst = max(table, key=lambda difference: difference.worst, default=None)
+    differing = {
+        form: _apart(_difference((agreeing[0], form), evidence), anatomy) for form in evidence if form in APART and agreeing
+    }
+    return Comparison(
+        worst=worst.worst if worst else 0.0,
+        pair=worst.pair if worst else (),
+        where=f"{worst.quantity}, {worst.where}" if worst else "",
+        forms=reasons,
+        table=table,
+        differing=differing,
+        remarks=remarks,
+        name=stated.name,
+    )
+
+
+def _smooth(system: System) -> System:
+    """The system between impacts, with its free inputs held at numbers."""
+    free = [symbol for symbol, value in system.inputs.items() if value is None]
+    if free:
+        system = system.driven({symbol: INPUT_VALUES[k % len(INPUT_VALUES)] for k, symbol in enumerate(free)})
+    return system.touching(()) if system.unilateral else system
+
+
+def _call(
+    anatomy: Anatomy,
+    equations: Equations,
+    start: Mapping[str, Any],
+    span: Sequence[float] | None,
+    evidence: dict[str, list[Evidence]],
+    remarks: dict[str, str],
+) -> str | None:
+    """What one form says, into `evidence`, with what it leaves open into `remarks`; or why it says nothing."""
+    try:
+        states = at_states(anatomy, equations, start)
+        motion = along_motion(anatomy, equations, start, span)
+    except DalembertError as error:
+        return str(error)
+    if not states.is_usable:
+        return "The form does not determine the motion at any of the states."
+    left = int(np.sum(~states.valid))
+    said = [f"It does not determine {left} of {len(states.valid)} states."] if left else []
+    said += [f"Its motion: {motion}"] if isinstance(motion, str) else []
+    if said:
+        remarks[equations.form] = " ".join(said)
+    evidence[equations.form] = [states] if isinstance(motion, str) else [states, motion]
+    return None
+
+
+def _difference(pair: tuple[str, str], evidence: Mapping[str, list[Evidence]]) -> Difference:
+    """The worst difference of two forms over states and motion."""
+    worst = Difference(pair, 0.0, "accelerations", "everywhere the same")
+    for first, second in zip(evidence[pair[0]], evidence[pair[1]], strict=False):
+        for quantity, size, where in _gaps(first, second):
+            if size > worst.worst or not np.isfinite(size):
+                worst = Difference(pair, size, quantity, where)
+    return worst
+
+
+def _gaps(first: Evidence, second: Evidence) -> Iterator[tuple[str, float, str]]:
+    """Relative differences of every quantity that both know, at every place where both are determined."""
+    both = first.valid & second.valid
+    for quantity in first.quantities:
+        mine, other = first.quantities[quantity], second.quantities.get(quantity)
+        if other is None:
+            continue
+        scale = np.maximum(first.scales[quantity], second.scales[quantity])
+        gaps = np.max(np.abs(mine - other), axis=1) / scale
+        for place in np.flatnonzero(both):
+            yield quantity, float(gaps[place]), first.places[place]
+
+
+def _apart(difference: Difference, anatomy: Anatomy) -> Apart:
+    """The verdict on a form of another principle."""
+    facts = classify(anatomy).constraints
+    loose = [c.name for c in facts if c.integrable is not True]
+    these = f"{', '.join(loose)} {'are' if len(loose) > 1 else 'is'} not integrable"
+    coincides = difference.worst < SAME
+    size, form = f"{difference.worst:.1e}", difference.pair[1]
+    if not loose:
+        sentence = f"coincides ({size}), as it must: every constraint is integrable"
+        if not coincides:
+            sentence = f"differs by {size} although every constraint is integrable: {difference.where}"
+    elif coincides:
+        sentence = f"coincides ({size}) at every state tried, although {these}"
+    else:
+        sentence = f"differs by {size}, as {form} motion may: {these}"
+    return Apart(difference, coincides, not loose, sentence)

@@ -1,0 +1,341 @@
+"""What kind of system this is: constraints, rank, freedom, inertia, what is conserved, and which forms apply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...algebra.graph import GraphAlgebra
+from ...errors import DalembertError
+from ...formulations.registry import applicability, derive
+from ...model.flow_system import Flow
+from ...model.scenario import Scenario
+from ...model.symbols import Momentum
+from ...model.system import System
+from ...runtime.gauss.constrained_solve import rank
+from ...typing import Values
+from ..anatomy import GENERIC, Anatomy, common, read_model, take_apart
+from ..tables import Report, Section
+from .conserved import Conserved, conserved_momenta, energy_verdict
+from .integrability import ConstraintFacts, Integrability, classify
+
+__all__ = ["Description", "describe", "form_reasons", "mass_matrix_state"]
+
+REGULAR = "regular"
+SINGULAR = "singular"
+SINGULAR_BUT_REGULAR = "singular but regular on the constraints"
+_POWER = {True: "none", False: "a reaction has power on the motion", None: "not established"}
+
+
+@dataclass(frozen=True, repr=False)
+class Description(Report):
+    """The character of a system at generic consistent states; printed, it is a page that a person reads.
+
+    Attributes
+    ----------
+    name : str
+    coordinates : tuple of str (n,)
+    constraints : tuple of ConstraintFacts
+    rows, rank : int
+        The number of rows at velocity level and of independent ones.
+    ranks : tuple of int
+        The ranks that occur at consistent states; several where the constraints have branches.
+    rank_status : str
+        "proved" where the rank cannot exceed `rank` anywhere, else "not established": it is that of states next to the start.
+    dependent : tuple of tuples of str
+        Constraints whose rows depend on each other.
+    degrees_of_freedom : int
+        n minus the rank: how many velocities are free.
+    configuration_freedom : int or None
+        n minus the number of independent functions of (q, t) that the constraints keep constant: how many coordinates can
+        be reached.
+    growth : tuple of int
+        Ranks of the allowed directions and of their brackets; `growth_over_time` says whether t counts as a coordinate.
+    mass_matrix : str
+        "regular", "singular" or "singular but regular on the constraints"; `mass_rank` is its rank.
+    admissible : bool
+        Whether the constraint forms satisfy rank(f_v) = rank[f_q f_v] (Bloch 5.3), so that multipliers exist.
+    ideal : bool
+        Whether no reaction does virtual work.
+    workless : bool or None
+        Whether no reaction has power on the motion (Bloch 5.3); None where that is not established.
+    conserved : tuple of Conserved
+        What is proved to be conserved.
+    not_established : tuple of Conserved
+        Momenta that no state was found to change, and no proof to keep.
+    energy : str
+        Why the energy is conserved, or why not; `energy_status` is "proved", "refuted" or "not established".
+    forms : mapping of form to None, or to the reason why it does not apply
+    points : int
+        The number of generic states that were tried.
+    """
+
+    name: str
+    coordinates: tuple[str, ...]
+    constraints: tuple[ConstraintFacts, ...]
+    rows: int
+    rank: int
+    ranks: tuple[int, ...]
+    rank_status: str
+    dependent: tuple[tuple[str, ...], ...]
+    degrees_of_freedom: int
+    configuration_freedom: int | None
+    growth: tuple[int, ...]
+    growth_over_time: bool
+    mass_matrix: str
+    mass_rank: int
+    admissible: bool
+    ideal: bool
+    workless: bool | None
+    conserved: tuple[Conserved, ...]
+    not_established: tuple[Conserved, ...]
+    energy: str
+    energy_status: str
+    forms: Mapping[str, str | None]
+    points: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The description as plain data, in the shape of ``dalembert check --json``."""
+        return {
+            "name": self.name,
+            "coordinates": list(self.coordinates),
+            "constraints": [
+                {
+                    "name": c.name,
+                    "kind": c.kind,
+                    "integrable": c.integrable,
+                    "rheonomic": c.rheonomic,
+                    "ideal": c.ideal,
+                    "workless": c.workless,
+                    "integral": None if c.integral is None else str(c.integral),
+                    "note": c.note,
+                }
+                for c in self.constraints
+            ],
+            "rows": self.rows,
+            "rank": self.rank,
+            "ranks": list(self.ranks),
+            "rank_status": self.rank_status,
+            "dependent": [list(group) for group in self.dependent],
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "configuration_freedom": self.configuration_freedom,
+            "growth": list(self.growth),
+            "mass_matrix": {"state": self.mass_matrix, "rank": self.mass_rank},
+            "admissible": self.admissible,
+            "ideal": self.ideal,
+            "workless": self.workless,
+            "conserved": [{"name": c.name, "why": c.why} for c in self.conserved],
+            "not_established": [{"name": c.name, "why": c.why} for c in self.not_established],
+            "energy": {"conserved": self.energy_status == "proved", "status": self.energy_status, "why": self.energy},
+            "forms": {
+                form: {"applies": True} if why is None else {"applies": False, "why": why} for form, why in self.forms.items()
+            },
+            "points": self.points,
+        }
+
+    def _title(self) -> str:
+        return self.name
+
+    def _sections(self) -> list[Section]:
+        n, m = len(self.coordinates), self.rows
+        allowed = f"{self.rank} of {m} row{'s' * (m > 1)} independent" if m else "no rows"
+        if len(self.ranks) > 1:
+            allowed += f" next to the start ({', '.join(map(str, self.ranks))} at the states that were tried)"
+        if self.dependent:
+            allowed += "; " + "; ".join(f"{', '.join(group)} depend on each other" for group in self.dependent)
+        reach = "undecided" if self.configuration_freedom is None else str(self.configuration_freedom)
+        freedom = [
+            ("coordinates", f"{n}: {', '.join(self.coordinates)}"),
+            ("rank", allowed),
+            ("degrees of freedom", f"{self.degrees_of_freedom} by velocities, {reach} by the places that can be reached"),
+            ("mass matrix", f"{self.mass_matrix}, rank {self.mass_rank} of {n}"),
+        ]
+        if self.growth:
+            space = "(q, t)" if self.growth_over_time else "q"
+            freedom.insert(3, ("growth", f"{self.growth} on {space}"))
+        if self.rows:
+            freedom += [
+                ("admissible", "yes" if self.admissible else "no: rank(f_v) < rank[f_q f_v]"),
+                ("ideal", "yes: no reaction does virtual work" if self.ideal else "no: work is prescribed"),
+                ("power of reactions", _POWER[self.workless]),
+            ]
+        kept = [(c.name, c.why) for c in self.conserved]
+        kept += [(f"({c.name})", f"not established: {c.why}") for c in self.not_established]
+        if self.energy_status != "proved":
+            answer = "not conserved" if self.energy_status == "refuted" else "not established"
+            kept.append(("(energy)", f"{answer}: {self.energy}"))
+        return [
+            ("Constraints", [(c.name, _sentence(c)) for c in self.constraints]),
+            ("Freedom", freedom),
+            ("Conserved at sight", kept),
+            ("Forms", [(form, why or "applies") for form, why in self.forms.items()]),
+        ]
+
+
+def _sentence(facts: ConstraintFacts) -> str:
+    """One constraint in a line."""
+    words = [facts.kind, "rheonomic" if facts.rheonomic else "scleronomic"]
+    if facts.kind != "unilateral":
+        words.append({True: "integrable", False: "not integrable", None: "integrable or not: undecided"}[facts.integrable])
+        words.append("ideal" if facts.ideal else "not ideal")
+        words.append({True: "without power", False: "with power on the motion", None: "power not established"}[facts.workless])
+    return ", ".join(words) + (f". {facts.note[0].upper()}{facts.note[1:]}" if facts.note else "")
+
+
+def describe(system: System | Scenario, parameters: Values | None = None, start: Values | None = None) -> Description:
+    """Classify a system at generic consistent states.
+
+    Parameters
+    ----------
+    system : System or Scenario
+        For a `Flow`, the answer is a `FlowDescription`.
+    parameters : mapping of symbol or name to value
+        Those that are missing take random values, so that what is found holds in general.
+    start : mapping of symbol or name to value
+        Where to look for states, for a model that is not defined everywhere.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos, sin
+    >>> x, y, theta = da.coordinates("x y theta")
+    >>> m, J = da.parameters("m J", positive=True)
+    >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta), name="blade")
+    >>> skate = da.System([x, y, theta], kinetic=m/2*(x.dot**2 + y.dot**2) + J/2*theta.dot**2, constraints=[blade])
+    >>> found = describe(skate)
+    >>> found.constraints[0].integrable, found.growth, [item.name for item in found.conserved]
+    (False, (2, 3), ['energy', 'p_theta'])
+    """
+    if isinstance(system.system if isinstance(system, Scenario) else system, Flow):
+        from .flow_description import describe_flow
+
+        return describe_flow(system, parameters, start)  # type: ignore[arg-type, return-value]
+    stated, values, beginning = read_model(system, parameters, start)
+    anatomy = take_apart(stated, values, beginning)
+    constraints = classify(anatomy)
+    energy, momenta = energy_verdict(anatomy), conserved_momenta(anatomy)
+    conserved = [Conserved("energy", None, energy.grounds)] if energy.is_proved else []
+    conserved += [item for item in momenta if item.status == "proved"]
+    powers = [c.workless for c in constraints.constraints if c.kind != "unilateral"]
+    mass_matrix, mass_rank = mass_matrix_state(anatomy)
+    independent = anatomy.rank
+    return Description(
+        name=stated.name,
+        coordinates=tuple(q.name for q in stated.coordinates),
+        constraints=constraints.constraints,
+        rows=_row_count(anatomy),
+        rank=independent,
+        ranks=anatomy.ranks,
+        rank_status=_rank_status(anatomy),
+        dependent=_dependent(anatomy, independent),
+        degrees_of_freedom=len(stated.coordinates) - independent,
+        configuration_freedom=_configuration_freedom(stated, constraints),
+        growth=constraints.growth,
+        growth_over_time=constraints.over_time,
+        mass_matrix=mass_matrix,
+        mass_rank=mass_rank,
+        admissible=_is_admissible(anatomy),
+        ideal=all(c.ideal for c in constraints.constraints),
+        workless=False if False in powers else None if None in powers else True,
+        conserved=tuple(conserved),
+        not_established=tuple(item for item in momenta if item.status != "proved"),
+        energy=energy.grounds,
+        energy_status=energy.status,
+        forms=form_reasons(stated, mass_matrix),
+        points=len(anatomy.samples),
+    )
+
+
+def form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:
+    """Every form with None where it applies, else with the reason why not."""
+    found: dict[str, str | None] = {}
+    for form, error in applicability(system).items():
+        found[form] = None if error is None else str(error)
+        if error is not None:
+            continue
+        try:
+            equations = derive(system, form)
+            equations.blocks(GraphAlgebra())
+        except DalembertError as failure:
+            found[form] = str(failure)
+            continue
+        by_momenta = any(isinstance(letter, Momentum) for letter in equations.state)
+        if by_momenta and not system.is_hamiltonian and mass_matrix != REGULAR:
+            found[form] = f"The Legendre transformation is singular: the mass matrix is {mass_matrix}."
+    return found
+
+
+def _rank_status(anatomy: Anatomy) -> str:
+    """Whether a larger rank than the one found is excluded everywhere."""
+    if anatomy.image_frame is not None:
+        return "not established"
+    found = anatomy.kernel.algebra.rank(anatomy.rows).is_at_most(anatomy.rank)
+    return "proved" if found.is_proved else "not established"
+
+
+def _configuration_freedom(system: System, constraints: Integrability) -> int | None:
+    return None if constraints.integrals is None else len(system.coordinates) - constraints.integrals
+
+
+def _row_count(anatomy: Anatomy) -> int:
+    return common(rows.shape[0] for rows in anatomy.every_row)
+
+
+def mass_matrix_state(anatomy: Anatomy) -> tuple[str, int]:
+    """The state and the rank of L_vv, or of H_pp."""
+    n = len(anatomy.system.coordinates)
+    metrics = anatomy.values(anatomy.kernel.graph.metric)
+    found = common(_symmetric_rank(metric) for metric in metrics)
+    if found == n:
+        return REGULAR, found
+    on_constraints = []
+    for metric, rows in zip(metrics, anatomy.every_row, strict=True):
+        allowed = rank(rows, GENERIC).null_space
+        on_constraints.append(_symmetric_rank(allowed.T @ metric @ allowed) == allowed.shape[1])
+    regular = common(on_constraints) and not anatomy.system.is_hamiltonian
+    return (SINGULAR_BUT_REGULAR if regular else SINGULAR), found
+
+
+def _symmetric_rank(matrix: Any) -> int:
+    """The rank of a symmetric matrix, scaled to a diagonal of ones."""
+    if not matrix.size:
+        return 0
+    diagonal = np.sqrt(np.abs(np.diag(matrix)))
+    scale = np.where(diagonal > 0, diagonal, 1.0)
+    return rank(matrix / np.outer(scale, scale), GENERIC).rank
+
+
+def _is_admissible(anatomy: Anatomy) -> bool:
+    """rank(f_v) = rank[f_q f_v]; the rank is the same in the letters (q, p)."""
+    if not anatomy.residual.numel():
+        return True
+    algebra = anatomy.kernel.algebra
+    by_fibre = anatomy.values(algebra.jacobian(anatomy.residual, anatomy.fibre))
+    by_place = anatomy.values(algebra.jacobian(anatomy.residual, anatomy.coordinates))
+    narrow = common(rank(rows, GENERIC).rank for rows in by_fibre)
+    wide = common(rank(np.hstack(pair), GENERIC).rank for pair in zip(by_place, by_fibre, strict=True))
+    return narrow == wide
+
+
+def _dependent(anatomy: Anatomy, independent: int) -> tuple[tuple[str, ...], ...]:
+    """For each row that depends on others, the names of all rows of that relation."""
+    names = [c.name for c in anatomy.system.bilateral]
+    image = anatomy.system.image
+    for rows in anatomy.every_row:
+        found = rank(rows, GENERIC)
+        if found.rank != independent or found.rank == rows.shape[0]:
+            continue
+        labels = names + [image.name if image else ""] * (rows.shape[0] - len(names))
+        kept = [int(k) for k in found.independent]
+        groups = []
+        for extra in sorted(set(range(rows.shape[0])) - set(kept)):
+            members = [*kept, extra]
+            relation = rank(rows[members].T, GENERIC).null_space[:, 0]
+            weights = np.abs(relation) * np.linalg.norm(rows[members], axis=1)
+            partners = {labels[k] for k, weight in zip(members, weights, strict=True) if weight > 1e-8 * weights.max()}
+            groups.append(tuple(label for label in dict.fromkeys(labels) if label in partners | {labels[extra]}))
+        return tuple(dict.fromkeys(groups))
+    return ()

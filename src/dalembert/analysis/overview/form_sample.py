@@ -1,0 +1,213 @@
+"""What one form of the equations says about a system: accelerations, reactions and their power, at states and on a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import DalembertError, FormError
+from ...formulations.equations import Equations
+from ...integrate.simulate import simulate
+from ...integrate.state_symbols import state_with_velocities
+from ...runtime.context import Book
+from ...runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
+from ...runtime.kernel import Kernel, kernel_of
+from ..anatomy import Anatomy
+
+__all__ = ["Evidence", "along_motion", "at_states"]
+
+#: A quantity smaller than this part of its largest value is measured against that.
+FLOOR = 1e-3
+#: The tolerance of the motions, and how many of their points are compared.
+RTOL, POINTS = 1e-12, 5
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Quantities at some places, as one form gives them.
+
+    Attributes
+    ----------
+    quantities : mapping of name to array (places, k)
+    scales : mapping of name to array (places,)
+        What a difference is measured against.
+    valid : array of bool (places,)
+        Where the form determines the motion.
+    places : list of str
+    """
+
+    quantities: Mapping[str, Any]
+    scales: Mapping[str, Any]
+    valid: Any
+    places: list[str]
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the form determines the motion anywhere."""
+        return bool(np.any(self.valid))
+
+
+def at_states(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) -> Evidence:
+    """The evidence of a form at the samples."""
+    samples = anatomy.motion
+    complaint: DalembertError | None = None
+    parts: list[dict[str, Any]] = []
+    valid = np.zeros(len(samples), dtype=bool)
+    for place in range(len(samples)):
+        book = Book(kernel_of(_near(anatomy, equations, place), anatomy.system.parameters), samples.parameters)
+        try:
+            state = _state(anatomy, book, place, start)
+        except DalembertError as error:
+            complaint, state = error, np.full(book.kernel.n_state, np.nan)
+        known = bool(np.all(np.isfinite(state)))
+        observed, statuses = book.observe(samples.times[[place]], np.where(known, state, 0.0)[None, :], np.zeros((1, 0)))
+        valid[place] = known and statuses[0] not in (SINGULAR, CONTRADICTORY) and bool(np.all(np.isfinite(observed)))
+        parts.append(_quantities(book.kernel, observed))
+    if complaint is not None and not np.any(valid):
+        raise complaint
+    quantities = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    velocities = samples.velocities
+    places = [f"state {place + 1}" for place in range(len(samples))]
+    return Evidence(quantities, _scales(anatomy, quantities, velocities, valid), valid, places)
+
+
+def _near(anatomy: Anatomy, equations: Equations, place: int) -> Equations:
+    """The form with its independent velocities chosen well for one sample."""
+    if equations.rechoose is None:
+        return equations
+    samples = anatomy.motion
+    values = _named(anatomy, place) | {"t": float(samples.times[place])}
+    values |= {s.name: float(v) for s, v in zip(samples.kernel.parameters, samples.parameters, strict=True)}
+    try:
+        return equations.rechoose(values)
+    except FormError:
+        return equations
+
+
+def _state(anatomy: Anatomy, book: Book, place: int, start: Mapping[str, Any]) -> Any:
+    """One sample in the letters of another form."""
+    kernel: Kernel = book.kernel
+    samples = anatomy.motion
+    if kernel.equations.form == samples.kernel.equations.form:
+        return samples.states[place]
+    values = _named(anatomy, place) | _costates(kernel.equations, start, place)
+    letters = [symbol.name for symbol in kernel.equations.state]
+    if all(name in values for name in letters):
+        return np.array([values[name] for name in letters])
+    time, q, v = float(samples.times[place]), samples.coordinates[place], samples.velocities[place]
+    return state_with_velocities(kernel, time, q, v, samples.parameters)
+
+
+def _named(anatomy: Anatomy, place: int) -> dict[str, float]:
+    """Coordinates, velocities and momenta of a sample by name."""
+    samples, system = anatomy.motion, anatomy.system
+    tables = (
+        (system.coordinates, samples.coordinates),
+        (system.velocities, samples.velocities),
+        (system.momenta, samples.momenta),
+    )
+    return {s.name: float(value) for letters, table in tables for s, value in zip(letters, table[place], strict=True)}
+
+
+def _costates(equations: Equations, start: Mapping[str, Any], place: int) -> dict[str, float]:
+    """Multipliers that are part of the state: as given, or arbitrary numbers that are not zero."""
+    letters = [s.name for s in equations.state if s.name.startswith("chi_")]
+    return {name: float(start.get(name, 0.1 + 0.07 * ((3 * place + 5 * k) % 7))) for k, name in enumerate(letters)}
+
+
+def _quantities(kernel: Kernel, observed: Any) -> dict[str, Any]:
+    """Accelerations, total reaction and its power at places, from the observed columns."""
+    where = kernel.observed
+    found = {"accelerations": observed[:, where["accelerations"]]}
+    reactions = [observed[:, place] for key, place in where.items() if key.startswith("reaction ")]
+    if reactions:
+        total = np.sum(reactions, axis=0)
+        found["reaction"] = total
+        found["power"] = np.sum(total * observed[:, where["velocities"]], axis=1, keepdims=True)
+    return found
+
+
+def _scales(anatomy: Anatomy, quantities: Mapping[str, Any], velocities: Any, valid: Any) -> dict[str, Any]:
+    """Sizes that differences are measured against: the quantity itself, its terms, and a part of its largest value."""
+    speed = np.max(np.abs(velocities), axis=1)
+    push = np.max(np.abs(anatomy.impulse_rates))
+    scales = {"accelerations": _with_floor(np.max(np.abs(quantities["accelerations"]), axis=1), valid)}
+    scales["accelerations"] = scales["accelerations"] + 1e-6 * np.max(speed) + 1e-300
+    if "reaction" in quantities:
+        size = np.maximum(np.max(np.abs(quantities["reaction"]), axis=1), FLOOR * push)
+        momentum = np.max(np.abs(anatomy.samples.momenta))
+        scales["reaction"] = _with_floor(size, valid) + 1e-6 * momentum + 1e-300
+        scales["power"] = scales["reaction"] * (speed + FLOOR * np.max(speed)) + 1e-300
+    return scales
+
+
+def _with_floor(sizes: Any, valid: Any) -> Any:
+    largest = np.max(sizes[valid], initial=0.0)
+    return np.maximum(sizes, FLOOR * largest)
+
+
+def along_motion(
+    anatomy: Anatomy,
+    equations: Equations,
+    start: Mapping[str, Any],
+    span: Sequence[float] | None,
+) -> Evidence | str:
+    """The evidence of a form on a motion from the first sample; or why the motion does not reach its end."""
+    samples, system = anatomy.motion, anatomy.system
+    first, last = _span(anatomy, span)
+    times = np.linspace(first, last, POINTS)
+    motion = simulate(
+        equations,
+        _beginning(anatomy, equations, start),
+        (first, last),
+        parameters=samples.parameters,
+        rtol=RTOL,
+        at=times,
+    )
+    if not motion.success or motion.y.shape[1] != len(times):
+        return str(motion.message)
+    table = {
+        "coordinates": np.array([motion[q] for q in system.coordinates]).T,
+        "velocities": np.array([motion[v] for v in system.velocities]).T,
+        "accelerations": np.array([motion[q.ddot] for q in system.coordinates]).T,
+    }
+    if motion.reactions:
+        table["reaction"] = motion.total_reaction.T
+        table["power"] = np.sum(table["reaction"] * table["velocities"], axis=1, keepdims=True)
+    valid = np.ones(len(times), dtype=bool)
+    scales = _scales(anatomy, table, table["velocities"], valid)
+    speed, pull = np.max(np.abs(table["velocities"])), np.max(np.abs(table["accelerations"]))
+    length = abs(last - first)
+    scales["coordinates"] = np.max(np.abs(table["coordinates"]), axis=1) + length * speed + 1e-300
+    scales["velocities"] = np.max(np.abs(table["velocities"]), axis=1) + length * pull + 1e-300
+    return Evidence(table, scales, valid, [f"motion at t = {time:.4g}" for time in times])
+
+
+def _beginning(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) -> dict[str, float]:
+    """The first sample as the start of a motion in any form: by its own letters, or by coordinates and velocities."""
+    samples, system = anatomy.motion, anatomy.system
+    if equations.form == samples.kernel.equations.form:
+        return {s.name: float(value) for s, value in zip(equations.state, samples.states[0], strict=True)}
+    values = _named(anatomy, 0)
+    by_momenta = set(system.momenta) <= set(equations.state)
+    letters = (*system.coordinates, *(system.momenta if by_momenta else system.velocities))
+    return {letter.name: values[letter.name] for letter in letters} | _costates(equations, start, 0)
+
+
+def _span(anatomy: Anatomy, span: Sequence[float] | None) -> tuple[float, float]:
+    """The times of the motion: as asked, or half the time in which the velocities change by themselves."""
+    if span is not None:
+        first, last = (float(time) for time in span)
+        return first, last
+    samples = anatomy.motion
+    begin = float(samples.times[0])
+    kernel = samples.kernel
+    book = Book(kernel, samples.parameters)
+    observed, _ = book.observe(samples.times, np.ascontiguousarray(samples.states), np.zeros((len(samples), 0)))
+    accelerations = np.max(np.abs(observed[:, kernel.observed["accelerations"]]), axis=1)
+    speeds = np.max(np.abs(samples.velocities), axis=1)
+    ratios = speeds[accelerations > 0] / accelerations[accelerations > 0]
+    return begin, begin + (0.5 * float(np.median(ratios)) if ratios.size else 1.0)

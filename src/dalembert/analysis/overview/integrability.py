@@ -1,0 +1,349 @@
+"""What kind of constraint each one is: by its dependence on the velocities, on time, and by Frobenius.
+
+A constraint that is linear in the velocities is the one-form omega = A dq + a dt on the space of (q, t). It is integrable
+where it annihilates the smallest involutive distribution that contains the kernel of all linear ones: then it confines the
+configuration although it is written with velocities (Gavin's 62). One that is genuinely nonlinear, f_vv != 0 on ker f_v,
+never is: an integral would be affine in the velocities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...algebra.tree import TreeAlgebra
+from ...errors import FormError, ModelError, RunError
+from ...formulations.forms.lagrange import lagrangian_and_momenta
+from ...geometry import distributions
+from ...geometry.distributions import Chart, Closure
+from ...geometry.integrals import find_integral
+from ...model.constraints import Constraint, HolonomicConstraint, MomentumConstraint
+from ...model.symbols import t
+from ...model.system import System
+from ...runtime.gauss.constrained_solve import rank, solve
+from ..anatomy import GENERIC, Anatomy
+from .conserved import reaction_power
+
+__all__ = ["ConstraintFacts", "Integrability", "classify"]
+
+#: A quantity below this, relative to its terms, is rounding.
+ROUNDING = 1e-9
+#: The most instructions that brackets may take.
+MOST_INSTRUCTIONS = 400_000
+
+
+@dataclass(frozen=True)
+class ConstraintFacts:
+    """What is known about one constraint.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        "holonomic", "pfaffian", "affine", "nonlinear", "image" or "unilateral".
+    rheonomic : bool
+        Whether it contains time.
+    integrable : bool or None
+        Whether it confines the configuration; None where that is not decided.
+    ideal : bool
+        Whether its reaction does no virtual work; only a constraint with prescribed work is not ideal.
+    workless : bool or None
+        Whether its reaction has no power on the motion, f_v . v = 0 (Bloch 5.3); None where that is not established.
+    integral : sympy.Expr or None
+        What stays constant because of it, where that was found.
+    note : str
+    """
+
+    name: str
+    kind: str
+    rheonomic: bool
+    integrable: bool | None
+    ideal: bool
+    workless: bool | None
+    integral: sympy.Expr | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Integrability:
+    """All constraints of a system together.
+
+    Attributes
+    ----------
+    constraints : tuple of ConstraintFacts
+    growth : tuple of int
+        Ranks of the allowed directions and of their brackets; empty where no constraint needed the test.
+    over_time : bool
+        Whether time counts as a coordinate in `growth`.
+    integrals : int or None
+        How many independent functions of (q, t) the constraints keep constant.
+    """
+
+    constraints: tuple[ConstraintFacts, ...]
+    growth: tuple[int, ...]
+    over_time: bool
+    integrals: int | None
+
+
+@dataclass(frozen=True)
+class _Test:
+    """The closure test of the linear rows: residual by row name, whether it is proved to vanish, and what it ran on."""
+
+    chart: Chart
+    closure: Closure
+    residuals: dict[str, float]
+    annihilates: dict[str, bool]
+    over_time: bool
+    points: int
+
+
+def classify(anatomy: Anatomy) -> Integrability:
+    """The facts about every constraint of the system, in its order."""
+    system = anatomy.system
+    kinds = {c.name: _kind(anatomy, place, c) for place, c in enumerate(system.bilateral)}
+    linear = [place for place, c in enumerate(system.bilateral) if kinds[c.name] != "nonlinear"]
+    holonomic = [c for c in system.bilateral if isinstance(c, HolonomicConstraint)]
+    needed = system.image is not None or len(linear) > len(holonomic)
+    test = _closure_test(anatomy, linear) if needed else None
+    facts: list[ConstraintFacts] = []
+    for constraint in system.constraints:
+        if constraint in system.unilateral:
+            note = "one-sided: it acts only while it is reached"
+            facts.append(ConstraintFacts(constraint.name, "unilateral", _has_time(constraint), None, True, None, None, note))
+        elif constraint is system.image:
+            facts.append(_image_facts(anatomy, test))
+        else:
+            place = system.bilateral.index(constraint)
+            facts.append(_facts(anatomy, place, constraint, kinds[constraint.name], test))
+    if any(c.integrable is None and c.kind != "unilateral" for c in facts):
+        growth, over_time = (test.closure.growth, test.over_time) if test is not None else ((), False)
+        return Integrability(tuple(facts), growth, over_time, None)
+    if test is not None:
+        integrals = test.chart.dimension - test.closure.dimension if test.closure.proved else None
+        return Integrability(tuple(facts), test.closure.growth, test.over_time, integrals)
+    places = [place for place, c in enumerate(system.bilateral) if isinstance(c, HolonomicConstraint)]
+    ranks = [rank(rows[places], GENERIC).rank for rows in anatomy.row_values] if places else [0]
+    return Integrability(tuple(facts), (), False, max(ranks))
+
+
+# -- kinds -------------------------------------------------------------------------------------------------------
+
+
+def _has_time(constraint: Constraint) -> bool:
+    return t in constraint.expression.free_symbols
+
+
+def _kind(anatomy: Anatomy, place: int, constraint: Constraint) -> str:
+    if isinstance(constraint, HolonomicConstraint):
+        return "holonomic"
+    if not _is_linear(anatomy, place):
+        return "nonlinear"
+    return "pfaffian" if _is_homogeneous(anatomy, place) else "affine"
+
+
+def _is_linear(anatomy: Anatomy, place: int) -> bool:
+    """Whether the row f_v is proved not to depend on the velocities."""
+    return anatomy.kernel.algebra.independence(anatomy.rows[place, :], anatomy.fibre).is_proved
+
+
+def _is_homogeneous(anatomy: Anatomy, place: int) -> bool:
+    """Whether f = f_v . v is proved, for a row that is linear in the velocities."""
+    rest = anatomy.residual[place] - anatomy.rows[place, :] @ anatomy.kernel.graph.velocities
+    return anatomy.kernel.algebra.vanishing(rest).holds_to_rounding
+
+
+def _is_curved(anatomy: Anatomy, place: int) -> bool:
+    """Whether f_vv does not vanish on the directions that all rows allow."""
+    algebra, kernel = anatomy.kernel.algebra, anatomy.kernel
+    seconds = anatomy.values(algebra.jacobian(anatomy.rows[place, :].T, anatomy.fibre))
+    metrics = anatomy.values(kernel.graph.metric) if kernel.graph.free is not None else None
+    curved = 0
+    for point, second in enumerate(seconds):
+        allowed = rank(anatomy.every_row[point], GENERIC).null_space
+        steps = allowed
+        if metrics is not None:  # in the letters p a step k of the velocities is H_pp^-1 k
+            try:
+                steps = np.column_stack([solve(metrics[point], k).z for k in allowed.T]) if allowed.size else allowed
+            except RunError:
+                continue
+        bend = allowed.T @ second @ steps
+        curved += bool(bend.size and np.abs(bend).max() > 1e-8 * np.abs(second).max())
+    return curved > len(seconds) // 2
+
+
+# -- the closure test --------------------------------------------------------------------------------------------
+
+
+def _closure_test(anatomy: Anatomy, linear: Sequence[int]) -> _Test:
+    """The Lie closure of the directions that the linear rows and the image allow, on (q) or on (q, t)."""
+    algebra, system = anatomy.kernel.algebra, anatomy.system
+    forms = [_one_form(anatomy, place) for place in linear]
+    n, frame = len(system.coordinates), anatomy.image_frame
+    over_time = any(_moves_with_time(anatomy, form, n) for form in forms)
+    over_time |= frame is not None and algebra.depends(frame, anatomy.time)
+    width = n + 1 if over_time else n
+    letters = algebra.stack([anatomy.coordinates, anatomy.time]) if over_time else anatomy.coordinates
+    chart = Chart(algebra, letters, anatomy.values, rank, _is_affordable(anatomy))
+    rows = algebra.stack([form[:, :width] for form in forms]) if forms else algebra.zeros(0, width)
+    if frame is not None and over_time:
+        frame = ca.diagcat(frame, ca.SX(1))
+    if frame is not None:
+        frame = distributions.independent_columns(chart, frame)
+    closure = distributions.lie_closure(chart, distributions.kernel_fields(chart, rows, frame))
+    residuals = distributions.integrability_residuals(chart, rows, closure)
+    names = [system.bilateral[place].name for place in linear]
+    proofs = {
+        name: residual <= distributions.TOLERANCE and algebra.vanishing(rows[k, :] @ closure.fields).holds_to_rounding
+        for k, (name, residual) in enumerate(zip(names, residuals.tolist(), strict=True))
+    }
+    by_name = dict(zip(names, residuals.tolist(), strict=True))
+    return _Test(chart, closure, by_name, proofs, over_time, len(anatomy.samples))
+
+
+def _one_form(anatomy: Anatomy, place: int) -> Any:
+    """(A, a) of a linear row, (1 x n + 1), free of velocities: A = f_v, a = f - A v at any fixed velocities."""
+    algebra = anatomy.kernel.algebra
+    row = anatomy.rows[place, :]
+    rest = anatomy.residual[place] - row @ anatomy.kernel.graph.velocities
+    form = algebra.columns([row, rest])
+    n = len(anatomy.system.coordinates)
+    for fixed in (np.zeros(n), *anatomy.samples.states[:, n:]):
+        free = algebra.substitute(form, anatomy.fibre, ca.SX(ca.DM(fixed)))
+        if np.all(np.isfinite(anatomy.values(free))):
+            return free
+    return form
+
+
+def _moves_with_time(anatomy: Anatomy, form: Any, n: int) -> bool:
+    if anatomy.kernel.algebra.depends(form, anatomy.time):
+        return True
+    values = anatomy.values(form)[:, 0, :]
+    return bool(np.any(np.abs(values[:, n]) > ROUNDING * np.abs(values[:, :n]).max(axis=1)))
+
+
+def _is_affordable(anatomy: Anatomy) -> Any:
+    def affordable(block: Any) -> bool:
+        return bool(ca.Function("size", anatomy.kernel._inputs(), [block]).n_instructions() < MOST_INSTRUCTIONS)
+
+    return affordable
+
+
+# -- facts -------------------------------------------------------------------------------------------------------
+
+
+def _facts(anatomy: Anatomy, place: int, constraint: Constraint, kind: str, test: _Test | None) -> ConstraintFacts:
+    power = reaction_power(anatomy, place)
+    workless = True if power.is_proved else False if power.is_refuted else None
+    integral: sympy.Expr | None = None
+    integrable: bool | None
+    if kind == "holonomic":
+        integrable, rheonomic, integral, note = True, _has_time(constraint), constraint.expression, ""
+    elif kind == "nonlinear":
+        rheonomic = anatomy.kernel.algebra.depends(anatomy.residual[place], anatomy.time)
+        integrable = False if _is_curved(anatomy, place) else None
+        note = (
+            "no function of the configuration can stand behind it: f_vv does not vanish on ker f_v"
+            if integrable is False
+            else "written nonlinearly, but straight on the directions that all constraints allow"
+        )
+    else:
+        assert test is not None
+        rheonomic = anatomy.kernel.algebra.depends(anatomy.residual[place], anatomy.time)
+        residual = test.residuals[constraint.name]
+        integrable = _verdict(residual, test, constraint.name)
+        if integrable:
+            integral = _integral(anatomy, constraint)
+        note = _evidence(integrable, residual, test, integral)
+    if workless is False:
+        note = "; ".join(filter(None, [note, "its reaction does the power mu f_v . v = " + _power(kind)]))
+    if not constraint.is_ideal:
+        note = "; ".join(filter(None, [note, "nonideal: it does prescribed virtual work"]))
+    return ConstraintFacts(constraint.name, kind, bool(rheonomic), integrable, constraint.is_ideal, workless, integral, note)
+
+
+def _power(kind: str) -> str:
+    return {"affine": "-mu a", "holonomic": "-mu g_t"}.get(kind, "not zero")
+
+
+def _verdict(residual: float, test: _Test, name: str) -> bool | None:
+    if residual > distributions.TOLERANCE:
+        return False
+    return True if test.closure.proved and test.annihilates[name] else None
+
+
+def _evidence(integrable: bool | None, residual: float, test: _Test, integral: sympy.Expr | None) -> str:
+    space = "(q, t)" if test.over_time else "q"
+    growth = f"growth {test.closure.growth} in {test.chart.dimension} dimensions of {space}"
+    tried = f"{test.points} generic points"
+    if integrable is False:
+        return f"brackets leave its kernel: {growth}, Frobenius residual {residual:.2g} at {tried}"
+    if integrable is None and not test.closure.complete:
+        return f"the brackets grew too large after {growth}"
+    if integrable is None:
+        return f"{growth}, Frobenius residual {residual:.1e} at {tried}, without a proof"
+    if integral is not None:
+        return f"it keeps constant: {integral}"
+    return f"{growth}, Frobenius residual {residual:.1e} at {tried}; no integral was found in closed form"
+
+
+def _image_facts(anatomy: Anatomy, test: _Test | None) -> ConstraintFacts:
+    image = anatomy.system.image
+    assert image is not None and test is not None and anatomy.image_frame is not None
+    closure, n = test.closure, test.chart.dimension
+    rheonomic = bool(anatomy.kernel.algebra.depends(anatomy.image_frame, anatomy.time))
+    integrable = False if len(closure.growth) > 1 else True if closure.proved else None
+    growth = f"growth {closure.growth} in {n} dimensions of {'(q, t)' if test.over_time else 'q'}"
+    kept = n - closure.dimension
+    note = f"{'involutive' if integrable else 'not involutive'}: {growth}"
+    if kept and closure.complete:
+        note += f"; it keeps {kept} function{'s' * (kept > 1)} of the configuration constant"
+    return ConstraintFacts(image.name, "image", rheonomic, integrable, True, True, None, note)
+
+
+# -- integrals ---------------------------------------------------------------------------------------------------
+
+
+def _integral(anatomy: Anatomy, constraint: Constraint) -> sympy.Expr | None:
+    """What an integrable constraint keeps constant, where it is found with little effort."""
+    system = anatomy.system
+    expression = _by_velocities(system, constraint)
+    if expression is None:
+        return None
+    slopes = [sympy.diff(expression, v) for v in system.velocities]
+    if any(slope.has(*system.velocities) for slope in slopes):
+        slopes = [sympy.simplify(slope) for slope in slopes]
+    rest = expression.xreplace(dict.fromkeys(system.velocities, sympy.S.Zero))
+    return find_integral([*slopes, rest], [*system.coordinates, t], _equality(anatomy))
+
+
+def _by_velocities(system: System, constraint: Constraint, effort: int = 150) -> sympy.Expr | None:
+    """The constraint as an expression of the velocities."""
+    if not isinstance(constraint, MomentumConstraint):
+        return constraint.expression
+    if system.energy_function.count_ops() > effort:
+        return None
+    try:
+        _, momenta = lagrangian_and_momenta(system, TreeAlgebra())
+    except FormError:
+        return None
+    return constraint.expression.xreplace(dict(zip(system.momenta, momenta, strict=True)))
+
+
+def _equality(anatomy: Anatomy) -> Any:
+    """Whether pairs of expressions are shown to be equal, at least to rounding."""
+
+    def equal(pairs: Sequence[tuple[sympy.Expr, sympy.Expr]]) -> bool:
+        if not pairs:
+            return True
+        try:
+            block = anatomy.kernel.algebra.vector([left - right for left, right in pairs])
+        except ModelError:
+            return False
+        return anatomy.kernel.algebra.vanishing(block).holds_to_rounding
+
+    return equal

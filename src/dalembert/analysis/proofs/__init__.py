@@ -1,0 +1,1 @@
+"""Proofs by interval arithmetic and bounded symbolic work."""

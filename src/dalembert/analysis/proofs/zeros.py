@@ -1,0 +1,398 @@
+r"""All zeros of a function on a box or a torus, each with a proof that it is there and alone.
+
+A box X is thrown away where bounds of f over it exclude zero, and kept for halving where they do not. With a point c, bounds
+F'(B) of the Jacobian over a box B around c that holds X with a margin, and an inverse Y of their middle, Krawczyk's operator
+
+    K(B) = c - Y f(c) + (1 - Y F'(B)) (B - c)
+
+holds every zero of f in B. Where K(B) misses X there is none in X; where K(B) lies inside B there is exactly one in B, and the
+Jacobian is regular on B, so that the sign of its determinant is known too. All bounds are rounded outwards.
+
+Zeros where the Jacobian is singular cannot be proved so. What is left around them is reported as undecided, and the list of
+zeros is complete only where nothing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+import numpy as np
+import sympy
+
+from ...errors import ModelError
+from ...model.symbols import by_name
+from ...model.values import numbers_by_name
+from ...typing import Ranges, Values
+from .intervals import Bounds, IntervalFunction
+
+__all__ = ["Zero", "Zeros", "find_zeros", "full_turns"]
+
+TURN = 2 * np.pi
+#: Where the circle of an angle is cut: away from the angles that models like.
+CUT = -np.pi - 0.3701
+#: How far a box is widened for the proof, in parts of its width, on each side.
+MARGIN = 0.25
+#: Up to how many undecided boxes are gathered one by one.
+MOST_GROUPED = 300
+#: A box around a zero is narrowed until a step leaves more than this part of it.
+SLOWEST = 0.98
+#: How many boxes are treated at once.
+BATCH = 4096
+#: What moving a box by full turns may be off by.
+TURN_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Zero:
+    """A proved zero.
+
+    Attributes
+    ----------
+    point : array (n,)
+    radius : array (n,)
+        The true zero differs from `point` by at most this.
+    sign : int
+        The sign of the determinant of the Jacobian.
+    low, high : arrays (n,)
+        Corners of a box that holds no other zero.
+    """
+
+    point: Any
+    radius: Any
+    sign: int
+    low: Any = field(repr=False)
+    high: Any = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """The zeros of a function on a region.
+
+    Attributes
+    ----------
+    letters : tuple of symbols (n,)
+    zeros : tuple of Zero
+    undecided : array (k, 2, n)
+        Corners of boxes that may hold further zeros.
+    examined : int
+        How many boxes were looked at.
+    """
+
+    letters: tuple[sympy.Symbol, ...]
+    zeros: tuple[Zero, ...]
+    undecided: Any
+    examined: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is proved that there are no other zeros."""
+        return len(self.undecided) == 0
+
+    @property
+    def points(self) -> Any:
+        """The zeros (k, n)."""
+        return np.array([zero.point for zero in self.zeros]).reshape(len(self.zeros), len(self.letters))
+
+    @property
+    def index(self) -> int:
+        """The sum of the signs: the degree of the function; for a gradient on a torus it is 0 if the list is complete."""
+        return sum(zero.sign for zero in self.zeros)
+
+    def __len__(self) -> int:
+        return len(self.zeros)
+
+
+def full_turns(expressions: Sequence[sympy.Expr], letter: sympy.Symbol) -> bool:
+    """Whether expressions have the period of a full turn in a letter: it occurs in sin and cos only, a whole number of times.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> full_turns([sympy.cos(2 * x + y) / y], x), full_turns([sympy.cos(x / 2)], x)
+    (True, False)
+    """
+    rest = sympy.Dummy()
+    for expression in expressions:
+        waves = [node for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(letter)]
+        if not all(sympy.diff(node.args[0], letter).is_Integer for node in waves):
+            return False
+        if expression.xreplace(dict.fromkeys(waves, rest)).has(letter):
+            return False
+    return True
+
+
+class SearchOptions(TypedDict, total=False):
+    """How finely zeros are searched for; see `find_zeros`."""
+
+    smallest: float
+    most_boxes: int
+
+
+def find_zeros(
+    equations: Sequence[sympy.Expr],
+    letters: Sequence[sympy.Symbol],
+    within: Ranges | None = None,
+    *,
+    parameters: Values | None = None,
+    smallest: float = 1e-7,
+    most_boxes: int = 200_000,
+) -> Zeros:
+    """All solutions of n equations f(x) = 0 in n letters, with proofs.
+
+    Parameters
+    ----------
+    equations : sequence of expressions (n,)
+        Made of sums, products, powers, sin, cos, tan, exp, log and square roots.
+    letters : sequence of symbols (n,)
+    within : mapping of letter or name to (low, high)
+        The region. A letter that is not in it must be an angle of which the equations have the period 2 pi; it takes the
+        whole circle.
+    parameters : mapping of other letters, or their names, to numbers
+    smallest : float
+        Boxes below this part of the region's width are not halved any more.
+    most_boxes : int
+        When the search gives up; what is left is undecided.
+
+    Returns
+    -------
+    Zeros
+        Angles between -pi and pi. A zero at the edge of the region is listed even if it cannot be told on which side it is.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y")
+    >>> found = find_zeros([sympy.sin(x) + sympy.sin(x + y) / 3, sympy.sin(y) + sympy.sin(x + y) / 3], [x, y])
+    >>> found.complete, len(found), found.index
+    (True, 4, 0)
+    """
+    names = tuple(letters)
+    if len(equations) != len(names):
+        raise ModelError(
+            "There must be as many equations as letters", seen=f"{len(equations)} and {len(names)}", remedy="give n of each"
+        )
+    values = _by_symbol(numbers_by_name(parameters), set().union(*(e.free_symbols for e in equations)) - {*names})
+    region = _Region(names, equations, _read_region(within or {}, names))
+    slopes = [sympy.diff(equation, letter) for equation in equations for letter in names]
+    search = _Search(IntervalFunction(equations, names, values), IntervalFunction(slopes, names, values), region)
+    search.run(smallest, most_boxes)
+    zeros = sorted(search.zeros, key=lambda zero: tuple(np.round(zero.point, 9)))
+    return Zeros(names, tuple(zeros), search.undecided_boxes(smallest), search.examined)
+
+
+def _by_symbol(given: Mapping[str, float], symbols: set[sympy.Symbol]) -> dict[sympy.Symbol, float]:
+    """Values by name as those by symbol; names that do not occur are passed over."""
+    found = {symbol: given[symbol.name] for symbol in symbols if symbol.name in given}
+    missing = sorted(symbol.name for symbol in symbols if symbol not in found)
+    if missing:
+        raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+    return found
+
+
+def _read_region(within: Values, letters: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Any]:
+    """The bounds by symbol, a pair of numbers each."""
+    by_letter = {letter.name: letter for letter in letters}
+    found: dict[sympy.Symbol, Any] = {}
+    for name, ends in by_name(within, "region").items():
+        if name not in by_letter:
+            seen = ", ".join(by_letter)
+            raise ModelError(f"The region names `{name}`, which is not looked for", seen=seen, remedy="bound one of these")
+        try:
+            low, high = (float(end) for end in ends)
+        except (TypeError, ValueError):
+            raise ModelError(f"The bounds of `{name}` must be two numbers", str(ends)[:60], "pass (low, high)") from None
+        found[by_letter[name]] = (low, high)
+    return found
+
+
+class _Region:
+    """The box that is searched, and which of its sides are circles."""
+
+    def __init__(
+        self, letters: Sequence[sympy.Symbol], equations: Sequence[sympy.Expr], within: Mapping[sympy.Symbol, Any]
+    ) -> None:
+        self.round = np.array([letter not in within for letter in letters])
+        open_letters = [letter.name for letter in letters if letter not in within and not full_turns(equations, letter)]
+        if open_letters:
+            raise ModelError(
+                "These letters are no angles, and have no bounds",
+                seen=", ".join(open_letters),
+                remedy="pass within={letter: (low, high)}",
+            )
+        ends = np.array([within.get(letter, (CUT, CUT + TURN)) for letter in letters], dtype=float)
+        self.low, self.high = ends[:, 0], np.where(self.round, np.nextafter(ends[:, 1], np.inf), ends[:, 1])
+        if not np.all(np.isfinite(ends)) or np.any(self.low >= self.high):
+            raise ModelError(
+                "The region of a search must have finite bounds that rise", seen=ends.tolist(), remedy="check within="
+            )
+
+    @property
+    def width(self) -> Any:
+        return self.high - self.low
+
+    def turned(self, point: Any) -> Any:
+        """A point with its angles between -pi and pi."""
+        turns = np.ceil((point - np.pi) / TURN - 1e-9)
+        return np.where(self.round, point - TURN * turns, point)
+
+    def is_outside(self, low: Any, high: Any) -> bool:
+        """Whether a box has no point in common with the region; circles have no outside."""
+        return bool(np.any(~self.round & ((high < self.low) | (low > self.high))))
+
+    def moved(self, low: Any, high: Any) -> Bounds:
+        """A box whose middle has its angles between -pi and pi."""
+        shift = self.turned((low + high) / 2) - (low + high) / 2
+        return low + shift, high + shift
+
+    def copies(self, low: Any, high: Any, near: Any) -> Bounds:
+        """A box moved by full turns to where the point `near` is, rounded outwards."""
+        turns = np.where(self.round, np.round((near - (low + high) / 2) / TURN), 0.0)
+        slack = np.where(turns != 0, TURN_ROUNDING, 0.0)
+        return low + TURN * turns - slack, high + TURN * turns + slack
+
+
+class _Search:
+    """Halving, throwing away and proving, for batches of boxes."""
+
+    def __init__(self, function: IntervalFunction, slope: IntervalFunction, region: _Region) -> None:
+        self.function, self.slope, self.region = function, slope, region
+        self.size = len(region.low)
+        self.zeros: list[Zero] = []
+        self.examined = 0
+        self._undecided: list[Bounds] = []
+
+    def run(self, smallest: float, most_boxes: int) -> None:
+        """Search the whole region."""
+        waiting = [(self.region.low[None], self.region.high[None])]
+        while waiting:
+            low, high = waiting.pop()
+            if len(low) > BATCH:
+                waiting += [(low[BATCH:], high[BATCH:]), (low[:BATCH], high[:BATCH])]
+                continue
+            if self.examined >= most_boxes:
+                self._undecided.append((low, high))
+                continue
+            self.examined += len(low)
+            low, high = self._reduced(low, high)
+            tiny = np.all(high - low <= smallest * self.region.width, axis=1)
+            if tiny.any():
+                self._undecided.append((low[tiny], high[tiny]))
+            low, high = low[~tiny], high[~tiny]
+            if len(low):
+                waiting.append(self._halved(low, high))
+
+    def _reduced(self, low: Any, high: Any) -> Bounds:
+        """What is left of some boxes: without those that hold no zero, or a zero that is proved."""
+        least, most = self.function(low, high)
+        kept = np.all((least <= 0) & (most >= 0), axis=1)
+        low, high = low[kept], high[kept]
+        kept = ~self._known(low, high)
+        low, high = low[kept], high[kept]
+        if not len(low):
+            return low, high
+        wide_low, wide_high = low - MARGIN * (high - low), high + MARGIN * (high - low)
+        below, above, regular, signs = self._krawczyk(wide_low, wide_high)
+        inside = regular & np.all((below > wide_low) & (above < wide_high), axis=1)
+        for k in np.nonzero(inside)[0]:
+            if not self._is_listed(below[k], above[k]):
+                self._prove(wide_low[k], wide_high[k], below[k], above[k], int(signs[k]))
+        empty = np.any((above < low) | (below > high), axis=1)
+        going = ~inside & ~empty
+        return np.maximum(low, below)[going], np.minimum(high, above)[going]
+
+    def _known(self, low: Any, high: Any) -> Any:
+        """Which boxes lie where a proved zero is the only one."""
+        known = np.zeros(len(low), dtype=bool)
+        for zero in self.zeros:
+            for corner_low, corner_high in self._shifts(zero):
+                known |= np.all((low >= corner_low) & (high <= corner_high), axis=1)
+        return known
+
+    def _shifts(self, zero: Zero) -> list[Bounds]:
+        """The box of a zero, and its copy at the other end of each circle, narrowed by rounding."""
+        found = [(zero.low, zero.high)]
+        for k in np.nonzero(self.region.round)[0]:
+            for turn in (-TURN, TURN):
+                step = np.zeros(self.size)
+                step[k] = turn
+                found.append((zero.low + step + TURN_ROUNDING, zero.high + step - TURN_ROUNDING))
+        return found
+
+    def _krawczyk(self, low: Any, high: Any) -> tuple[Any, Any, Any, Any]:
+        """K over boxes: corners (m, n), whether the operator is defined, and the sign of the Jacobian's determinant."""
+        n, eps = self.size, 2.0**-52
+        center = (low + high) / 2
+        radius = np.nextafter(np.maximum(high - center, center - low), np.inf)
+        slope_low, slope_high = (part.reshape(-1, n, n) for part in self.slope(low, high))
+        value_low, value_high = self.function.at(center)
+        usable = np.all(np.isfinite(slope_low) & np.isfinite(slope_high), axis=(1, 2))
+        usable &= np.all(np.isfinite(value_low) & np.isfinite(value_high), axis=1)
+        slope_low, slope_high = (np.where(usable[:, None, None], part, np.eye(n)) for part in (slope_low, slope_high))
+        value_low, value_high = (np.where(usable[:, None], part, 0.0) for part in (value_low, value_high))
+        middle = (slope_low + slope_high) / 2
+        determinant = np.linalg.det(middle)
+        usable &= np.abs(determinant) > 1e-290
+        middle = np.where(usable[:, None, None], middle, np.eye(n))
+        spread = (slope_high - slope_low) / 2 * (1 + 4 * eps) + eps * np.abs(middle)
+        inverse = np.linalg.inv(middle)
+        size = np.abs(inverse)
+        rounding = (2 * n + 4) * eps
+        rest = np.abs(np.eye(n) - inverse @ middle) + size @ spread + rounding * (size @ (np.abs(middle) + spread))
+        value = (value_low + value_high) / 2
+        doubt = (value_high - value_low) / 2 * (1 + 4 * eps) + eps * np.abs(value)
+        step = (inverse @ value[:, :, None])[:, :, 0]
+        off = (size @ (doubt + rounding * np.abs(value))[:, :, None])[:, :, 0]
+        off = (off + (rest @ radius[:, :, None])[:, :, 0]) * (1 + rounding) + rounding * (np.abs(step) + np.abs(center))
+        below, above = center - step - off, center - step + off
+        below, above = np.where(usable[:, None], below, -np.inf), np.where(usable[:, None], above, np.inf)
+        return below, above, usable, np.sign(determinant)
+
+    def _is_listed(self, low: Any, high: Any) -> bool:
+        """Whether a box that holds a zero lies where a zero of the list is the only one."""
+        for zero in self.zeros:
+            moved = self.region.copies(low, high, zero.point)
+            if np.all((moved[0] >= zero.low) & (moved[1] <= zero.high)):
+                return True
+        return False
+
+    def _prove(self, low: Any, high: Any, tight_low: Any, tight_high: Any, sign: int) -> None:
+        """List the one zero of a box, which lies in a tighter one, unless it is listed already or outside the region."""
+        for _ in range(200):
+            below, above, _, _ = self._krawczyk(tight_low[None], tight_high[None])
+            new_low, new_high = np.maximum(tight_low, below[0]), np.minimum(tight_high, above[0])
+            done = np.all(new_high - new_low > SLOWEST * (tight_high - tight_low))
+            tight_low, tight_high = new_low, new_high
+            if done:
+                break
+        if self.region.is_outside(tight_low, tight_high) or self._is_listed(tight_low, tight_high):
+            return
+        point = (tight_low + tight_high) / 2
+        turned = self.region.turned(point)
+        radius = (tight_high - tight_low) / 2 + 4e-16 * (np.abs(point) + np.abs(turned))
+        shift = turned - point
+        slack = np.where(shift != 0, TURN_ROUNDING, 0.0)
+        self.zeros.append(Zero(turned, radius, sign, low + shift + slack, high + shift - slack))
+
+    def _halved(self, low: Any, high: Any) -> Bounds:
+        """Boxes cut across their longest side, near the middle: zeros like to lie in the middle."""
+        widest = np.argmax((high - low) / self.region.width, axis=1)
+        rows = np.arange(len(low))
+        cut = low[rows, widest] + 0.5037 * (high[rows, widest] - low[rows, widest])
+        left_high, right_low = high.copy(), low.copy()
+        left_high[rows, widest], right_low[rows, widest] = cut, cut
+        return np.concatenate([low, right_low]), np.concatenate([left_high, high])
+
+    def undecided_boxes(self, smallest: float) -> Any:
+        """Corners (k, 2, n) of what is left, boxes that almost touch gathered into one."""
+        if not self._undecided:
+            return np.zeros((0, 2, self.size))
+        low = np.concatenate([part[0] for part in self._undecided])
+        high = np.concatenate([part[1] for part in self._undecided])
+        if len(low) > MOST_GROUPED:
+            return np.array([[low.min(axis=0), high.max(axis=0)]])
+        groups: list[Bounds] = []
+        slack = 100 * smallest * self.region.width
+        for a, b in zip(low, high, strict=True):
+            touching = [g for g in groups if np.all((a <= g[1] + slack) & (b >= g[0] - slack))]
+            groups = [g for g in groups if not any(g is other for other in touching)]
+            groups.append((np.min([a, *(g[0] for g in touching)], axis=0), np.max([b, *(g[1] for g in touching)], axis=0)))
+        return np.array([self.region.moved(a, b) for a, b in groups])

@@ -1,0 +1,1 @@
+"""Equilibria, steady and periodic motions, and their stability."""

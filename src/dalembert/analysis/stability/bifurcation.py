@@ -1,0 +1,288 @@
+r"""How the zeros of a function change with a parameter: how many there are, and where two of them meet.
+
+For each value of the parameter all zeros are found with proofs. Between two values with different signatures (how many zeros,
+and the signs of their determinants) the interval is halved, each half again with proofs, and the critical value is then found
+by Newton's method: at a fold two zeros are born together,
+
+    f(x, s) = 0,      det f_x(x, s) = 0,      with a regular Jacobian in (x, s),
+
+and at a branching a zero stays and changes its sign, while others leave or join it, as symmetry makes them do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Unpack
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...errors import ModelError
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...model.values import numbers_by_name
+from ...typing import Ranges, Symbol, Values
+from ..anatomy import read_model
+from ..proofs.zeros import TURN, SearchOptions, Zeros, find_zeros
+from .equilibria import rest_conditions
+
+__all__ = ["Bifurcation", "BifurcationDiagram", "bifurcation_diagram", "zero_diagram"]
+
+#: Halving ends at this part of the step between two values.
+NARROWEST = 2.0**-8
+#: What is left of f and its determinant at a critical point, relative to their sizes nearby.
+CONVERGED = 1e-10
+
+
+@dataclass(frozen=True)
+class Bifurcation:
+    """A value of the parameter where the zeros change.
+
+    Attributes
+    ----------
+    value : float
+    kind : "fold", "branching" or "undecided"
+    point : array (n,)
+        The zero that is singular there.
+    bracket : (float, float)
+        Values on both sides, with proved numbers of zeros, between which the change lies.
+    counts : (int, int)
+        How many zeros there are on the two sides.
+    """
+
+    value: float
+    kind: str
+    point: Any
+    bracket: tuple[float, float]
+    counts: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class BifurcationDiagram:
+    """Zeros over a parameter; see `bifurcation_diagram`.
+
+    Attributes
+    ----------
+    parameter : str
+    values : array (k,)
+    zeros : tuple of Zeros (k,)
+    bifurcations : tuple of Bifurcation
+    """
+
+    parameter: str
+    values: Any
+    zeros: tuple[Zeros, ...] = field(repr=False)
+    bifurcations: tuple[Bifurcation, ...]
+
+    @property
+    def counts(self) -> Any:
+        """How many zeros there are at each value (k,)."""
+        return np.array([len(found) for found in self.zeros])
+
+    @property
+    def complete(self) -> bool:
+        """Whether the zeros of every value are proved to be all."""
+        return all(found.complete for found in self.zeros)
+
+
+def bifurcation_diagram(
+    system: System | Scenario,
+    parameter: Symbol,
+    values: Sequence[float],
+    parameters: Values | None = None,
+    within: Ranges | None = None,
+    fixed: Values | None = None,
+    **search: Unpack[SearchOptions],
+) -> BifurcationDiagram:
+    """The equilibria of a system over a parameter, with the values where their number changes.
+
+    Parameters
+    ----------
+    system : System or Scenario
+        See `equilibria`.
+    parameter : symbol or name
+        What is varied, over `values`, ascending. Changes that undo each other between two values are not seen.
+    parameters, within, fixed, **search
+        See `equilibria`. Where there are constraints, `zeros` have multipliers after the coordinates.
+
+    Examples
+    --------
+    A bead on a hoop that turns leaves the bottom where w^2 = g / r:
+
+    >>> import dalembert as da
+    >>> theta, w = da.coordinates("theta"), da.parameters("w")
+    >>> turning = sympy.sin(theta) ** 2 * w**2 / 2
+    >>> bead = da.System([theta], lagrangian=theta.dot**2 / 2 + turning + sympy.cos(theta))
+    >>> diagram = bifurcation_diagram(bead, w, [0.5, 1.5])
+    >>> diagram.counts.tolist(), diagram.bifurcations[0].kind, round(diagram.bifurcations[0].value, 9)
+    ([2, 4], 'branching', 1.0)
+    """
+    model, numbers, _ = read_model(system, parameters, None)
+    conditions = rest_conditions(model, fixed)
+    region = {**(within or {}), **conditions.bounds}
+    found = zero_diagram(conditions.equations, conditions.letters, parameter, values, numbers, region or None, **search)
+    if not conditions.bounds:
+        return found
+    size = len(conditions.letters) - len(conditions.bounds)
+    return replace(found, bifurcations=tuple(replace(b, point=b.point[:size]) for b in found.bifurcations))
+
+
+def zero_diagram(
+    equations: Sequence[sympy.Expr],
+    letters: Sequence[sympy.Symbol],
+    parameter: Any,
+    values: Sequence[float],
+    parameters: Mapping[Any, float] | None = None,
+    within: Mapping[Any, tuple[float, float]] | None = None,
+    **search: Any,
+) -> BifurcationDiagram:
+    """The same for the zeros of any n equations in n letters, such as the gradient of 1^T J 1 of hinged bodies."""
+    name = getattr(parameter, "name", str(parameter))
+    known = {symbol.name for equation in equations for symbol in equation.free_symbols}
+    if name not in known:
+        raise ModelError(f"The equations do not depend on `{name}`", seen=", ".join(sorted(known)), remedy="vary one of these")
+    steps = np.asarray(values, dtype=float)
+    if steps.ndim != 1 or len(steps) < 2 or np.any(np.diff(steps) <= 0):
+        raise ModelError("A diagram needs two values or more, ascending", seen=list(values)[:8], remedy="sort them")
+    base = numbers_by_name(parameters)
+    family = _Family(equations, letters, name, base, within, search)
+    found = tuple(family.zeros(float(value)) for value in steps)
+    changes = [
+        family.refined((float(a), first), (float(b), second))
+        for a, b, first, second in zip(steps[:-1], steps[1:], found[:-1], found[1:], strict=True)
+        if _signature(first) != _signature(second)
+    ]
+    return BifurcationDiagram(name, steps, found, tuple(changes))
+
+
+def _signature(zeros: Zeros) -> tuple[int, ...]:
+    return tuple(sorted(zero.sign for zero in zeros.zeros))
+
+
+class _Family:
+    """Equations that depend on a parameter, with derivatives in numbers."""
+
+    def __init__(
+        self,
+        equations: Sequence[sympy.Expr],
+        letters: Sequence[sympy.Symbol],
+        name: str,
+        base: Mapping[str, float],
+        within: Mapping[Any, tuple[float, float]] | None,
+        search: Mapping[str, Any],
+    ) -> None:
+        self.equations, self.letters, self.name, self.base = list(equations), tuple(letters), name, dict(base)
+        self.within, self.search = within, dict(search)
+        algebra = GraphAlgebra()
+        f, x = algebra.vector(self.equations), algebra.vector(self.letters)
+        varied = next(node for letter, node in algebra.letters.items() if letter.name == name)
+        others = [letter for letter in algebra.letters if letter not in {*self.letters} and letter.name != name]
+        values = [self.base[letter.name] for letter in others if letter.name in self.base]
+        if len(values) < len(others):
+            missing = [letter.name for letter in others if letter.name not in self.base]
+            raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+        slope = ca.jacobian(f, x)
+        both = ca.vertcat(f, ca.det(slope))
+        unknowns = ca.vertcat(x, varied)
+        outputs = [ca.densify(block) for block in (both, ca.jacobian(both, unknowns), slope)]
+        function = ca.Function("family", [unknowns, algebra.vector(others)], outputs)
+        self._compiled, self._values = function, np.array(values)
+
+    def _function(self, unknowns: Any) -> list[Any]:
+        """f with det f_x (n + 1, 1), their Jacobian in (x, s) (n + 1, n + 1), and f_x (n, n)."""
+        return [np.array(block, dtype=float) for block in self._compiled(unknowns, self._values)]
+
+    def zeros(self, value: float) -> Zeros:
+        """All zeros at one value of the parameter."""
+        return find_zeros(self.equations, self.letters, self.within, parameters=self.base | {self.name: value}, **self.search)
+
+    def refined(self, low: tuple[float, Zeros], high: tuple[float, Zeros]) -> Bifurcation:
+        """The change of signature between two values."""
+        wanted, narrow = _signature(low[1]), NARROWEST * (high[0] - low[0])
+        while high[0] - low[0] > narrow:
+            middle = (low[0] + high[0]) / 2
+            found = self.zeros(middle)
+            if not found.complete:
+                break
+            if _signature(found) == wanted:
+                low = (middle, found)
+            else:
+                high = (middle, found)
+        value, kind, point = self._critical(low, high)
+        return Bifurcation(value, kind, point, (low[0], high[0]), (len(low[1]), len(high[1])))
+
+    def _critical(self, low: tuple[float, Zeros], high: tuple[float, Zeros]) -> tuple[float, str, Any]:
+        """Where a determinant vanishes between two near values: a fold first, a branching otherwise."""
+        for side in (high, low) if len(high[1]) > len(low[1]) else (low, high):
+            flat = min((zero.point for zero in side[1].zeros), key=lambda p: self._flatness(p, side[0]), default=None)
+            if flat is None:
+                continue
+            found = self._fold(np.append(flat, side[0]), low[0], high[0])
+            if found is not None:
+                return float(found[-1]), "fold", found[:-1]
+        for zero in low[1].zeros:
+            other = min(high[1].zeros, key=lambda z: _apart(z.point, zero.point), default=None)
+            if other is not None and other.sign != zero.sign and _apart(other.point, zero.point) < 0.1:
+                value, point = self._branching(low[0], zero.point, high[0], other.point)
+                return value, "branching", point
+        middle = (low[0] + high[0]) / 2
+        return middle, "undecided", np.full(len(self.letters), np.nan)
+
+    def _flatness(self, point: Any, value: float) -> float:
+        return abs(float(np.linalg.det(self._function(np.append(point, value))[2])))
+
+    def _fold(self, start: Any, low: float, high: float) -> Any | None:
+        """A regular solution of f = 0, det f_x = 0 near a start, by Newton's method; None where it is singular."""
+        unknowns, width = start.copy(), high - low
+        for _ in range(40):
+            left, slope, _ = self._function(unknowns)
+            if np.linalg.cond(slope) > 1e9:
+                return None
+            step = np.linalg.solve(slope, left.ravel())
+            unknowns = unknowns - step
+            if np.max(np.abs(step)) < CONVERGED * (1 + np.max(np.abs(unknowns))):
+                inside = low - 0.01 * width <= unknowns[-1] <= high + 0.01 * width
+                return unknowns if inside and np.linalg.cond(self._function(unknowns)[1]) < 1e7 else None
+            if not np.all(np.isfinite(unknowns)) or abs(unknowns[-1] - start[-1]) > 10 * width:
+                return None
+        return None
+
+    def _branching(self, low: float, start: Any, high: float, end: Any) -> tuple[float, Any]:
+        """Where the determinant along a zero that stays changes its sign, by halving and secants."""
+        sides = [[low, start, self._determinant(start, low)], [high, end, self._determinant(end, high)]]
+        value, point = high, end
+        for turn in range(100):
+            (a, p, f), (b, q, g) = sides
+            part = 0.5 if turn % 3 == 2 else min(max(f / (f - g), 0.01), 0.99)
+            value = a + part * (b - a)
+            point = self._followed(p + part * (q - p), value)
+            here = self._determinant(point, value)
+            sides[int(np.sign(here) == np.sign(g))] = [value, point, here]
+            if abs(sides[1][0] - sides[0][0]) < 1e-14 * (1 + abs(value)) or here == 0:
+                break
+        return float(value), point
+
+    def _determinant(self, point: Any, value: float) -> float:
+        return float(self._function(np.append(point, value))[0].ravel()[-1])
+
+    def _followed(self, point: Any, value: float) -> Any:
+        """Newton's method at a fixed parameter, ended when it no longer helps: the Jacobian is almost singular here."""
+        for _ in range(8):
+            left, _, slope = self._function(np.append(point, value))
+            size = float(np.max(np.abs(left.ravel()[:-1])))
+            if size < 1e-15 or np.linalg.cond(slope) > 1e12:
+                return point
+            moved = point - np.linalg.solve(slope, left.ravel()[:-1])
+            if np.max(np.abs(self._function(np.append(moved, value))[0].ravel()[:-1])) >= size:
+                return point
+            point = moved
+        return point
+
+
+def _apart(first: Any, second: Any) -> float:
+    """The distance of two points, angles by the shorter way."""
+    difference = np.abs(first - second)
+    return float(np.max(np.minimum(difference, np.abs(difference - TURN))))

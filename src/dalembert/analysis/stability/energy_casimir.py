@@ -1,0 +1,159 @@
+r"""Stability by energy and Casimirs (Arnold; Bloch and others, Supplement, 3.13.51 to 3.13.54).
+
+An equilibrium e of x_dot = Pi dH is a critical point of H + Phi(C) for Casimirs C with
+
+    dH + Phi'_k dC_k = 0   at e.
+
+Its second variation is the Hessian of H + Phi'_k C_k, plus Phi''_kl dC_k dC_l^T with Phi'' as one likes. For some Phi'' it is
+definite just where the Hessian is definite on the kernel of dC, the tangent space of the leaf (Finsler), and then e is stable.
+The linearised motion is x_dot = Pi Hess x; an eigenvalue with a positive real part makes e unstable.
+
+Nothing is decided where that is within rounding, or where a function is a Casimir at random points only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...errors import ModelError
+from ...geometry.poisson import PoissonStructure
+from ...model.values import numbers_by_name
+from ...runtime.gauss.constrained_solve import rank
+from ...typing import Values
+from .stability import SecondVariation, second_variation
+from .tangent_space import eigenvalues_with_errors
+
+__all__ = ["EnergyCasimir", "energy_casimir", "spectrum"]
+
+#: Eigenvalues below this part of the largest one are rounding.
+ROUNDING = 1e-7
+
+
+@dataclass(frozen=True)
+class EnergyCasimir:
+    """The second variation of H + Phi(C) at an equilibrium, and what it says.
+
+    Attributes
+    ----------
+    variation : SecondVariation
+        Phi', the Hessian of H + Phi'_k C_k, and its eigenvalues on the leaf.
+    gradients : array (k, n)
+        dC.
+    eigenvalues : array (n,) of complex
+        Of the linearised motion.
+    stability : "stable", "unstable" or "not established"
+        "stable" only where all functions are proved to be Casimirs.
+    least_curvature : float or None
+        With Phi'' above this (times the identity) the second variation is positive definite; None where none makes it so.
+    """
+
+    variation: SecondVariation
+    gradients: Any = field(repr=False)
+    eigenvalues: Any = field(repr=False)
+    stability: str
+    least_curvature: float | None
+
+    @property
+    def multipliers(self) -> Any:
+        """Phi' (k,)."""
+        return self.variation.multipliers
+
+    def second_variation(self, curvature: Any = 0.0) -> Any:
+        """Hess(H + Phi'_k C_k) + Phi''_kl dC_k dC_l^T (n, n), for Phi'' a number or a matrix (k, k)."""
+        table = np.asarray(curvature, dtype=float)
+        table = table * np.eye(len(self.gradients)) if table.ndim == 0 else table
+        return self.variation.matrix + self.gradients.T @ table @ self.gradients
+
+
+def energy_casimir(
+    structure: PoissonStructure,
+    hamiltonian: sympy.Expr,
+    casimirs: Sequence[sympy.Expr],
+    point: Values,
+) -> EnergyCasimir:
+    """The energy-Casimir method at an equilibrium.
+
+    Parameters
+    ----------
+    casimirs : sequence of expressions (k,)
+        Independent at the point; see `PoissonStructure.casimirs`.
+    point : mapping of letters and parameters, or their names, to numbers
+
+    Raises
+    ------
+    ModelError
+        Where one of the functions is no Casimir.
+    RunError
+        Where the point is no critical point of H + Phi(C) for any Phi.
+
+    Examples
+    --------
+    A free rigid body turns stably about its longest axis of inertia, and unstably about the middle one:
+
+    >>> x, y, z = sympy.symbols("x y z")
+    >>> body = PoissonStructure([[0, -z, y], [z, 0, -x], [-y, x, 0]], [x, y, z])
+    >>> energy = x**2 / 2 + y**2 / 4 + z**2 / 6
+    >>> [energy_casimir(body, energy, body.casimirs(2), {x: 0, y: b, z: c}).stability for b, c in ((0, 1), (1, 0))]
+    ['stable', 'unstable']
+    """
+    verdicts = [structure.is_casimir(c) for c in casimirs]
+    wrong = [str(c)[:60] for c, verdict in zip(casimirs, verdicts, strict=True) if not verdict.holds]
+    if wrong:
+        raise ModelError("These functions are no Casimirs of the structure", seen=wrong, remedy="see structure.casimirs()")
+    slope, bend, gradients, bends = _derivatives(structure.letters, hamiltonian, casimirs, point)
+    variation = second_variation(slope, bend, list(gradients), list(bends))
+    eigenvalues, doubt = spectrum(structure.at(point) @ variation.matrix)
+    growing = bool(np.any(eigenvalues.real > doubt))
+    proved = all(verdict.by == "symbolically" for verdict in verdicts)
+    stability = "stable" if variation.definite and proved else "unstable" if growing else "not established"
+    positive = variation.definite and bool(np.all(variation.on_levels > 0))
+    least = _least_curvature(variation.matrix, gradients) if positive and len(gradients) else None
+    return EnergyCasimir(variation, gradients, eigenvalues, stability, least)
+
+
+def _derivatives(
+    letters: Sequence[sympy.Symbol], hamiltonian: sympy.Expr, casimirs: Sequence[sympy.Expr], point: Values
+) -> tuple[Any, Any, Any, Any]:
+    """dH (n,), Hess H (n, n), dC (k, n) and Hess C (k, n, n) at a point."""
+    algebra = GraphAlgebra()
+    x = algebra.vector(letters)
+    scalars = [algebra.scalar(function) for function in (hamiltonian, *casimirs)]
+    others = [letter for letter in algebra.letters if letter not in {*letters}]
+    names = numbers_by_name(point)
+    missing = [letter.name for letter in (*letters, *others) if letter.name not in names]
+    if missing:
+        raise ModelError("Letters have no value at this point", seen=", ".join(missing), remedy="give them in the point")
+    outputs = [ca.densify(block) for scalar in scalars for block in ca.hessian(scalar, x)]
+    function = ca.Function("derivatives", [x, algebra.vector(others)], outputs)
+    values = function.call([[names[letter.name] for letter in group] for group in (letters, others)])
+    bends = np.array([np.array(block, dtype=float) for block in values[0::2]])
+    slopes = np.array([np.array(block, dtype=float).ravel() for block in values[1::2]])
+    return slopes[0], bends[0], slopes[1:], bends[1:]
+
+
+def spectrum(matrix: Any) -> tuple[Any, Any]:
+    """Eigenvalues (n,), and by how much rounding may have moved each: much for Jordan chains, by their condition numbers.
+
+    >>> values, doubt = spectrum(np.diag([1.0, 1.0], k=1) + 1e-17)
+    >>> bool(np.all(np.abs(values) <= doubt))
+    True
+    """
+    rounding = 100 * np.finfo(float).eps * float(np.linalg.norm(matrix))
+    values, doubt = eigenvalues_with_errors(matrix, np.full_like(matrix, rounding))
+    return values, doubt + ROUNDING * np.max(np.abs(values), initial=0.0)
+
+
+def _least_curvature(hessian: Any, gradients: Any) -> float:
+    """The least s for which Hess + s dC^T dC is positive definite, given that Hess is so on the leaf."""
+    leaf = rank(gradients).null_space
+    across = gradients.T @ np.linalg.inv(gradients @ gradients.T)
+    coupling = leaf.T @ hessian @ across
+    schur = across.T @ hessian @ across - coupling.T @ np.linalg.solve(leaf.T @ hessian @ leaf, coupling)
+    return -float(np.min(np.linalg.eigvalsh((schur + schur.T) / 2)))

@@ -1,0 +1,345 @@
+r"""The equilibria of a system, all of them, and whether they are stable.
+
+A system with constraints phi(q) = 0 and A(q) q_dot = 0 rests at q where a reaction balances the
+force at rest,
+
+    m_0 (L_q(q, 0) + Q(q, 0)) + phi_q^T m_1 + A^T m_2 = 0,    phi(q) = 0,    m_0^2 + |m|^2 = 1.
+
+The multipliers are homogeneous, so that they are bounded; where m_0 = 0 the constraints lose rank.
+Constraints on velocities make families of equilibria, one dimension for each: as many coordinates
+are held. All solutions in a region are found with proofs (`zeros.find_zeros`); the motion near each
+is linearised on the constraints, and judged as by `stability`. Without constraints it is that of
+
+    M x_ddot + G x_dot + K x = 0,      M = L_vv,   G = L_vq - L_qv - Q_v,   K = -L_qq - Q_q.
+
+For Routh's function of hinged bodies these are the relative equilibria, where all bodies turn at one rate (Bloch and others,
+Supplement, section 3.13): K is then the second variation of the amended potential mu^2 / (2 1^T J 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Unpack
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...errors import FormError, ModelError
+from ...model.constraints import HolonomicConstraint, VelocityConstraint
+from ...model.scenario import Scenario
+from ...model.symbols import t
+from ...model.system import System
+from ...model.values import numbers_by_name
+from ...typing import Ranges, Values
+from ..anatomy import read_model
+from ..proofs.zeros import SearchOptions, Zero, Zeros, find_zeros
+from ..tables import Report, Section
+from .linearisation import LinearPoint
+from .stability import judged
+
+__all__ = ["Equilibria", "Equilibrium", "RestConditions", "equilibria", "forces_at_rest", "linearised", "rest_conditions"]
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A proved equilibrium.
+
+    Attributes
+    ----------
+    point : dict of coordinate name to float
+    radius : float
+        The true one differs from `point` by at most this in each coordinate.
+    stability : "stable", "asymptotically stable", "unstable" or "not established"
+    theorem : str
+        What this rests on, or why nothing is known.
+    eigenvalues : array (d,) of complex
+        Of the linearised motion on the constraints; d = 2n without constraints.
+    errors : array (d,)
+        Bounds of their rounding errors.
+    mass, gyroscopic, stiffness : arrays (n, n)
+        M, G and K, without the reactions of constraints.
+    sign : int
+        The sign of det(dF/dq) for the force F at rest, or of the Jacobian of all conditions where there are constraints.
+    """
+
+    point: dict[str, float]
+    radius: float
+    stability: str
+    theorem: str = field(repr=False)
+    eigenvalues: Any = field(repr=False)
+    errors: Any = field(repr=False)
+    mass: Any = field(repr=False)
+    gyroscopic: Any = field(repr=False)
+    stiffness: Any = field(repr=False)
+    sign: int = field(repr=False)
+
+    @property
+    def growth_rate(self) -> float:
+        """The largest real part of an eigenvalue; 0 where it is not above its error."""
+        k = int(np.argmax(self.eigenvalues.real)) if len(self.eigenvalues) else None
+        return float(self.eigenvalues.real[k]) if k is not None and self.eigenvalues.real[k] > self.errors[k] else 0.0
+
+    @property
+    def frequencies(self) -> Any:
+        """The angular frequencies of oscillations that do not grow, ascending."""
+        turning = (self.eigenvalues.imag > self.errors) & (self.eigenvalues.real <= self.errors)
+        return np.sort(self.eigenvalues[turning].imag)
+
+
+@dataclass(frozen=True, repr=False)
+class Equilibria(Report):
+    """The equilibria of a system in a region; see `equilibria`.
+
+    Attributes
+    ----------
+    system : System
+    found : tuple of Equilibrium
+    zeros : Zeros
+        What proves them, with the boxes that are undecided.
+    """
+
+    system: System
+    found: tuple[Equilibrium, ...]
+    zeros: Zeros = field(repr=False)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is proved that there are no others in the region."""
+        return self.zeros.complete
+
+    @property
+    def stable(self) -> tuple[Equilibrium, ...]:
+        """Those that are stable."""
+        return tuple(e for e in self.found if e.stability in ("stable", "asymptotically stable"))
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def _title(self) -> str:
+        return self.system.name
+
+    def _sections(self) -> list[Section]:
+        lines = [(", ".join(f"{name} = {_neat(number)}" for name, number in e.point.items()), _verdict(e)) for e in self.found]
+        number = len(self.zeros.undecided)
+        proof = "no others" if self.complete else f"others are possible in {number} box{'es' * (number > 1)}"
+        return [("Equilibria", lines), ("Proof", [("complete", proof)])]
+
+
+def _neat(number: float) -> str:
+    return f"{0.0 if abs(number) < 1e-9 else number:.6g}"
+
+
+def _verdict(e: Equilibrium) -> str:
+    parts = [e.stability]
+    if e.growth_rate:
+        parts.append(f"growth rate {e.growth_rate:.6g}")
+    if len(e.frequencies):
+        parts.append("frequencies " + ", ".join(f"{w:.6g}" for w in e.frequencies))
+    return "; ".join(parts)
+
+
+def equilibria(
+    system: System | Scenario,
+    parameters: Values | None = None,
+    within: Ranges | None = None,
+    fixed: Values | None = None,
+    **search: Unpack[SearchOptions],
+) -> Equilibria:
+    """All equilibria of a system in a region, each proved to be there, with its stability.
+
+    Parameters
+    ----------
+    system : System or Scenario
+        Stated by its Lagrangian, or by kinetic and potential energy. Constraints are holonomic, or linear and homogeneous in
+        the velocities.
+    parameters : mapping of name to value
+    within : mapping of coordinate or name to (low, high)
+        Where to look. Angles of which the force has the period 2 pi may be left out.
+    fixed : mapping of coordinate or name to value
+        Coordinates that are held, one for each constraint on velocities: these make families of equilibria.
+    **search
+        `smallest` and `most_boxes`, see `find_zeros`.
+
+    Raises
+    ------
+    FormError
+        Where the system has inputs, forces that depend on time, or other constraints.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> bodies = da.planar_chain(2, masses=[1, 1], inertias=[1, 1], hinges={(1, 2): (1, 0), (2, 1): (-1, 0)})
+    >>> print(equilibria(bodies.reduced_system(), {"mu": 2.0}))
+    Hinges of 2 planar bodies
+    <BLANKLINE>
+    Equilibria
+      theta_21 = 0        stable; frequencies 0.5
+      theta_21 = 3.14159  unstable; growth rate 0.707107
+    <BLANKLINE>
+    Proof
+      complete            no others
+    """
+    model, values, _ = read_model(system, parameters, None)
+    conditions = rest_conditions(model, fixed)
+    region = {**(within or {}), **conditions.bounds}
+    zeros = find_zeros(conditions.equations, conditions.letters, region, parameters=values, **search)
+    return linearised(model, conditions.regular(zeros), values, conditions.held)
+
+
+def linearised(
+    system: System, zeros: Zeros, parameters: Mapping[Any, float], held: Mapping[sympy.Symbol, float] | None = None
+) -> Equilibria:
+    """The proved zeros of the conditions of rest as equilibria, with the motion near each."""
+    blocks = _linear_blocks(system, parameters)
+    found = tuple(_equilibrium(system, zero, zeros.letters, blocks, parameters, held or {}) for zero in zeros.zeros)
+    return Equilibria(system, found, zeros)
+
+
+@dataclass(frozen=True)
+class RestConditions:
+    """As many equations as letters, whose zeros are the equilibria of a system.
+
+    Attributes
+    ----------
+    equations : list of expressions (k,)
+    letters : tuple of symbols (k,)
+        The coordinates that are not held, then multipliers where there are constraints.
+    bounds : dict of multiplier to (low, high)
+    held : dict of coordinate to float
+    """
+
+    equations: list[sympy.Expr]
+    letters: tuple[sympy.Symbol, ...]
+    bounds: dict[sympy.Symbol, tuple[float, float]]
+    held: dict[sympy.Symbol, float]
+
+    def regular(self, zeros: Zeros) -> Zeros:
+        """The zeros where the constraints have full rank; others are undecided, as equilibria."""
+        if not self.bounds:
+            return zeros
+        k = zeros.letters.index(next(iter(self.bounds)))
+        good = [zero for zero in zeros.zeros if zero.point[k] > zero.radius[k]]
+        bad = [(zero.point - zero.radius, zero.point + zero.radius) for zero in zeros.zeros if zero.point[k] <= zero.radius[k]]
+        undecided = np.concatenate([zeros.undecided, np.array(bad).reshape(len(bad), 2, len(zeros.letters))])
+        return Zeros(zeros.letters, tuple(good), undecided, zeros.examined)
+
+
+def rest_conditions(system: System, fixed: Values | None = None) -> RestConditions:
+    """The conditions of rest of a system, with multipliers where it has constraints."""
+    force = forces_at_rest(system, constrained=True)
+    held = _held(system, fixed)
+    rest = dict.fromkeys(system.velocities, sympy.Integer(0))
+    rows, levels = [], []
+    for constraint in system.constraints:
+        if isinstance(constraint, HolonomicConstraint):
+            rows.append([sympy.diff(constraint.expression, q) for q in system.coordinates])
+            levels.append(constraint.expression)
+            continue
+        row = [sympy.diff(constraint.expression, v) for v in system.velocities]
+        linear = isinstance(constraint, VelocityConstraint) and not any(e.has(*system.velocities) for e in row)
+        if not linear or sympy.simplify(constraint.expression.xreplace(rest)) != 0 or not constraint.is_ideal:
+            raise FormError(
+                "Equilibria are looked for under holonomic constraints, and ideal ones that are linear in the velocities",
+                seen=f"`{constraint.name}`",
+                remedy="choose independent coordinates, or look near a point with da.stability",
+            )
+        rows.append(row)
+    number = len(rows) - len(levels)
+    if len(held) != number:
+        raise FormError(
+            "Each constraint on velocities makes a family of equilibria, and is matched by a coordinate that is held",
+            seen=f"{number} such constraints, {len(held)} coordinates held",
+            remedy=f"pass fixed={{coordinate: value}} for {number} of {', '.join(q.name for q in system.coordinates)}",
+        )
+    letters = tuple(q for q in system.coordinates if q not in held)
+    if not rows:
+        return RestConditions(force, letters, {}, held)
+    multipliers = [sympy.Dummy(f"multiplier {k}", real=True) for k in range(len(rows) + 1)]
+    balance = [
+        multipliers[0] * f + sympy.Add(*(m * row[k] for m, row in zip(multipliers[1:], rows, strict=True)))
+        for k, f in enumerate(force)
+    ]
+    equations = [*balance, *levels, sympy.Add(*(m**2 for m in multipliers)) - 1]
+    values = {q: sympy.Float(x) for q, x in held.items()}
+    bounds = dict.fromkeys(multipliers, (-1.0 - 0.001, 1.0 + 0.001))
+    bounds[multipliers[0]] = (-1e-6, 1.0 + 1e-3)
+    return RestConditions([e.xreplace(values) for e in equations], (*letters, *multipliers), bounds, held)
+
+
+def _held(system: System, fixed: Values | None) -> dict[sympy.Symbol, float]:
+    by_name = {q.name: q for q in system.coordinates}
+    given = numbers_by_name(fixed)
+    strange = [name for name in given if name not in by_name]
+    if strange:
+        raise ModelError(f"There is no coordinate `{strange[0]}` to hold", seen=", ".join(by_name), remedy="hold one of these")
+    return {by_name[name]: value for name, value in given.items()}
+
+
+def forces_at_rest(system: System, constrained: bool = False) -> list[sympy.Expr]:
+    """L_q + Q at zero velocities (n,), for a system that can rest."""
+    if system.hamiltonian is not None or system.lagrangian is None:
+        raise FormError(
+            "Equilibria are looked for in Lagrangian systems", seen="a Hamiltonian", remedy="state the system by its energies"
+        )
+    if system.constraints and not constrained:
+        names = ", ".join(constraint.name for constraint in system.constraints)
+        raise FormError(
+            "Equilibria are looked for in systems without constraints", seen=names, remedy="choose independent coordinates"
+        )
+    stated = (system.lagrangian, system.dissipation, *system.forces.values(), *(c.expression for c in system.constraints))
+    if system.inputs or any(expression.has(t) for expression in stated):
+        raise FormError("A system that is driven in time has no equilibria", remedy="fix its inputs, and time")
+    rest = dict.fromkeys(system.velocities, sympy.Integer(0))
+    found = []
+    for q in system.coordinates:
+        slope = sympy.diff(system.lagrangian.xreplace(rest), q) + system.forces.get(q, sympy.Integer(0)).xreplace(rest)
+        found.append(slope - sympy.diff(system.dissipation, q.dot).xreplace(rest))
+    return found
+
+
+def _linear_blocks(system: System, parameters: Mapping[Any, float]) -> Any:
+    """A function of q that gives M, G, K and whether there are forces without potential."""
+    algebra = GraphAlgebra()
+    lagrangian = algebra.scalar(system.lagrangian)
+    q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
+    force = algebra.vector([system.forces.get(c, sympy.Integer(0)) for c in system.coordinates])
+    force = force - ca.gradient(algebra.scalar(system.dissipation), v)
+    momentum = ca.gradient(lagrangian, v)
+    mixed = ca.jacobian(momentum, q)
+    blocks = [
+        ca.jacobian(momentum, v),
+        mixed - mixed.T - ca.jacobian(force, v),
+        -ca.jacobian(ca.gradient(lagrangian, q), q) - ca.jacobian(force, q),
+    ]
+    others = [letter for letter in algebra.letters if letter not in {*system.coordinates, *system.velocities}]
+    names = numbers_by_name(parameters)
+    missing = [letter.name for letter in others if letter.name not in names]
+    if missing:
+        raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+    values = np.array([names[letter.name] for letter in others])
+    function = ca.Function("blocks", [q, v, algebra.vector(others)], [ca.densify(block) for block in blocks])
+    rest = np.zeros(len(system.coordinates))
+    return lambda point: [np.array(block, dtype=float) for block in function(point, rest, values)]
+
+
+def _equilibrium(
+    system: System,
+    zero: Zero,
+    letters: tuple[sympy.Symbol, ...],
+    blocks: Any,
+    parameters: Mapping[Any, float],
+    held: Mapping[sympy.Symbol, float],
+) -> Equilibrium:
+    values = {**held, **dict(zip(letters, map(float, zero.point), strict=True))}
+    point = {q.name: values[q] for q in system.coordinates}
+    still = point | {v.name: 0.0 for v in system.velocities}
+    verdict = judged(LinearPoint(system, still, parameters, polish=False))
+    line = verdict.linearisation
+    mass, gyroscopic, stiffness = blocks(np.array(list(point.values())))
+    radius = max(float(r) for letter, r in zip(letters, zero.radius, strict=True) if letter in system.coordinates)
+    return Equilibrium(
+        point, radius, verdict.verdict, verdict.theorem, line.eigenvalues, line.errors, mass, gyroscopic, stiffness, zero.sign
+    )

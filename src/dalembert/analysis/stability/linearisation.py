@@ -1,0 +1,357 @@
+r"""Equations of motion linearised about an equilibrium or a steady motion, on the tangent space of the constraints.
+
+A state y obeys constraints c(y) = 0: holonomic ones at position and at velocity level, the others
+at velocity level. The deviations that they admit are ker c_y. They are written in as many of the
+state variables as that space has dimensions,
+
+    delta y = B w,   w = deviations of the independent variables,   w_dot = (A B)_independent w,
+
+with A = dF/dy. About a steady motion F = sum xi_a X_a (`symmetry_directions`), A is replaced by
+A - D(sum xi_a X_a), and the directions X_a of the symmetry are divided out: what is left is the
+motion seen from the frame that moves along. The zero eigenvalues that a symmetry brings are then
+known by structure, and do not depend on rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import FormError, RunError
+from ...formulations.equations import Equations
+from ...formulations.registry import derive, fastest_form
+from ...geometry.actions import GroupAction
+from ...integrate.motion import Motion
+from ...integrate.start import consistent_start
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...model.values import numbers_by_name
+from ...runtime.kernel import Kernel, kernel_of, parameter_values
+from ...typing import Fields, Symbols, Values
+from ..tables import Report, Section
+from .linear_field import LinearField
+from .steady_point import check_gaps, consistent_point, moved_values, polished, shown_moves
+from .symmetry_directions import symmetry_directions
+from .tangent_space import EPSILON, Quotient, Tangent, eigenvalues_with_errors, scales
+
+__all__ = ["LinearMotion", "LinearPoint", "Linearisation", "linearise", "linearise_along"]
+
+#: What is not proved where an operation switches at the point.
+SMOOTH = "the equations are differentiable at the point, where |x|, Max or another operation switches"
+#: A point is steady where what is left of its rates is smaller than this part of their terms.
+AT_REST = 1e-8
+
+
+@dataclass(frozen=True, repr=False)
+class Linearisation(Report):
+    """w_dot = A w near an equilibrium or a steady motion, for the deviations w of d independent variables.
+
+    Attributes
+    ----------
+    letters : tuple of str (n,)
+        The variables of the state.
+    point : array (n,)
+    independent : tuple of str (d,)
+        The variables whose deviations are w; all of them where there are no constraints and no steady motion.
+    basis : array (n, d)
+        The deviation of the state is ``basis @ w``.
+    matrix : array (d, d)
+    eigenvalues : array of complex (d,)
+        By real part, largest first.
+    errors : array (d,)
+        Bounds of the rounding errors of the eigenvalues, of first order in those of the matrix.
+    residual : float
+        The largest rate that is left at the point.
+    inputs : tuple of str (k,)
+        Inputs that are not imposed; they are zero at the point.
+    input_matrix : array (d, k)
+        dw_dot/du.
+    moved : dict of name to (float or None, float)
+        What was asked for and what was taken, for each variable that is not as given; None where it was not given and the
+        constraints, or the improvement of the point, set it to another value than zero.
+    steady : dict of name to float
+        The rates along the symmetry that make up the steady motion; empty at an equilibrium.
+    symmetry : tuple of str
+        The directions that are divided out; empty at an equilibrium unless a symmetry was given.
+    grounds : tuple of str
+        What is not proved: symmetries and ranks that hold at the states that were tried, derivatives at a switch.
+    """
+
+    letters: tuple[str, ...]
+    point: Any
+    independent: tuple[str, ...]
+    basis: Any
+    matrix: Any
+    eigenvalues: Any
+    errors: Any
+    residual: float
+    inputs: tuple[str, ...] = ()
+    input_matrix: Any = None
+    moved: dict[str, tuple[float | None, float]] = field(default_factory=dict)
+    steady: dict[str, float] = field(default_factory=dict)
+    symmetry: tuple[str, ...] = ()
+    grounds: tuple[str, ...] = ()
+
+    def _title(self) -> str:
+        return "Linearised steady motion" if self.steady else "Linearised equilibrium"
+
+    def _sections(self) -> list[Section]:
+        values = zip(self.letters, self.point, strict=True)
+        at = ", ".join(f"{name} = {value:.6g}" for name, value in values)
+        spectrum = [("variables", ", ".join(self.independent) or "none"), ("eigenvalues", _written(self.eigenvalues))]
+        return [("Point", [("at", at), *self.reported]), ("Linear motion", spectrum)]
+
+    @property
+    def reported(self) -> list[tuple[str, str]]:
+        """What a reader must know of the point, in labelled sentences: moved values, steady rates, what is not proved."""
+        lines = shown_moves(self.moved)
+        if self.steady:
+            lines.append(("steady rates", ", ".join(f"{n} {rate:.6g}" for n, rate in self.steady.items())))
+        if self.symmetry:
+            lines.append(("modulo", ", ".join(self.symmetry)))
+        return lines + [("not proved", ground) for ground in self.grounds]
+
+
+def _written(values: Any) -> str:
+    return ", ".join(f"{v.real:.6g}{v.imag:+.6g}i" if abs(v.imag) > 0 else f"{v.real:.6g}" for v in values) or "none"
+
+
+def linearise(
+    model: Equations | System | Scenario,
+    at: Values | None = None,
+    parameters: Values | None = None,
+    polish: bool = True,
+    symmetry: Symbols | Fields | GroupAction | None = None,
+) -> Linearisation:
+    """The equations linearised at an equilibrium or a steady motion, on the tangent space of the constraints.
+
+    Parameters
+    ----------
+    at : mapping of variable to value
+        The point, by coordinates and velocities (or other variables of the state). What is left out is zero, or what the
+        constraints make of it.
+    polish : bool
+        Move the point to the constraints, and improve it by Newton's method with the least change; `moved` reports what
+        changed. Without it, a point that breaks a constraint, or is not steady, is an error.
+    symmetry : sequence of cyclic variables, mapping of name to a field by coordinate, or GroupAction, optional
+        Symmetries beside the variables that no equation contains; they are divided out, at an equilibrium too. Without it,
+        cyclic variables are divided out where the motion runs along them.
+
+    Raises
+    ------
+    RunError
+        Where the point is neither an equilibrium nor a steady motion.
+    FormError
+        Where the equations depend on time (see `floquet`).
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> rod = da.holonomic(x**2 + y**2 - 1, name="rod")
+    >>> pendulum = da.System([x, y], kinetic=(x.dot**2 + y.dot**2)/2, potential=4*y, constraints=[rod])
+    >>> found = linearise(pendulum, {y: -1})
+    >>> found.independent, [complex(round(v.real, 12), round(v.imag, 12)) for v in found.eigenvalues]
+    (('x', 'x_dot'), [2j, -2j])
+    """
+    return LinearPoint(model, at, parameters, polish, symmetry).linearisation()
+
+
+def field_of(model: Equations | System | Scenario, parameters: Values | None, asked: Mapping[str, float]) -> LinearField:
+    """The field of a model, with the values that a scenario gives below those of the call.
+
+    A form on independent velocities chooses them at the point that is asked for, where it can.
+    """
+    values = dict(model.parameters) if isinstance(model, Scenario) else {}
+    system = model.system if isinstance(model, Scenario) else model
+    form = fastest_form(system) if isinstance(system, System) else None
+    equations = system if isinstance(system, Equations) else derive(system, form)
+    stated = equations.system
+    p = parameter_values(stated.parameters, numbers_by_name(values, parameters))
+    letters = [s.name for s in (*stated.coordinates, *stated.velocities)]
+    if equations.rechoose is not None and not equations.chart_is_steady and set(asked) <= set(letters):
+        whole = kernel_of(derive(stated, "lagrange"), stated.parameters)
+        try:
+            near = consistent_start(whole.plain_book(p), 0.0, asked, p).state
+            place = {**dict(zip(letters, near, strict=True)), **dict(zip((s.name for s in stated.parameters), p, strict=True))}
+            equations = equations.rechoose(place | {"t": 0.0})
+        except (FormError, RunError):
+            pass  # the point is looked at again below, in the form as it is
+    kernel = kernel_of(equations, stated.parameters)
+    return LinearField(kernel, p)
+
+
+class LinearPoint:
+    """A model at a steady point: its field there, the tangent space, and the directions of the symmetry."""
+
+    def __init__(
+        self,
+        model: Equations | System | Scenario,
+        at: Values | None,
+        parameters: Values | None,
+        polish: bool = True,
+        symmetry: Any = None,
+    ) -> None:
+        asked = numbers_by_name(at)
+        self.field = field_of(model, parameters, asked)
+        if self.field.is_timed:
+            raise FormError(
+                "The equations depend on time, and their linear part at one instant decides nothing",
+                seen=self.field.kernel.equations.system.name,
+                remedy="use da.analysis.floquet(model, period, ...) where they are periodic",
+            )
+        self.directions = symmetry_directions(self.field, symmetry)
+        self.point = consistent_point(self.field, asked, polish)
+        self.step = np.zeros(len(self.point))
+        if polish:
+            self.point, self.step = polished(self.field, self.directions, self.point)
+        self.value = self.field(self.point)
+        self.xi = self._steady_rates(polish)
+        self.is_divided = symmetry is not None or bool(np.any(self.xi))
+        self.moved = moved_values(self.field, self.point, asked)
+        check_gaps(self.field, self.point)
+
+    def _steady_rates(self, polish: bool) -> Any:
+        value, names = self.value, self.field.names
+        xi = self.directions.rates(self.point, value.rates)
+        size = value.sizes + np.abs(value.matrix) @ scales(self.point)
+        still = np.abs(value.rates) <= AT_REST * size
+        if np.all(still):
+            return np.zeros_like(xi)
+        left = value.rates - self.directions.at(self.point) @ xi
+        bad = ~(np.abs(left) <= AT_REST * (size + np.abs(value.rates)))
+        if np.any(bad):
+            worst = int(np.argmax(np.where(bad, np.abs(left), -1.0)))
+            cyclic = ", ".join(self.directions.names)
+            raise RunError(
+                "The point is no equilibrium and no steady motion",
+                seen=f"{names[worst]} changes at the rate {left[worst]:.3g}"
+                + (f", beside the symmetry in {cyclic}" if cyclic else ""),
+                remedy="start nearer to one"
+                + (", " if polish else ", pass polish=True, ")
+                + "give the symmetry that the motion follows (symmetry=), or reduce by it (da.symmetry.reduce)",
+            )
+        return xi
+
+    @property
+    def _unproved(self) -> dict[str, float]:
+        """Sentences on symmetries that are not proved, with the rates along them."""
+        rates = dict(zip(self.directions.names, self.xi, strict=True))
+        return {f"`{n}` is a symmetry (it holds {by})": rates[n] for n, by in self.directions.proofs.items()}
+
+    @property
+    def harmless_grounds(self) -> tuple[str, ...]:
+        """Symmetries that are not proved, and that the motion does not follow: instability does not rest on them."""
+        return tuple(ground for ground, rate in self._unproved.items() if not rate)
+
+    @property
+    def rates_left(self) -> Any:
+        """F without its part along the symmetry, (n,)."""
+        return self.value.rates - self.directions.at(self.point) @ self.xi
+
+    def linearisation(self) -> Linearisation:
+        """The linear equations."""
+        field, value = self.field, self.value
+        matrix = value.matrix - self.directions.derivative(self.point, self.xi)
+        error = value.error + EPSILON * np.abs(matrix) + self._error_of_point()
+        tangent = Tangent(value, self.point, field)
+        linear = tangent.restricted(matrix, error)
+        by_inputs = value.by_inputs[tangent.places]
+        N = self.directions.at(self.point)
+        quotient = Quotient(linear, N[tangent.places]) if N.size else None
+        if quotient is not None and self.is_divided:
+            quotient.check_closed(self.directions.names)
+            parts = quotient.matrix, quotient.error
+            rest, basis = tangent.places[quotient.rest], tangent.basis[:, quotient.rest]
+            by_inputs = quotient.projected(by_inputs)
+            eigenvalues, errors = eigenvalues_with_errors(*parts)
+        else:
+            parts, rest, basis = linear, tangent.places, tangent.basis
+            # The symmetry gives zero eigenvalues by structure; the others belong to the quotient.
+            inner = linear if quotient is None else (quotient.matrix, quotient.error)
+            eigenvalues, errors = eigenvalues_with_errors(*inner)
+            known = 0 if quotient is None else len(quotient.pivots)
+            eigenvalues, errors = np.append(eigenvalues, np.zeros(known)), np.append(errors, np.zeros(known))
+        order = np.lexsort((-eigenvalues.imag, -np.round(eigenvalues.real, 12)))
+        steady = {name: float(rate) for name, rate in zip(self.directions.names, self.xi, strict=True) if rate}
+        names = tuple(self.directions.names) if self.is_divided else ()
+        proofs = list(self._unproved) if self.is_divided else []
+        return Linearisation(
+            field.names,
+            self.point,
+            tuple(field.names[k] for k in rest),
+            basis,
+            parts[0],
+            eigenvalues[order],
+            errors[order],
+            float(np.max(np.abs(self.rates_left), initial=0.0)),
+            tuple(symbol.name for symbol in field.kernel.free_inputs),
+            by_inputs,
+            self.moved,
+            steady,
+            names,
+            (*proofs, *tangent.grounds, *((SMOOTH,) if field.switches_at(self.point) else ())),
+        )
+
+    def _error_of_point(self) -> Any:
+        """What the last step of Newton's method, thrice, would change of the matrix."""
+        if not np.any(self.step):
+            return np.zeros_like(self.value.matrix)
+        sides = [self.field(self.point + sign * 3 * self.step).matrix for sign in (1, -1)]
+        return np.abs(sides[0] - self.value.matrix) + np.abs(sides[1] - self.value.matrix)
+
+
+@dataclass(frozen=True)
+class LinearMotion:
+    """Neighbours of a motion: z_dot = A(t) z + B(t) w, for n letters, k free inputs, at nt times.
+
+    Attributes
+    ----------
+    letters, inputs : tuples of str
+    t : array (nt,)
+    matrices : array (nt, n, n)
+        A.
+    input_matrices : array (nt, n, k)
+        B.
+    """
+
+    letters: tuple[str, ...]
+    inputs: tuple[str, ...]
+    t: Any
+    matrices: Any
+    input_matrices: Any
+
+
+def linearise_along(motion: Motion) -> LinearMotion:
+    """The equations of neighbours of a motion, by exact derivatives at its points.
+
+    Neighbours obey the constraints too: their deviations z are in the kernel of the constraint Jacobian at each time.
+
+    Parameters
+    ----------
+    motion : Motion
+        In one form throughout, without impacts or other choices of independent velocities.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos
+    >>> q = da.coordinates("q")
+    >>> motion = da.simulate(da.System([q], kinetic=q.dot**2/2, potential=-cos(q)), {q: 1.0}, (0, 1), at=[0, 1])
+    >>> linearise_along(motion).matrices[0].round(12).tolist()
+    [[0.0, 1.0], [-0.540302305868, 0.0]]
+    """
+    if len(motion.segments) != 1:
+        raise RunError("The motion changes its letters on the way", seen=f"{len(motion.segments)} parts", remedy="use one part")
+    kernel: Kernel = motion.segments[0].book.kernel
+    field = LinearField(kernel, parameter_values(kernel.parameters, dict(motion.parameters)))
+    names = tuple(symbol.name for symbol in kernel.free_inputs)
+    given = np.array([motion[name] for name in names]).reshape(len(names), len(motion.t))
+    found = [
+        field(state, float(time), given[:, k]) for k, (time, state) in enumerate(zip(motion.t, motion._states[0], strict=True))
+    ]
+    matrices, by_inputs = np.array([f.matrix for f in found]), np.array([f.by_inputs for f in found])
+    return LinearMotion(field.names, names, motion.t, matrices, by_inputs)

@@ -1,0 +1,1 @@
+"""Symmetry groups of systems: invariance, momentum maps, connections, phases, reconstruction."""

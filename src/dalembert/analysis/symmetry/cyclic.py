@@ -1,0 +1,77 @@
+r"""Cyclic coordinates from a motion without them: theta(t) = theta_0 + int theta_dot(r, r_dot; p) dt, by quadrature."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError, nearest
+from ...integrate.motion import Motion
+from ...model.values import numbers_by_name
+from ...typing import Array, Values
+
+__all__ = ["recover_cyclic"]
+
+#: Nodes of Gauss and Legendre in each step.
+NODES = 8
+
+
+def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Array]:
+    """The cyclic coordinates along a motion of a system made with `routh`.
+
+    Parameters
+    ----------
+    motion : Motion
+    start : mapping of cyclic coordinate to its first value
+        Zero for what is not given.
+
+    Returns
+    -------
+    dict of name to array (nt,)
+        At the stored times of the motion.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> import numpy as np
+    >>> r, phi = da.coordinates("r phi")
+    >>> planet = da.System([r, phi], kinetic=(r.dot**2 + r**2*phi.dot**2)/2, potential=-1/r)
+    >>> radial = da.simulate(da.symmetry.routh(planet, [phi]), {r: 1.0}, (0, 2*np.pi), parameters={"p_phi": 1.0})
+    >>> bool(abs(recover_cyclic(radial)["phi"][-1] - 2*np.pi) < 1e-9)
+    True
+    """
+    system: Any = motion.system
+    letters = {v.name for v in system.velocities}
+    rates = [name for name in system.outputs if name.endswith("_dot") and name not in letters]
+    names = [name.removesuffix("_dot") for name in rates]
+    if not rates:
+        raise ModelError(
+            "The motion reports no cyclic velocities",
+            seen=", ".join(motion.names),
+            remedy="simulate da.symmetry.routh(system, [...])",
+        )
+    first = dict.fromkeys(names, 0.0)
+    for name, value in numbers_by_name(start).items():
+        if name not in first:
+            near = nearest(name, first)
+            remedy = f"did you mean {near}" if near else "the other coordinates start where the motion did"
+            raise ModelError(f"The motion has no cyclic coordinate `{name}`", seen=", ".join(names), remedy=remedy)
+        first[name] = value
+    edges, places = motion.panels()
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    middle, half = (edges[1:] + edges[:-1])[:, None] / 2, (edges[1:] - edges[:-1])[:, None] / 2
+    times = middle + half * nodes
+    dense = _stored_at(motion, times.ravel())
+    found = {}
+    for name, rate in zip(names, rates, strict=True):
+        parts = (half * weights * dense[rate].reshape(times.shape)).sum(axis=1)
+        total = np.concatenate([[0.0], np.cumsum(parts)])
+        found[name] = first[name] + total[places]
+    return found
+
+
+def _stored_at(motion: Motion, times: Any) -> Motion:
+    """The same motion, stored at other times; a system without constraints moves in one segment."""
+    return replace(motion, t=times, y=np.asarray(motion.sol(times)), owner=np.zeros(times.shape, dtype=int))

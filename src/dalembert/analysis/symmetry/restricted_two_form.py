@@ -1,0 +1,282 @@
+r"""The canonical two-form on what nonholonomic constraints allow, and how far it is from being closed.
+
+On M = FL(D), in the chart (q, y) of the form "bates-sniatycki", H = TM and (T pi)^-1 D has the frame (F_s, 0), (0, 1_s), and
+
+    omega_ij = Omega_M(h_i, h_j),     omega(X, .) = dH_H,     {f, g} = omega(X_f, X_g) = df . Pi dg      (Bloch 5.9.4, 5.9.24)
+
+omega is a form on the fibres of H, not on a manifold. Extended by zero along the dependent coordinates, which is what dividing
+out a group that moves them alone does (Chaplygin's case), it has a derivative. The brackets of the frame have no part in H, so
+
+    d omega(h_i, h_j, h_k) = h_i omega_jk + h_j omega_ki + h_k omega_ij = Omega_M([h_i, h_j], h_k) + cyclic,
+
+the second because Omega_M is closed: it is the curvature of the constraints times the slopes of the dependent momenta. The
+bracket needs no extension; it obeys Jacobi's identity exactly where the constraints are integrable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ...algebra.graph import GraphAlgebra
+from ...errors import RunError, SingularError
+from ...formulations.forms.bates_sniatycki import ConstraintManifold, hypotheses
+from ...formulations.forms.canonical_voronets import canonical_letters
+from ...formulations.independent_velocities import Reduction, Split, choose_split
+from ...formulations.registry import derive
+from ...integrate.start import consistent_start
+from ...model.scenario import Scenario
+from ...model.symbols import t
+from ...model.system import System
+from ...model.values import numbers_by_name
+from ...runtime.gauss.constrained_solve import rank, solve
+from ...runtime.kernel import kernel_of, parameter_values
+from ...typing import Values
+from ..anatomy import read_model
+
+__all__ = ["RestrictedTwoForm", "TwoFormField", "bivector_slopes", "cyclic", "jacobi_failure", "restricted_two_form"]
+
+#: The largest difference from Lagrange's equations, and of the two ways to d omega, beside the size of their terms.
+LIMIT = 1e-8
+
+
+def cyclic(table: Any) -> Any:
+    """table_ijk + table_jki + table_kij, (n, n, n)."""
+    return table + np.transpose(table, (2, 0, 1)) + np.transpose(table, (1, 2, 0))
+
+
+def jacobi_failure(bivector: Any, slopes: Any) -> Any:
+    """{{z_i, z_j}, z_k} + cyclic of a bracket {z_i, z_j} = bivector[i, j] with slopes[i, j, l] along z_l, (n, n, n)."""
+    return cyclic(np.einsum("ijl,lk->ijk", slopes, bivector))
+
+
+def bivector_slopes(frame: Any, frame_slopes: Any, inverse: Any, form_slopes: Any) -> Any:
+    """The slopes (n, n, n) of frame W frame^T, where W = form^-T, along all n letters."""
+    moved = np.einsum("ail,ij,bj->abl", frame_slopes, inverse, frame)
+    turned = -np.einsum("ai,ij,kjl,km,bm->abl", frame, inverse, form_slopes, inverse, frame)
+    return moved + turned + np.einsum("ai,ij,bjl->abl", frame, inverse, frame_slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedTwoForm:
+    """The two-form at one state; n coordinates, k independent velocities.
+
+    Attributes
+    ----------
+    names : tuple of str (n + k,)
+        The chart: coordinates, then momenta of the independent velocities.
+    point : array (n + k,)
+    whole : array (n + k, n + k)
+        Omega_M, the canonical two-form on M.
+    frame : array (n + k, 2k)
+        h_i as columns: directions of the constraints, then momenta.
+    matrix : array (2k, 2k)
+        omega.
+    differential : array (2k,)
+        dH_H less the applied forces.
+    field : array (n + k,)
+        X, the rates of the chart.
+    derivative : array (2k, 2k, 2k)
+        d omega on triples of the frame.
+    bivector : array (n + k, n + k)
+        Pi, the brackets of the chart.
+    jacobi : array (n + k, n + k, n + k)
+        {{z_i, z_j}, z_k} + cyclic.
+    velocities : mapping of name to float (n,)
+        Of all coordinates, the dependent ones and completed ones too.
+    residual : float
+        The worst difference of X from Lagrange's equations with multipliers, and of d omega from the brackets of the frame.
+    """
+
+    names: tuple[str, ...]
+    point: Any
+    whole: Any
+    frame: Any
+    matrix: Any
+    differential: Any
+    field: Any
+    derivative: Any
+    bivector: Any
+    jacobi: Any
+    velocities: Mapping[str, float]
+    residual: float
+
+    def on(self, first: Any, second: Any) -> float:
+        """omega of two vectors in the frame, (2k,) each."""
+        return float(np.asarray(first) @ self.matrix @ np.asarray(second))
+
+    def derivative_on(self, first: Any, second: Any, third: Any) -> float:
+        """d omega on a triple of vectors in the frame, (2k,) each."""
+        return float(np.einsum("ijk,i,j,k->", self.derivative, first, second, third))
+
+
+class TwoFormField:
+    """The two-form of a system as a function of the state, on one choice of independent velocities."""
+
+    def __init__(self, system: System, split: Split) -> None:
+        self.system, self.split = system, split
+        self.reduction = Reduction(system, GraphAlgebra(), split)
+        self.manifold = ConstraintManifold(self.reduction)
+        self.names = tuple(s.name for s in (*system.coordinates, *canonical_letters(system, split).state))
+
+    def _compiled(self, blocks: list[Any]) -> Any:
+        given = {symbol: value for symbol, value in self.system.inputs.items() if value is not None}
+        algebra = self.reduction.algebra
+        if given:
+            values = self.manifold.on(algebra.vector(list(given.values())))
+            blocks = [algebra.substitute(block, algebra.vector(list(given)), values) for block in blocks]
+        return ca.Function("blocks", list(algebra.letters.values()), [ca.densify(block) for block in blocks])
+
+    def _evaluated(self, function: Any, values: Mapping[str, float]) -> list[Any]:
+        letters = list(self.reduction.algebra.letters)[: function.n_in()]
+        found = function.call([values.get(letter.name, 0.0) for letter in letters])
+        return [np.asarray(table, dtype=float).reshape(table.shape) for table in found]
+
+    @cached_property
+    def _momenta(self) -> Any:
+        """y of the independent velocities."""
+        reduction = self.reduction
+        definition = reduction.algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
+        return self._compiled([definition])
+
+    @cached_property
+    def _forms(self) -> Any:
+        """Omega_M, the frame, its slopes, those of omega, and the right side of i_X omega = dH_H with the drift of X."""
+        manifold, algebra, reduction = self.manifold, self.reduction.algebra, self.reduction
+        k = manifold.y.shape[0]
+        drift = algebra.stack([manifold.drift, algebra.zeros(k)])
+        force = manifold.on(reduction.applied_force) - algebra.jacobian(manifold.momenta, reduction.time)
+        right = algebra.gradient(manifold.hamiltonian, manifold.point) - algebra.stack([force, algebra.zeros(k)])
+        right = manifold.directions.T @ (right - manifold.two_form.T @ drift)
+        slopes = [algebra.jacobian(ca.vec(block), manifold.point) for block in (manifold.directions, manifold.restricted)]
+        return self._compiled([manifold.two_form, manifold.directions, *slopes, right, drift])
+
+    @cached_property
+    def _lagrange(self) -> Any:
+        """Lagrange's equations with multipliers on M, and how y moves with the accelerations."""
+        reduction, algebra, on = self.reduction, self.reduction.algebra, self.manifold.on
+        definition = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
+        slope = algebra.part(
+            algebra.jacobian(definition, reduction.v), range(definition.shape[0]), range(len(self.system.coordinates))
+        )
+        rest = algebra.along(definition, reduction.q, reduction.velocities) + algebra.jacobian(definition, reduction.time)
+        full = reduction.full
+        blocks = [full.metric, full.force, full.rows, full.right, reduction.velocities, slope, rest]
+        return self._compiled([on(block) for block in blocks])
+
+    def at(self, values: Mapping[str, float]) -> RestrictedTwoForm:
+        """The two-form at coordinates, independent velocities, parameters and t by name."""
+        (y,) = self._evaluated(self._momenta, values)
+        table = dict(values) | dict(zip(self.names[len(self.system.coordinates) :], y.ravel(), strict=True))
+        whole, frame, frame_slopes, form_slopes, right, drift = self._evaluated(self._forms, table)
+        matrix, size = frame.T @ whole @ frame, frame.shape[1]
+        if not np.all(np.isfinite(matrix)) or rank(matrix).rank < size:
+            raise SingularError(
+                "The two-form is degenerate on what the constraints allow",
+                seen=f"rank {rank(np.nan_to_num(matrix)).rank} of {size}",
+                remedy='look at another state, or use the form "lagrange"',
+            )
+        inverse = np.linalg.solve(matrix.T, np.eye(size))
+        field = frame @ (inverse @ right.ravel()) + drift.ravel()
+        frame_slopes = _slopes(frame_slopes, frame.shape)
+        form_slopes = _slopes(form_slopes, matrix.shape)
+        derivative = cyclic(np.einsum("jkl,li->ijk", form_slopes, frame))
+        bivector = frame @ inverse @ frame.T
+        gap = max(
+            self._from_lagrange(field, table), _relative(derivative - _by_brackets(whole, frame, frame_slopes), derivative)
+        )
+        if not gap < LIMIT:
+            raise RunError(
+                "The two-form does not give Lagrange's equations",
+                seen=f"a difference of {gap:.1e}, where {LIMIT:.0e} is allowed",
+                remedy="look at another state, further from where the independent velocities degenerate",
+            )
+        return RestrictedTwoForm(
+            names=self.names,
+            point=np.array([table.get(name, 0.0) for name in self.names]),
+            whole=whole,
+            frame=frame,
+            matrix=matrix,
+            differential=right.ravel(),
+            field=field,
+            derivative=derivative,
+            bivector=bivector,
+            jacobi=jacobi_failure(bivector, bivector_slopes(frame, frame_slopes, inverse, form_slopes)),
+            velocities={v.name: float(field[k]) for k, v in enumerate(self.system.velocities)},
+            residual=gap,
+        )
+
+    def _from_lagrange(self, field: Any, values: Mapping[str, float]) -> float:
+        """How far X is from the motion with multipliers, relatively."""
+        metric, force, rows, right, velocities, slope, rest = self._evaluated(self._lagrange, values)
+        accelerations = solve(metric, force.ravel(), rows, right.ravel()).z
+        expected = np.concatenate([velocities.ravel(), slope @ accelerations + rest.ravel()])
+        return _relative(field - expected, expected)
+
+
+def _slopes(table: Any, shape: tuple[int, int]) -> Any:
+    """Slopes of a matrix that was read column by column, (rows, columns, letters)."""
+    return np.swapaxes(table.reshape(shape[1], shape[0], -1), 0, 1)
+
+
+def _by_brackets(whole: Any, frame: Any, slopes: Any) -> Any:
+    """Omega_M([h_i, h_j], h_k) + cyclic, (2k, 2k, 2k)."""
+    turned = np.einsum("ajl,li->ija", slopes, frame)
+    brackets = turned - np.swapaxes(turned, 0, 1)
+    return cyclic(np.einsum("ija,ab,bk->ijk", brackets, whole, frame))
+
+
+def _relative(gap: Any, terms: Any) -> float:
+    size = float(np.max(np.abs(gap), initial=0.0)) / (1 + float(np.max(np.abs(terms), initial=0.0)))
+    return size if np.isfinite(size) else np.inf
+
+
+def restricted_two_form(
+    system: System | Scenario, state: Values | None = None, parameters: Values | None = None
+) -> RestrictedTwoForm:
+    """The canonical two-form on the constraints of a system at one state, its derivative and its brackets.
+
+    Parameters
+    ----------
+    system : System or Scenario
+    state : mapping of symbol or name to value
+        Coordinates, velocities or momenta, and t; those of the scenario by default. What is given is held; what is missing
+        is completed from the constraints with the least change from zero, and found in `velocities`.
+    parameters : mapping of symbol or name to value
+
+    Raises
+    ------
+    FormError
+        Where the Legendre map on the constraints is not regular.
+    StartError
+        Where the state that was given breaks the constraints.
+    SingularError
+        Where it degenerates at this state.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y, z = da.coordinates("x y z")
+    >>> slope = da.velocity(z.dot - y*x.dot, name="slope")
+    >>> particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2)/2, constraints=[slope])
+    >>> found = restricted_two_form(particle, {y: 1.0, x.dot: 2.0, y.dot: 0.5})
+    >>> found.names, found.matrix.shape, round(float(np.max(np.abs(found.derivative))), 12)
+    (('x', 'y', 'z', 'y_x', 'y_y'), (4, 4), 0.5)
+    >>> {name: round(v, 12) for name, v in restricted_two_form(particle, {y: 1.0, z.dot: 2.0}).velocities.items()}
+    {'x_dot': 2.0, 'y_dot': 0.0, 'z_dot': 2.0}
+    """
+    asked = numbers_by_name(state)
+    time = asked.pop(t.name, 0.0)
+    stated, values, beginning = read_model(system, parameters, asked)
+    hypotheses(stated)
+    kernel = kernel_of(derive(stated, "lagrange"), stated.parameters)
+    p = parameter_values(kernel.parameters, values)
+    found = consistent_start(kernel.plain_book(p), time, beginning, p, project_start=False)
+    numbers = {t.name: time} | {name: float(value) for name, value in values.items()}
+    numbers |= {letter.name: float(x) for letter, x in zip(kernel.equations.state, found.state, strict=True)}
+    return TwoFormField(stated, choose_split(stated, numbers)).at(numbers)

@@ -1,0 +1,382 @@
+r"""What a vector field must satisfy to be a symmetry of a system, as numbers at random states; linear in the field.
+
+A field X on the configurations moves velocities by its tangent lift and momenta by its cotangent lift,
+
+    Z = (X, DX q_dot),        Z = (X, -DX^T p).
+
+It is a symmetry where it leaves alone everything that the motion is made of:
+
+    Z(L) = 0 or Z(H) = 0,   Z(R) = 0                 at all states: the energies and Rayleigh's function
+    Z(Q_i) + Q_j dX^j/dq_i = 0                       at all states: generalised forces, as a one-form
+    X(g) = 0 on g = 0,      Z(f) = 0 on f = 0        at consistent states: constraints on positions, velocities and momenta
+    [E_j, X] in the span of E                        at consistent states: the image q_dot = E u
+    X(g) = 0 on g = 0                                one-sided constraints, at contact
+
+The conditions on the constraints say that the set they define is invariant, not that each function is. They are conclusive
+where the derivatives of the constraints are as independent on that set as they are next to it (`Conditions.is_regular`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...errors import ModelError, StartError
+from ...geometry.actions import field_text, read_field
+from ...model.constraints import HolonomicConstraint
+from ...model.symbols import by_name, t
+from ...model.system import System
+from ...model.values import used_parameters
+from ...runtime.gauss.constrained_solve import rank
+from ...typing import Values
+from ..anatomy import GENERIC, common, take_apart
+from ..sampling import Samples
+
+__all__ = [
+    "Condition",
+    "Conditions",
+    "States",
+    "autonomous",
+    "drawn_parameters",
+    "energy_name",
+    "given_fields",
+    "given_parameters",
+]
+
+#: How far from the consistent states those are drawn where no constraint needs to hold: far, and nearer where that fails.
+RADII = (1.0, 0.5, 0.2, 0.05)
+#: How far beside the constraints their derivatives are compared with those on them.
+BESIDE = 1e-2
+#: Terms that are smaller than this part of the largest derivative times the field count as that: what is left may be rounding.
+SCALE = 1e-3
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One requirement on K fields at several states; a combination c of the fields meets it where rows @ c = 0.
+
+    Attributes
+    ----------
+    part : str
+        What it is about, such as "Lagrangian" or "constraint `blade`".
+    rows : array (r, K)
+    sizes : array (r, K)
+        The sizes of the terms that each entry is the sum of.
+    """
+
+    part: str
+    rows: Any
+    sizes: Any
+
+    @cached_property
+    def residuals(self) -> Any:
+        """The largest entry for each field relative to its terms, (K,); small terms count as a part of the largest ones."""
+        if not self.rows.size:
+            return np.zeros(self.rows.shape[1])
+        floor = SCALE * np.max(self.sizes, axis=0, keepdims=True) + 1e-300
+        return np.max(np.abs(self.rows) / np.maximum(self.sizes, floor), axis=0)
+
+
+@dataclass(frozen=True)
+class States:
+    """Where conditions are evaluated: times (N,), states (N, 2n) in the letters (q, q_dot) or (q, p), inputs (N, k)."""
+
+    times: Any
+    states: Any
+    inputs: Any
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def where(self, chosen: Any) -> States:
+        """Those that are marked, (N,)."""
+        return States(self.times[chosen], self.states[chosen], self.inputs[chosen])
+
+
+def energy_name(system: System) -> str:
+    """What the energy function of a system is called."""
+    return "Hamiltonian" if system.is_hamiltonian else "Lagrangian"
+
+
+class Conditions:
+    """The conditions of one system at random states for one set of parameters.
+
+    Parameters
+    ----------
+    system : System
+    parameters : mapping of name to value
+        Those that are missing are drawn at random.
+    start : mapping of name to value
+        The middle of the states.
+    free, consistent : int
+        How many states are drawn off and on the constraints.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        parameters: Mapping[str, float],
+        start: Mapping[str, float],
+        free: int = 12,
+        consistent: int = 8,
+        seed: int = 3,
+    ) -> None:
+        self.system, self._start = system, dict(start)
+        self._random = np.random.default_rng(seed)
+        self.anatomy = take_apart(system, parameters, start, consistent)
+        self.parameters = dict(
+            zip((s.name for s in self.anatomy.kernel.parameters), self.anatomy.samples.parameters, strict=True)
+        )
+        self.consistent = self._states_of(self.anatomy.samples)
+        self._free = free
+
+    # -- states --------------------------------------------------------------------------------------------------
+
+    def _states_of(self, samples: Samples) -> States:
+        width = len(self.anatomy.kernel.free_inputs)
+        return States(samples.times, samples.states, self._random.uniform(-1.0, 1.0, (len(samples), width)))
+
+    @cached_property
+    def anywhere(self) -> States:
+        """States that need not obey any constraint, where the energies and forces have finite derivatives."""
+        block = ca.vertcat(*(ca.vec(part) for part in self._everywhere.values()))
+        found: list[States] = []
+        for radius in RADII:
+            places = self._random.integers(0, len(self.consistent), 2 * self._free)
+            centers = self.consistent.states[places]
+            steps = radius * self._random.uniform(-1.0, 1.0, centers.shape) * np.maximum(np.abs(centers), 1.0)
+            times = self._random.uniform(0.0, 2.0, len(places))
+            drawn = States(times, centers + steps, self.consistent.inputs[places])
+            found.append(drawn.where(np.all(np.isfinite(self.values(block, drawn)[:, :, 0]), axis=1)))
+            if sum(map(len, found)) >= self._free:
+                break
+        parts = ("times", "states", "inputs")
+        whole = States(*(np.concatenate([getattr(entry, part) for entry in found])[: self._free] for part in parts))
+        if not len(whole):
+            raise StartError(
+                "No state was found where the energies have finite derivatives",
+                remedy="pass parameters= and start= around which to look",
+            )
+        return whole
+
+    def values(self, block: Any, states: States) -> Any:
+        """Values (N, rows, columns) of an expression of the graph."""
+        function = ca.Function("block", self.anatomy.kernel._inputs(), [ca.densify(block)])
+        parameters, none = self.anatomy.samples.parameters[:, None], np.zeros((0, 1))
+        table = function(states.times[None, :], states.states.T, parameters, states.inputs.T, none)
+        return np.asarray(table, dtype=float).reshape(block.shape[0], len(states), block.shape[1]).transpose(1, 0, 2)
+
+    # -- what the system is made of ------------------------------------------------------------------------------
+
+    @cached_property
+    def _letters(self) -> Any:
+        return self.anatomy.kernel.algebra.vector(self.anatomy.kernel.equations.state)
+
+    @cached_property
+    def _scalars(self) -> dict[str, Any]:
+        """Functions that must be invariant everywhere."""
+        kernel, system = self.anatomy.kernel, self.system
+        found = {energy_name(system): kernel.lower([system.energy_function])}
+        if system.dissipation != 0:
+            found["dissipation"] = kernel.lower([system.dissipation])
+        return found
+
+    @cached_property
+    def _one_forms(self) -> dict[str, Any]:
+        """Columns (n x 1) that must be invariant everywhere, as one-forms."""
+        kernel, system = self.anatomy.kernel, self.system
+        found = {}
+        if system.forces:
+            found["forces"] = kernel.lower([system.forces.get(q, sympy.S.Zero) for q in system.coordinates])
+        for c in system.bilateral:
+            if not c.is_ideal:
+                work = {str(q): value for q, value in c.work.items()}
+                found[f"work of constraint `{c.name}`"] = kernel.lower(
+                    [work.get(q.name, sympy.S.Zero) for q in system.coordinates]
+                )
+        return found
+
+    @cached_property
+    def _everywhere(self) -> dict[str, Any]:
+        """Derivatives by the state of everything that must be invariant everywhere."""
+        return {part: ca.jacobian(value, self._letters) for part, value in (self._scalars | self._one_forms).items()}
+
+    @cached_property
+    def _held(self) -> dict[str, Any]:
+        """What vanishes on the constraints, by part: positions for holonomic ones, velocities or momenta for the others."""
+        found, position = {}, 0
+        for place, c in enumerate(self.system.bilateral):
+            if isinstance(c, HolonomicConstraint):
+                found[f"constraint `{c.name}`"] = self.anatomy.kernel.graph.position.residual[position]
+                position += 1
+            else:
+                found[f"constraint `{c.name}`"] = self.anatomy.residual[place]
+        return found
+
+    @cached_property
+    def is_regular(self) -> bool:
+        """Whether derivatives of the constraints are as independent on them as beside them: then the conditions decide."""
+        if not all(inner.is_regular for _, inner in self._contacts if inner is not None):
+            return False
+        if not self._held:
+            return True
+        rows = ca.jacobian(ca.vertcat(self.anatomy.kernel.graph.position.residual, self.anatomy.residual), self._letters)
+        states = self.consistent
+        step = BESIDE * self._random.uniform(-1.0, 1.0, states.states.shape)
+        beside = States(states.times, states.states + step, states.inputs)
+        ranks = []
+        for values in (self.values(rows, states), self.values(rows, beside)):
+            finite = [matrix for matrix in values if np.all(np.isfinite(matrix))]
+            ranks.append(common([rank(matrix, GENERIC).rank for matrix in finite]) if finite else -1)
+        return ranks[0] >= ranks[1]
+
+    # -- conditions ----------------------------------------------------------------------------------------------
+
+    def on(self, fields: Any) -> list[Condition]:
+        """All conditions on the columns of `fields` (n x K), expressions of coordinates and parameters."""
+        lifted = _Lifted(self, fields, self.anywhere)
+        found = [self._scalar(part, lifted) for part in self._scalars]
+        found += [self._one_form(part, lifted) for part in self._one_forms]
+        if self._held or self.system.image is not None:
+            held = _Lifted(self, fields, self.consistent)
+            found += [_along(part, self._slopes[part], held.fields) for part in self._held]
+            if self.system.image is not None:
+                found.append(self._image(held))
+        return found + [self._on_contact(name, inner, fields, lifted) for name, inner in self._contacts]
+
+    @cached_property
+    def _slopes(self) -> dict[str, Any]:
+        """Values of the derivatives by the state: anywhere, or on the constraints for these."""
+        found = {part: self.values(block, self.anywhere) for part, block in self._everywhere.items()}
+        held = {part: self.values(ca.jacobian(value, self._letters), self.consistent) for part, value in self._held.items()}
+        return found | held
+
+    def _scalar(self, part: str, lifted: _Lifted) -> Condition:
+        return _along(part, self._slopes[part], lifted.fields)
+
+    def _one_form(self, part: str, lifted: _Lifted) -> Condition:
+        slopes, forms = self._slopes[part], self.values(self._one_forms[part], lifted.at)[:, :, 0]
+        moved = np.einsum("Nil,NKl->NiK", slopes, lifted.fields)
+        turned = np.einsum("Nj,NKji->NiK", forms, lifted.slopes)
+        sizes = np.einsum("Nil,NKl->NiK", np.abs(slopes), np.abs(lifted.fields))
+        sizes = sizes + np.einsum("Nj,NKji->NiK", np.abs(forms), np.abs(lifted.slopes))
+        largest = np.max(np.abs(slopes), axis=(1, 2))[:, None] * np.max(np.abs(lifted.fields), axis=2)
+        largest = largest + np.max(np.abs(forms), axis=1)[:, None] * np.max(np.abs(lifted.slopes), axis=(2, 3))
+        sizes = sizes + SCALE * largest[:, None, :]
+        width = moved.shape[2]
+        return Condition(part, (moved + turned).reshape(-1, width), sizes.reshape(-1, width))
+
+    def _image(self, lifted: _Lifted) -> Condition:
+        """Rows that annihilate the image, applied to the brackets of its columns with the fields."""
+        frame, image = self.anatomy.image_frame, self.system.image
+        assert frame is not None and image is not None
+        n, k = frame.shape
+        frames = self.values(frame, lifted.at)
+        slopes = self.values(ca.jacobian(ca.vec(frame), self.anatomy.coordinates), lifted.at).reshape(-1, k, n, n)
+        rows, sizes = [], []
+        for E, DE, X, DX in zip(frames, slopes, lifted.fields[:, :, :n], lifted.slopes, strict=True):
+            outside = rank(E.T, GENERIC).null_space.T
+            one, two = np.einsum("Kil,lj->ijK", DX, E), np.einsum("jil,Kl->ijK", DE, X)
+            rows.append(np.einsum("ri,ijK->rjK", outside, one - two).reshape(-1, X.shape[0]))
+            sizes.append(np.einsum("ri,ijK->rjK", np.abs(outside), np.abs(one) + np.abs(two)).reshape(-1, X.shape[0]))
+        return Condition(f"constraint `{image.name}`", np.vstack(rows), np.vstack(sizes))
+
+    @cached_property
+    def _contacts(self) -> list[tuple[str, Conditions | None]]:
+        """For each one-sided constraint the conditions of the system that touches it; None where no contact was found."""
+        found: list[tuple[str, Conditions | None]] = []
+        for c in self.system.unilateral:
+            touching = self.system.touching((c.name,))
+            known = {symbol.name for symbol in touching.parameters}
+            values = {name: value for name, value in self.parameters.items() if name in known}
+            try:
+                inner = Conditions(touching, values, self._start, consistent=len(self.consistent), seed=5)
+            except StartError:
+                found.append((c.name, None))
+            else:
+                found.append((c.name, inner))
+        return found
+
+    def _on_contact(self, name: str, inner: Conditions | None, fields: Any, anywhere: _Lifted) -> Condition:
+        """X(g) = 0 at contact; everywhere, which is more than needed, where no contact was found."""
+        part = f"constraint `{name}`"
+        if inner is not None:
+            return _along(part, inner._slopes[part], _Lifted(inner, fields, inner.consistent).fields)
+        expression = next(c.expression for c in self.system.unilateral if c.name == name)
+        slopes = self.values(ca.jacobian(self.anatomy.kernel.lower([expression]), self._letters), self.anywhere)
+        return _along(part, slopes, anywhere.fields)
+
+
+class _Lifted:
+    """Values of K fields at N states: their lifts (N, K, 2n) and their derivatives by the coordinates (N, K, n, n)."""
+
+    def __init__(self, conditions: Conditions, fields: Any, at: States) -> None:
+        algebra, system = conditions.anatomy.kernel.algebra, conditions.system
+        n, count = fields.shape
+        column = algebra.vector(list(fields.T))  # field after field
+        self.at = at
+        self.slopes = conditions.values(ca.jacobian(column, conditions.anatomy.coordinates), at).reshape(len(at), count, n, n)
+        lower = conditions.values(column, at).reshape(len(at), count, n)
+        second = at.states[:, n:]
+        upper = (
+            -np.einsum("NKji,Nj->NKi", self.slopes, second)
+            if system.is_hamiltonian
+            else np.einsum("NKij,Nj->NKi", self.slopes, second)
+        )
+        self.fields = np.concatenate([lower, upper], axis=2)
+
+
+def _along(part: str, slopes: Any, fields: Any) -> Condition:
+    """Derivatives (N, r, 2n) along lifted fields (N, K, 2n)."""
+    rows = np.einsum("Nrl,NKl->NrK", slopes, fields)
+    sizes = np.einsum("Nrl,NKl->NrK", np.abs(slopes), np.abs(fields))
+    sizes = sizes + SCALE * np.max(np.abs(slopes), axis=(1, 2))[:, None, None] * np.max(np.abs(fields), axis=2)[:, None, :]
+    return Condition(part, rows.reshape(-1, rows.shape[2]), sizes.reshape(-1, rows.shape[2]))
+
+
+def given_parameters(system: System, given: Values | None) -> dict[str, float]:
+    """Values by name of parameters that are held fixed, checked."""
+    known = [symbol.name for symbol in system.parameters]
+    found = used_parameters(by_name(given, "mapping of parameters"), known)
+    for name, value in found.items():
+        if not isinstance(value, (int, float, np.number, sympy.Number)) or not np.isfinite(float(value)):
+            raise ModelError(f"The parameter `{name}` needs a finite number", seen=repr(value)[:60])
+    return {name: float(value) for name, value in found.items()}
+
+
+def given_fields(system: System, given: Iterable[Any]) -> list[Any]:
+    """Fields (n x 1) in coordinates and parameters of the system, checked."""
+    found = [read_field(entry, system.coordinates) for entry in given]
+    own = {*system.coordinates, *system.parameters}
+    for column in found:
+        foreign = sorted(str(letter) for letter in column.free_symbols - own)
+        if foreign:
+            raise ModelError(
+                f"The field {field_text(column, system.coordinates)} contains {', '.join(foreign)}",
+                remedy="write fields in the coordinates and parameters of the system",
+            )
+    return found
+
+
+def drawn_parameters(system: System, fixed: Mapping[str, float], typical: Mapping[str, float], random: Any) -> dict[str, float]:
+    """Values of all parameters: the fixed ones, and random ones near the typical ones where these are not zero."""
+    found = {}
+    for symbol in system.parameters:
+        if symbol.name in fixed:
+            found[symbol.name] = float(fixed[symbol.name])
+            continue
+        usual = float(typical.get(symbol.name, 0.0)) or (-1.0 if symbol.is_negative else 1.0)
+        found[symbol.name] = usual * float(random.uniform(0.7, 1.4))
+    return found
+
+
+def autonomous(system: System) -> bool:
+    """Whether time occurs nowhere, and no input is left open."""
+    given: Sequence[sympy.Expr | None] = list(system.inputs.values())
+    return None not in given and not any(t in expression.free_symbols for expression in system.expressions())

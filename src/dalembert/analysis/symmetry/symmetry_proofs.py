@@ -1,0 +1,271 @@
+r"""The conditions on a symmetry decided by symbols within bounded work: proved, disproved, or left open.
+
+Everything is brought to the letters the system was stated in, and read as a quotient of polynomials in letters, sines and
+cosines, which is zero where its numerator is. On the constraints, dependent velocities (or momenta) are eliminated first where
+the constraints are linear in some of them; a function that is a multiple of a constraint vanishes on it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...algebra.simplify.quotients import Alphabet, eliminated
+from ...algebra.simplify.trigonometric_ring import TooMuchWorkError, Work
+from ...algebra.structure import without_unrepresented
+from ...errors import ModelError
+from ...model.constraints import Constraint, HolonomicConstraint
+from ...model.symbols import t
+from ...runtime.gauss.constrained_solve import rank
+from ..anatomy import GENERIC
+from ..proofs.bounded import exact
+from .symmetry_conditions import Conditions, energy_name
+
+__all__ = ["Proofs", "derivative_along", "vanishes"]
+
+#: The work that one proof may take.
+EFFORT = 200_000
+#: The most operations of an expression that is looked at.
+MOST_OPERATIONS = 6_000
+#: The most operations of a derivative of a sum that is looked at on the way to that of the whole.
+SMALL_SUM = 400
+
+
+def vanishes(expression: sympy.Expr) -> bool | None:
+    """Whether an expression is proved to be zero for all values of its symbols; None where neither that nor the opposite is.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> vanishes(sympy.sin(x + y) - sympy.sin(x) * sympy.cos(y) - sympy.cos(x) * sympy.sin(y)), vanishes(x - y)
+    (True, False)
+    """
+    if expression == 0:
+        return True
+    algebra, general = GraphAlgebra(), without_unrepresented(expression)
+    try:
+        found = algebra.vanishing(algebra.scalar(general))
+    except (ModelError, TypeError):
+        return None
+    return True if found.is_proved else False if found.is_refuted and general is expression else None
+
+
+def derivative_along(expression: sympy.Expr, rates: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
+    """The derivative of an expression whose symbols have rates, by the chain rule from the symbols upwards.
+
+    A sum whose derivative is shown to be zero counts as a constant, so that functions of invariants need no expansion.
+
+    >>> x, y, f, g = sympy.symbols("x y f g")
+    >>> turned = x * sympy.cos(f) + y * sympy.sin(f)
+    >>> derivative_along(sympy.exp(turned**2 * g + turned) / turned, {x: -y, y: x, f: 1})
+    0
+    """
+    moving, known = set(rates), {}
+    waiting = [expression]
+    while waiting:
+        node = waiting[-1]
+        if node in known:
+            waiting.pop()
+        elif node.is_Symbol or not (node.free_symbols & moving):
+            known[node] = rates.get(node, sympy.S.Zero)
+        elif not (node.is_Add or node.is_Mul or node.is_Pow or isinstance(node, sympy.Function)) or node.is_Piecewise:
+            known[node] = sympy.Add(*(sympy.diff(node, letter) * rate for letter, rate in rates.items()))
+        else:
+            missing = [part for part in node.args if part not in known]
+            waiting += missing
+            if not missing:
+                known[node] = _chain_rule(node, [known[part] for part in node.args])
+    return known[expression]
+
+
+def _chain_rule(node: sympy.Expr, inner: Sequence[sympy.Expr]) -> sympy.Expr:
+    """The derivative of a node from those of its arguments."""
+    if node.is_Add:
+        total = sympy.Add(*inner)
+        is_zero = total != 0 and total.count_ops() <= SMALL_SUM and vanishes(total) is True
+        return sympy.S.Zero if is_zero else total
+    if node.is_Mul:
+        others = [sympy.Mul(*node.args[:k], *node.args[k + 1 :]) for k in range(len(node.args))]
+        return sympy.Add(*(rate * rest for rate, rest in zip(inner, others, strict=True) if rate != 0))
+    if node.is_Pow:
+        base, power = node.args
+        grown = sympy.S.Zero if inner[1] == 0 else node * sympy.log(base) * inner[1]
+        return power * base ** (power - 1) * inner[0] + grown
+    return sympy.Add(*(node.fdiff(k + 1) * rate for k, rate in enumerate(inner) if rate != 0))
+
+
+def _read(expressions: Sequence[sympy.Expr]) -> tuple[Alphabet, list[Any]] | None:
+    """Expressions as quotients over one alphabet."""
+    if sum(expression.count_ops() for expression in expressions) > MOST_OPERATIONS:
+        return None
+    try:
+        alphabet = Alphabet(expressions, Work(EFFORT))
+        return alphabet, [alphabet.read(expression) for expression in expressions]
+    except TooMuchWorkError:
+        return None
+
+
+def _is_multiple(expression: sympy.Expr, of: sympy.Expr) -> bool:
+    """Whether a polynomial times `of` is shown to be the expression."""
+    found = _read([exact(expression), exact(of)])
+    if found is None:
+        return False
+    alphabet, (whole, factor) = found
+    if whole.below or factor.below or not factor.above:
+        return False
+    try:
+        return alphabet.ring.divided(whole.above, factor.above) is not None
+    except TooMuchWorkError:
+        return False
+
+
+class Proofs:
+    """Symbolic verdicts on fields of one system.
+
+    Parameters
+    ----------
+    conditions : Conditions
+        Of the same system; its states choose what is eliminated.
+    values : mapping of name to value
+        Parameters that are fixed at numbers.
+    """
+
+    def __init__(self, conditions: Conditions, values: Mapping[str, float]) -> None:
+        self.system, self._conditions = conditions.system, conditions
+        system = self.system
+        fixed = {p: exact(sympy.Float(float(values[p.name]))) for p in system.parameters if p.name in values}
+        self._fixed = {p: sympy.Integer(int(v)) if v == int(v) else v for p, v in fixed.items()}
+        self._inputs = {symbol: value for symbol, value in system.inputs.items() if value is not None}
+        self._fibre = system.momenta if system.is_hamiltonian else system.velocities
+
+    # -- letters -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _native(self) -> dict[Any, Any]:
+        """Velocities by momenta for a system stated by its Hamiltonian, and the other way round."""
+        foreign = self.system.velocities if self.system.is_hamiltonian else self.system.momenta
+        energy = self.system.energy_function
+        return {letter: sympy.diff(energy, own) for letter, own in zip(foreign, self._fibre, strict=True)}
+
+    def _own(self, expression: sympy.Expr) -> sympy.Expr:
+        """An expression in the letters of the system: its inputs and foreign letters replaced, its numbers exact."""
+        expression = expression.xreplace(self._inputs)
+        foreign = self.system.velocities if self.system.is_hamiltonian else self.system.momenta
+        if not expression.free_symbols.isdisjoint(foreign):
+            expression = expression.xreplace(self._native)
+        return exact(expression.xreplace(self._fixed))
+
+    def _lift(self, field: Any, expression: sympy.Expr) -> sympy.Expr:
+        """The derivative of an expression along the lifted field."""
+        q, y = sympy.Matrix(self.system.coordinates), sympy.Matrix(self._fibre)
+        slope = field.jacobian(q)
+        second = -slope.T * y if self.system.is_hamiltonian else slope * y
+        rates = {letter: rate for letter, rate in zip((*q, *y), (*field, *second), strict=True) if rate != 0}
+        return derivative_along(expression, rates)
+
+    # -- verdicts ------------------------------------------------------------------------------------------------
+
+    def verdict(self, part: str, field: Any) -> bool | None:
+        """Whether the field (n x 1) meets the condition of this part."""
+        field = field.applyfunc(lambda entry: exact(entry.xreplace(self._fixed)))
+        system = self.system
+        if part == energy_name(system):
+            return vanishes(self._lift(field, self._own(system.energy_function)))
+        if part == "dissipation":
+            return vanishes(self._lift(field, self._own(system.dissipation)))
+        if part == "forces":
+            return self._one_form(field, system.forces)
+        constraint = next(c for c in system.constraints if f"`{c.name}`" in part)
+        if part.startswith("work"):
+            return self._one_form(field, constraint.work)
+        return self._on_constraint(field, constraint)
+
+    def _one_form(self, field: Any, components: Mapping[Any, sympy.Expr]) -> bool | None:
+        table = {str(key): self._own(value) for key, value in components.items()}
+        forms = [table.get(q.name, sympy.S.Zero) for q in self.system.coordinates]
+        slope = field.jacobian(self.system.coordinates)
+        parts = [
+            self._lift(field, own) + sum((other * slope[j, i] for j, other in enumerate(forms)), sympy.S.Zero)
+            for i, own in enumerate(forms)
+        ]
+        return _every(vanishes(part) for part in parts)
+
+    def _on_constraint(self, field: Any, constraint: Constraint) -> bool | None:
+        if constraint is self.system.image:
+            return self._on_image(field)
+        expression = self._own(constraint.expression)
+        moved = self._lift(field, expression)
+        if vanishes(moved) is True or _is_multiple(moved, expression):
+            return True
+        if constraint in self.system.unilateral or isinstance(constraint, HolonomicConstraint) or self._eliminated is None:
+            return None
+        on_constraints = vanishes(moved.xreplace(self._eliminated))
+        if on_constraints is False and any(isinstance(c, HolonomicConstraint) for c in self.system.bilateral):
+            return None  # positions are tied as well, which the elimination does not know
+        return on_constraints
+
+    # -- what the constraints determine --------------------------------------------------------------------------
+
+    @cached_property
+    def _eliminated(self) -> dict[Any, Any] | None:
+        """Dependent velocities or momenta as functions of the others, on the constraints."""
+        rows = [self._velocity_level(c) for c in self.system.bilateral]
+        slopes = sympy.Matrix([[sympy.diff(row, letter) for letter in self._fibre] for row in rows])
+        straight = [k for k in range(slopes.cols) if not slopes[:, k].has(*self._fibre)]
+        matrix = slopes[:, straight]
+        if not straight or not rows:
+            return None
+        try:
+            block = self._conditions.anatomy.kernel.lower(list(matrix))
+        except ModelError:
+            return None
+        numbers = self._conditions.values(block, self._conditions.consistent)[:, :, 0].reshape(-1, *matrix.shape)
+        finite = [value for value in numbers if np.all(np.isfinite(value))]
+        if not finite:
+            return None
+        independent = [int(k) for k in rank(finite[0], GENERIC).independent]
+        pivots = [int(k) for k in rank(finite[0][independent].T, GENERIC).independent]
+        dependent = [self._fibre[straight[k]] for k in pivots]
+        rest = sympy.Matrix([-rows[k].xreplace(dict.fromkeys(dependent, sympy.S.Zero)) for k in independent])
+        try:
+            solved = eliminated(matrix.extract(independent, pivots), rest, Work(EFFORT))
+        except TooMuchWorkError:
+            return None
+        return dict(zip(dependent, solved, strict=True))
+
+    def _velocity_level(self, constraint: Constraint) -> sympy.Expr:
+        expression = constraint.expression
+        if isinstance(constraint, HolonomicConstraint):
+            pairs = zip(self.system.coordinates, self.system.velocities, strict=True)
+            expression = sympy.Add(sympy.diff(expression, t), *(sympy.diff(expression, q) * v for q, v in pairs))
+        return self._own(expression)
+
+    def _on_image(self, field: Any) -> bool | None:
+        """Whether the brackets of the field with the columns of the image are combinations of them."""
+        image, q = self.system.image, sympy.Matrix(self.system.coordinates)
+        assert image is not None
+        velocities = sympy.Matrix([self._own(image.velocities[letter]) for letter in q])
+        frame = velocities.jacobian(list(image.speeds))
+        brackets = [field.jacobian(q) * frame[:, j] - frame[:, j].jacobian(q) * field for j in range(frame.cols)]
+        if all(vanishes(entry) is True for bracket in brackets for entry in bracket):
+            return True
+        values = self._conditions.values(self._conditions.anatomy.kernel.lower(list(frame)), self._conditions.consistent)
+        numbers = values[0, :, 0].reshape(frame.shape)
+        columns = [int(k) for k in rank(numbers.T, GENERIC).independent]
+        pivots = [int(k) for k in rank(numbers[:, columns], GENERIC).independent]
+        try:
+            inverse = eliminated(frame.extract(pivots, columns), sympy.eye(len(pivots)), Work(EFFORT))
+        except TooMuchWorkError:
+            return None
+        rests = [bracket - frame[:, columns] * (inverse * bracket.extract(pivots, [0])) for bracket in brackets]
+        return _every(vanishes(entry) for rest in rests for entry in rest)
+
+
+def _every(verdicts: Any) -> bool | None:
+    found = list(verdicts)
+    if any(verdict is False for verdict in found):
+        return False
+    return True if all(verdict is True for verdict in found) else None

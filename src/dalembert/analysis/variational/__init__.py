@@ -1,0 +1,1 @@
+"""Variational principles of nonholonomic motion, and the inverse problem of mechanics."""

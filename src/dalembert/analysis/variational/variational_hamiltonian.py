@@ -1,0 +1,309 @@
+r"""The Hamiltonian of the variational problem with constraints, H_1(q, pi, t) of Rumyantsev's section 5.
+
+With momenta pi = p + lambda f_v and velocities v_D = phi(q, v_I, t) of the constraints f = 0,
+
+    P_s = pi_s + pi_a dphi_a/dv_s = dL*/dv_s,        L*(q, v_I, t) = L(q, v_I, phi, t)              (5.6)
+    H_1 = H* + pi_a (phi_a - dphi_a/dv_s v_s),       H* = P_s v_s - L*                              (5.5)-(5.7)
+
+that is, H_1 is the stationary value of pi . v - L among the velocities that the constraints allow. Two kinds of systems have
+it in closed form:
+
+    pi . v - L quadratic in v_I       constraints affine in the velocities, or none
+    the same with one radical         w = sqrt(v_I^T N v_I) that stands linearly in phi and whose N is, up to a factor, the
+                                      mass matrix of L* where it acts (Appell)
+
+In the second kind phi is homogeneous of degree one in the radical's velocities, so that P_s depends on their direction only,
+and with K = rho N the direction is that of N^-1 Pi: the length w remains, rho w = sigma + R with R^2 = Pi^T N^-1 Pi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from math import prod
+from typing import Any
+
+import sympy
+from sympy.core.relational import Relational
+
+from ...algebra.simplify.simplifier import expansion_size, tidy
+from ...algebra.tree import TreeAlgebra
+from ...errors import FormError
+from ...formulations.independent_velocities import Reduction, Split, choose_split
+from ...model.symbols import Coordinate, Parameter
+from ...model.system import System
+from ..proofs.bounded import differs_nowhere, fresh
+
+__all__ = ["VariationalHamiltonian", "variational_hamiltonian"]
+
+#: The most operations of a Lagrangian with its constraints, and terms of the determinant of one block of a mass matrix.
+MOST_OPERATIONS, DETERMINANT_TERMS = 2500, 600
+ZERO = sympy.S.Zero
+
+
+@dataclass(frozen=True)
+class VariationalHamiltonian:
+    """H_1 and what goes with it; n coordinates.
+
+    Attributes
+    ----------
+    system : System
+    split : Split
+        Independent and dependent velocities of the constraints.
+    momenta : tuple of symbols (n,)
+        pi, by coordinate.
+    hamiltonian : sympy.Expr
+        H_1(q, pi, t).
+    velocities : mapping of coordinate to expression
+        q_dot(q, pi, t) = dH_1/dpi.
+    multipliers : mapping of dependent coordinate to expression
+        lambda = pi_a - p_a (q, pi, t), one for each constraint solved as f_a = v_a - phi_a.
+    branch : tuple of relations
+        Where the formulas hold, in velocities and momenta; empty where they hold everywhere.
+    """
+
+    system: System
+    split: Split
+    momenta: tuple[sympy.Symbol, ...]
+    hamiltonian: sympy.Expr
+    velocities: Mapping[Coordinate, sympy.Expr]
+    multipliers: Mapping[Coordinate, sympy.Expr]
+    branch: tuple[Relational, ...]
+
+
+@dataclass(frozen=True)
+class _Stationary:
+    """The stationary point of pi . v - L on the constraints."""
+
+    value: sympy.Expr
+    letters: Mapping[sympy.Expr, sympy.Expr]
+    branch: tuple[Relational, ...]
+
+
+def variational_hamiltonian(system: System) -> VariationalHamiltonian:
+    """H_1 of a system without applied forces.
+
+    Raises
+    ------
+    FormError
+        Where a hypothesis fails: forces that no Lagrangian holds, or velocities that cannot be found from the momenta in
+        closed form.
+    """
+    _check(system)
+    taken = {symbol.name for symbol in (*system.parameters, *system.coordinates, *system.inputs)}
+    momenta = tuple(Parameter(fresh(f"pi_{q.name}", taken)) for q in system.coordinates)
+    split = choose_split(system)
+    if system.hamiltonian is not None and not system.bilateral:
+        hamiltonian = system.hamiltonian.xreplace(dict(zip(system.momenta, momenta, strict=True)))
+        slopes = {q: tidy(sympy.diff(hamiltonian, pi)) for q, pi in zip(system.coordinates, momenta, strict=True)}
+        return VariationalHamiltonian(system, split, momenta, hamiltonian, slopes, {}, ())
+    reduction = Reduction(system, TreeAlgebra(), split)
+    letters = tuple(reduction.independent)
+    constrained = reduction.here(sympy.Matrix([reduction.lagrangian]))[0]
+    function = sum((pi * v for pi, v in zip(momenta, reduction.velocities, strict=True)), ZERO) - constrained
+    found = _without_radical(function, letters) or _with_radical(function, letters)
+    if found is None:
+        raise FormError(
+            "The velocities cannot be found from the momenta of the variational problem in closed form",
+            seen="pi . v - L on the constraints is neither quadratic in the independent velocities, nor that with one radical "
+            "sqrt(v^T N v) whose N is proportional to the mass matrix",
+            remedy='use the form "vakonomic", whose motion is the same',
+        )
+    velocities = [tidy(v.xreplace(found.letters)) for v in reduction.velocities]
+    at = dict(zip(system.velocities, velocities, strict=True))
+    multipliers = {
+        system.coordinates[k]: tidy(momenta[k] - reduction.momenta_at_velocity[k].xreplace(at)) for k in split.dependent
+    }
+    by_coordinate = dict(zip(system.coordinates, velocities, strict=True))
+    return VariationalHamiltonian(system, split, momenta, found.value, by_coordinate, multipliers, found.branch)
+
+
+def _check(system: System) -> None:
+    """Raise FormError for what the Hamilton-Jacobi method cannot hold."""
+    if system.image is not None:
+        raise FormError(
+            f"The image constraint `{system.image.name}` gives velocities, not rows",
+            remedy="state the constraints as velocity(...) for the Hamilton-Jacobi method",
+        )
+    if system.unilateral:
+        raise FormError(
+            "The Hamilton-Jacobi method knows no impacts",
+            seen=", ".join(c.name for c in system.unilateral),
+            remedy="ask for system.touching(()), the motion between impacts",
+        )
+    pushed = [f"a force on {q}" for q in system.forces] + ["dissipation"] * (system.dissipation != 0)
+    pushed += [f"the work of constraint `{c.name}`" for c in system.bilateral if not c.is_ideal]
+    if pushed:
+        raise FormError(
+            "The Hamilton-Jacobi method needs forces that stand in the Lagrangian",
+            seen=", ".join(pushed),
+            remedy="put forces with a potential into the Lagrangian; helmholtz(...) can tell whether others have one",
+        )
+    size = sum(e.count_ops() for e in (system.energy_function, *(c.expression for c in system.bilateral)))
+    if size > MOST_OPERATIONS:
+        raise FormError(
+            "The system is too large to be written out",
+            seen=f"{size} operations, at most {MOST_OPERATIONS}",
+            remedy='use the form "vakonomic"',
+        )
+
+
+# -- quadratic in the independent velocities -----------------------------------------------------------------------
+
+
+def _without_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _Stationary | None:
+    """The stationary point where the function is quadratic in its letters, with a Hessian that may contain pi."""
+    pieces = _quadratic(function, letters)
+    if pieces is None:
+        return None
+    constant, slope, metric = pieces
+    values = _solve(metric, slope)
+    value = constant + sum((s * v for s, v in zip(slope, values, strict=True)), ZERO) / 2
+    whole = sympy.Add(*(tidy(term) for term in sympy.Add.make_args(tidy(value))))
+    return _Stationary(whole, dict(zip(letters, values, strict=True)), _regularity(metric))
+
+
+def _quadratic(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, Any, Any] | None:
+    """c, s and K of function = c + s . v - v^T K v / 2; None where it is not of this form."""
+    slopes = [sympy.diff(function, letter) for letter in letters]
+    metric = sympy.Matrix(len(letters), len(letters), lambda i, j: tidy(-sympy.diff(slopes[i], letters[j])))
+    if metric.has(*letters) if letters else False:
+        return None
+    nowhere = dict.fromkeys(letters, ZERO)
+    constant, slope = function.xreplace(nowhere), [tidy(entry.xreplace(nowhere)) for entry in slopes]
+    if any(part.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for part in (constant, *slope)):
+        return None
+    return constant, slope, metric
+
+
+def _regularity(metric: Any) -> tuple[Relational, ...]:
+    """det K != 0, where it is not a matter of course."""
+    conditions = []
+    for block in _blocks(metric):
+        determinant = tidy(metric.extract(block, block).det(method="berkowitz"))
+        moving = determinant.atoms(sympy.Symbol)
+        if any(symbol.name.startswith("pi_") for symbol in moving):
+            conditions.append(sympy.Ne(determinant, 0))
+    return tuple(conditions)
+
+
+def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
+    """K^-1 right by connected blocks of K, each by its adjugate.
+
+    Raises
+    ------
+    FormError
+        Where K is singular: the Lagrangian on the constraints does not determine its velocities.
+    """
+    values: list[sympy.Expr] = [ZERO] * metric.rows
+    for block in _blocks(metric):
+        part = metric.extract(block, block)
+        if len(block) > 1 and _determinant_terms(part) > DETERMINANT_TERMS:
+            raise FormError(
+                "The mass matrix on the constraints is too large to be inverted in symbols",
+                seen=f"{len(block)} x {len(block)} with {sum(entry.count_ops() for entry in part)} operations",
+                remedy='use the form "vakonomic"',
+            )
+        determinant = tidy(part.det(method="berkowitz"))
+        if not differs_nowhere([(determinant, ZERO)]).is_refuted:
+            raise FormError(
+                "The Lagrangian on the constraints is not shown to determine its velocities: its mass matrix may be singular",
+                seen=f"det = {determinant}",
+                remedy="add the missing inertia or a constraint",
+            )
+        above = part.adjugate() * sympy.Matrix([right[k] for k in block])
+        for k, entry in zip(block, above, strict=True):
+            values[k] = tidy(entry) / determinant if len(block) > 1 else right[k] / determinant
+    return values
+
+
+def _determinant_terms(matrix: Any) -> float:
+    """About how many terms a determinant has; one of two rows is written out whatever its entries are."""
+    if matrix.rows > 5:
+        return float("inf")
+    if matrix.rows == 2:
+        return float(sum(entry.count_ops() for entry in matrix))
+    sizes = [[0.0 if entry == 0 else expansion_size(entry) for entry in matrix.row(k)] for k in range(matrix.rows)]
+    orders = permutations(range(matrix.rows))
+    return float(sum(prod(sizes[k][place] for k, place in enumerate(order)) for order in orders))
+
+
+def _blocks(matrix: Any) -> list[list[int]]:
+    """Places that the entries of a symmetric matrix connect."""
+    left, found = set(range(matrix.rows)), []
+    while left:
+        group, pending = set(), [min(left)]
+        while pending:
+            k = pending.pop()
+            if k not in group:
+                group.add(k)
+                pending += [j for j in left if matrix[k, j] != 0 or matrix[j, k] != 0]
+        left -= group
+        found.append(sorted(group))
+    return found
+
+
+# -- with one radical ----------------------------------------------------------------------------------------------
+
+
+def _with_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _Stationary | None:
+    """The stationary point where one radical w = sqrt(v^T N v) joins the letters and N is the mass matrix up to a factor."""
+    w = sympy.Dummy("w", positive=True)
+    opened = _open_radical(function, letters, w)
+    if opened is None:
+        return None
+    inside, plain, nodes = opened
+    form = _quadratic(-inside, letters)
+    pieces = _quadratic(plain, (*letters, w))
+    if form is None or pieces is None or form[0] != 0 or any(entry != 0 for entry in form[1]):
+        return None
+    n, norm = len(letters), form[2] / 2
+    constant, slope, extended = pieces
+    if any(extended[k, n] != 0 for k in range(n)):
+        return None
+    metric = (extended[:n, :n] + extended[n, n] * norm).applyfunc(tidy)
+    acting = [k for k in range(n) if any(norm[k, j] != 0 for j in range(n))]
+    others = [k for k in range(n) if k not in acting]
+    factor = _proportion(metric, norm, acting, others)
+    if factor is None:
+        return None
+    push, pull = [slope[k] for k in acting], slope[n]
+    raised = _solve(norm.extract(acting, acting), push)
+    length = sympy.sqrt(tidy(sum((a * b for a, b in zip(push, raised, strict=True)), ZERO)))
+    rest = _solve(metric.extract(others, others), [slope[k] for k in others])
+    speed = (pull + length) / factor
+    values = [ZERO] * n
+    for k, value in zip(acting, raised, strict=True):
+        values[k] = speed * value / length
+    for k, value in zip(others, rest, strict=True):
+        values[k] = value
+    remainder = constant + sum((slope[k] * values[k] for k in others), ZERO) / 2
+    value = (length + pull) ** 2 / (2 * factor) + tidy(remainder)
+    table = dict(zip(letters, values, strict=True)) | {node: power.xreplace({w: speed}) for node, power in nodes.items()}
+    return _Stationary(value, table, (sympy.Gt(factor * sympy.sqrt(inside), pull),))
+
+
+def _open_radical(
+    function: sympy.Expr, letters: Sequence[sympy.Symbol], w: sympy.Symbol
+) -> tuple[sympy.Expr, sympy.Expr, dict[sympy.Expr, sympy.Expr]] | None:
+    """What stands under the one radical of the letters, the function with w in its place, and what w took the place of."""
+    roots = {node for node in function.atoms(sympy.Pow) if node.exp.is_Rational and node.exp.q == 2 and node.has(*letters)}
+    lengths = {node for node in function.atoms(sympy.Abs) if node.has(*letters)}
+    insides = {node.base for node in roots} | {node.args[0] ** 2 for node in lengths}
+    if len(insides) != 1:
+        return None
+    inside = insides.pop()
+    table = {node: w ** (2 * node.exp) for node in roots} | dict.fromkeys(lengths, w)
+    return inside, sympy.expand(function.xreplace(table)), table
+
+
+def _proportion(metric: Any, norm: Any, acting: Sequence[int], others: Sequence[int]) -> sympy.Expr | None:
+    """rho with K = rho N on the places where N acts, and K nothing between these and the others; None where there is none."""
+    if any(metric[i, j] != 0 for i in acting for j in others):
+        return None
+    first = next((i, j) for i in acting for j in acting if norm[i, j] != 0)
+    crossed = [(metric[i, j] * norm[first], metric[first] * norm[i, j]) for i in acting for j in acting]
+    if not differs_nowhere(crossed).holds:
+        return None
+    return sympy.factor_terms(tidy(metric[first] / norm[first]))

@@ -1,0 +1,209 @@
+r"""Multipliers that turn equations into Euler's equations of some Lagrangian, within simple families.
+
+For equations solved as a = F(q, v, t) a multiplier g(q, v, t) makes g (a - F) obey Helmholtz's conditions only if
+
+    d/dt ln det g = -tr dF/dv            along the motion,
+
+which is Jacobi's last multiplier. Tried are, on the equations as they are given and on a - F,
+
+    g = S                                constant
+    g = mu(q, t) S                       with the scalar mu that the condition above determines, if it is one
+    g = S diag(mu_1(q, t), ...)          row by row
+
+with constant S (n x n) from linear equations, and for one degree of freedom also g = 1/f(v) where F = f(v) k(q, t). For one
+degree of freedom some multiplier always exists (Darboux), though not always in these families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import sympy
+
+from ...algebra.simplify.simplifier import expansion_size, tidy
+from ...model.symbols import t
+from ..hamilton_jacobi.primitives import at_numbers, potential, primitive
+from ..proofs.bounded import differs_nowhere, factored
+from .helmholtz_conditions import SecondOrder, condition_places, condition_sides, conditions
+
+__all__ = ["Multiplied", "search_multiplier"]
+
+ZERO, ONE = sympy.S.Zero, sympy.S.One
+#: The most degrees of freedom with which a constant matrix is looked for, and terms of the equations for it.
+MOST_FREEDOM, MOST_TERMS = 3, 600
+#: The most operations of dR/da that is inverted.
+INVERTED_OPERATIONS = 60
+
+
+@dataclass(frozen=True)
+class Multiplied:
+    """Equations that obey the conditions, and the matrix that made them so: matrix @ given = equations."""
+
+    matrix: sympy.Matrix
+    equations: SecondOrder
+
+
+def search_multiplier(equations: SecondOrder) -> Multiplied | None:
+    """A multiplier of one of the families; None where there is none among them."""
+    solved = _solved(equations) if equations.is_small else None
+    if solved is None:
+        return None
+    for matrix in _scalings(equations, solved):
+        scaled = _scaled(equations, matrix)
+        if scaled is None:
+            continue
+        if all(condition.holds for condition in conditions(scaled)):
+            return Multiplied(matrix, scaled)
+        for constant in _constant_matrices(scaled):
+            trial = _scaled(equations, (constant @ matrix).applyfunc(tidy))
+            if trial is not None and all(condition.holds for condition in conditions(trial)):
+                return Multiplied((constant @ matrix).applyfunc(tidy), trial)
+    return None
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """a = F, and (dR/da)^-1 with its determinant."""
+
+    accelerations: list[sympy.Expr]
+    inverse: sympy.Matrix
+    determinant: sympy.Expr
+
+
+def _solved(equations: SecondOrder) -> _Solved | None:
+    """The equations solved for the accelerations, where they are affine in them and few."""
+    n, a = len(equations.coordinates), equations.accelerations
+    metric = sympy.Matrix(n, n, lambda i, j: tidy(sympy.diff(equations.residuals[i], a[j])))
+    size = sum(entry.count_ops() for entry in metric)
+    if metric.has(*a) or not (metric.is_diagonal() or (n <= MOST_FREEDOM and size <= INVERTED_OPERATIONS)):
+        return None
+    determinant = tidy(metric.det(method="berkowitz"))
+    if not differs_nowhere([(determinant, ZERO)]).is_refuted:
+        return None
+    still = dict.fromkeys(a, ZERO)
+    force = sympy.Matrix([-residual.xreplace(still) for residual in equations.residuals])
+    if force.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+        return None
+    inverse = (
+        sympy.diag(*(1 / entry for entry in metric.diagonal())) if metric.is_diagonal() else metric.adjugate() / determinant
+    )
+    return _Solved([tidy(entry) for entry in inverse @ force], inverse, determinant)
+
+
+def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
+    """matrix @ R with every coefficient of the accelerations short; None where that grows too large."""
+    products = matrix @ sympy.Matrix(equations.residuals)
+    if any(expansion_size(entry) > MOST_TERMS for entry in products):
+        return None
+    found = SecondOrder(tuple(tidy(sympy.expand(entry)) for entry in products), equations.coordinates)
+    return found if found.is_small else None
+
+
+# -- scalings --------------------------------------------------------------------------------------------------------
+
+
+def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]:
+    """Matrices to try before a constant one, on the equations as they are given."""
+    n, v = len(equations.coordinates), equations.velocities
+    identity = sympy.eye(n)
+    yield identity
+    slopes = [tidy(-sympy.diff(force, letter)) for force, letter in zip(solved.accelerations, v, strict=True)]
+    mean = _exponential(tidy(sympy.Add(*slopes) / n), equations)
+    if mean is not None:
+        root = solved.determinant if n == 1 else solved.determinant ** sympy.Rational(1, n)
+        yield identity * _varying(mean / root, equations)
+    if n > 1:
+        yield solved.inverse.applyfunc(tidy)
+        if mean is not None:
+            yield (solved.inverse * mean).applyfunc(tidy)
+        each = [entry for entry in (_exponential(slope, equations) for slope in slopes) if entry is not None]
+        if len(each) == n:
+            yield (sympy.diag(*each) @ solved.inverse).applyfunc(tidy)
+        return
+    by_velocity = _velocity_factor(solved.accelerations[0], equations)
+    if by_velocity is not None:
+        yield sympy.Matrix([[_varying(by_velocity / solved.determinant, equations)]])
+
+
+def _varying(factor: sympy.Expr, equations: SecondOrder) -> sympy.Expr:
+    """A factor without its constant part."""
+    letters = (*equations.coordinates, *equations.velocities, t)
+    return tidy(factor).as_independent(*letters, as_Add=False)[1]
+
+
+def _exponential(rate: sympy.Expr, equations: SecondOrder) -> sympy.Expr | None:
+    """mu(q, t) with d/dt ln mu = rate, where the rate is c(q, t) + phi(q, t) . v and closed."""
+    v, letters = equations.velocities, (*equations.coordinates, t)
+    slopes = [tidy(sympy.diff(rate, letter)) for letter in v]
+    rest = tidy(rate.subs(dict.fromkeys(v, ZERO)))
+    form = [*slopes, rest]
+    if any(entry.has(*v, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for entry in form):
+        return None
+    crossed = [
+        (sympy.diff(form[i], letters[j]), sympy.diff(form[j], letters[i])) for i in range(len(letters)) for j in range(i)
+    ]
+    if not differs_nowhere(crossed).holds:
+        return None
+    exponent = potential(form, letters)
+    if exponent is None:
+        return None
+    # The sign of a multiplier does not matter, so |x| may be x.
+    return sympy.powsimp(sympy.exp(sympy.expand_log(exponent)).replace(sympy.Abs, lambda inner: inner))
+
+
+def _velocity_factor(force: sympy.Expr, equations: SecondOrder) -> sympy.Expr | None:
+    """1/f(v) for F = f(v) k(q, t) of one coordinate."""
+    (v,) = equations.velocities
+    if force == 0:
+        return None
+    logarithmic = factored(sympy.diff(force, v) / force)
+    others = [equations.coordinates[0], t]
+    constant = differs_nowhere([(sympy.diff(logarithmic, letter), ZERO) for letter in others])
+    fixed = at_numbers(logarithmic, others) if constant.holds else None
+    exponent = None if fixed is None else primitive(tidy(fixed), v)
+    return None if exponent is None else sympy.exp(-exponent).replace(sympy.Abs, lambda inner: inner)
+
+
+# -- constant matrices -----------------------------------------------------------------------------------------------
+
+
+def _constant_matrices(equations: SecondOrder) -> Iterator[sympy.Matrix]:
+    """Regular constant S for which S R may obey the conditions: solutions of the linear equations for their entries."""
+    n = len(equations.coordinates)
+    if not 1 < n <= MOST_FREEDOM:
+        return
+    letters = [[sympy.Dummy(f"s{i}{j}") for j in range(n)] for i in range(n)]
+    unknowns = [entry for row in letters for entry in row]
+    combined = equations.times(sympy.Matrix(letters))
+    rows = _linear_rows(combined, unknowns)
+    if rows is None:
+        return
+    basis = sympy.Matrix(rows).nullspace(simplify=tidy) if rows else [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
+    for weights in product((1, 0, 2, -1), repeat=min(len(basis), 4)):
+        if any(weights):
+            chosen = sum((w * vector for w, vector in zip(weights, basis, strict=False)), sympy.zeros(n * n, 1))
+            matrix = sympy.Matrix(n, n, [tidy(entry) for entry in chosen])
+            determinant = matrix.det(method="berkowitz")
+            if differs_nowhere([(determinant, ZERO)]).is_refuted:
+                yield matrix
+                return
+
+
+def _linear_rows(equations: SecondOrder, unknowns: Sequence[sympy.Symbol]) -> list[list[sympy.Expr]] | None:
+    """What Helmholtz's conditions ask of the unknowns: the coefficients of every function of (q, v, a, jerk, t) in them."""
+    moving = [*equations.coordinates, *equations.velocities, *equations.accelerations, *equations.jerks, t]
+    coefficients: list[sympy.Expr] = []
+    for family, i, j in condition_places(len(equations.coordinates)):
+        left, right = condition_sides(equations, family, i, j)
+        difference = left - right
+        if expansion_size(difference) > MOST_TERMS:
+            return None
+        own: dict[sympy.Expr, sympy.Expr] = {}
+        for term in sympy.Add.make_args(sympy.expand(difference)):
+            constant, varying = term.as_independent(*moving, as_Add=False)
+            own[varying] = own.get(varying, ZERO) + constant
+        coefficients += own.values()
+    rows = [[tidy(sympy.diff(entry, unknown)) for unknown in unknowns] for entry in coefficients]
+    return [row for row in rows if any(entry != 0 for entry in row)]

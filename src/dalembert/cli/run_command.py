@@ -1,0 +1,259 @@
+"""``dalembert run``: simulate, write what was asked for, and say how it went."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ContradictionError, DalembertError, FileError, ModelError, RunError
+from ..model.names import shortened
+from ..model.scenario import Scenario
+from .entry import FINE, UNFINISHED, one_line
+from .signals import KeptInterruptError
+from .systems import check_inputs, configured, read_span, read_times
+from .terminal import Progress, print_json, show
+
+if TYPE_CHECKING:
+    from ..integrate.motion import Motion
+
+__all__ = ["Request", "motion_json", "run_command"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call of ``dalembert run``, as it was given."""
+
+    system: str
+    settings: tuple[str, ...]
+    at: str | None
+    span: str | None
+    options: dict[str, Any]
+    output: Path | None
+    plot: str | None
+    animate: Path | None
+    as_json: bool
+    report: Path | None = None
+    film: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def picture(self) -> Path | None:
+        """Where the plot goes; under the name of the system where no path was given."""
+        if self.plot is None:
+            return None
+        return Path(self.plot or f"{re.sub(r'[^A-Za-z0-9._-]+', '-', Path(self.system).stem)}.png")
+
+
+def run_command(request: Request) -> int:
+    """Run and report; the status is 0, or 1 where the run could not finish."""
+    _check_targets(request)
+    scenario = configured(request.system, request.settings)
+    check_inputs(scenario)
+    times = None if request.at is None else read_times(request.at)
+    span = read_span(request.span, times, scenario.simulate.get("span"))
+    kept = {key: value for key, value in scenario.simulate.items() if key != "at" or request.span is None}
+    scenario = scenario.replacing(simulate=kept)
+    try:
+        motion = _simulated(scenario, span, times, request.options)
+    except RunError as error:
+        if request.as_json:
+            print_json(_nothing_json(scenario, error))
+        raise
+    trouble, written = _write_targets(request, motion)
+    if request.as_json:
+        print_json(motion_json(motion))
+    else:
+        from .summary import summary
+
+        show(*summary(motion, written))
+    if trouble is not None:
+        raise trouble
+    if motion.success:
+        return FINE
+    if motion.outcome.value == "interrupted":
+        raise KeptInterruptError(motion.message)
+    print(motion.message, file=sys.stderr)
+    return UNFINISHED
+
+
+def _simulated(scenario: Scenario, span: tuple[float, float], times: Any, options: dict[str, Any]) -> Motion:
+    from ..integrate.simulate import simulate
+
+    with Progress("Simulating") as progress:
+        motion: Motion = simulate(scenario, span=span, at=times, progress=progress, **options)
+    return motion
+
+
+# -- what is written ---------------------------------------------------------------------------------------------------
+
+
+def _check_targets(request: Request) -> None:
+    """Refuse files that cannot be written before anything is computed."""
+    _check_apart(request)
+    if request.output is not None:
+        folder = request.output.parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise FileError(
+                f"The motion cannot be saved as {shortened(str(request.output))}",
+                seen=folder,
+                remedy="name a folder that exists",
+            )
+        if request.output.exists() and not request.output.is_file():
+            raise FileError(
+                f"The motion cannot be saved as {shortened(str(request.output))}",
+                seen="no plain file",
+                remedy="name another file",
+            )
+    if request.picture is not None:
+        from ..plotting.style import STILL_SUFFIXES, checked_path
+
+        checked_path(request.picture, STILL_SUFFIXES)
+    _film_options(request)
+    if request.animate is not None:
+        from ..plotting.movie_writers import VIDEO_SUFFIXES, require_ffmpeg
+        from ..plotting.style import STILL_SUFFIXES, checked_path
+
+        checked_path(request.animate, (".gif", *VIDEO_SUFFIXES, *STILL_SUFFIXES))
+        if request.animate.suffix.lower() in VIDEO_SUFFIXES:
+            require_ffmpeg(request.animate)
+    if request.report is not None:
+        from ..plotting.style import checked_path
+
+        checked_path(request.report, (".html", ".htm"), "report")
+
+
+def _check_apart(request: Request) -> None:
+    """No file is written twice, and none over the model."""
+    taken = {_place(Path(request.system)): "the model file"}
+    targets = {"-o": request.output, "--plot": request.picture, "--animate": request.animate, "--report": request.report}
+    for flag, path in targets.items():
+        if path is None:
+            continue
+        place = _place(path)
+        if place in taken and (path.is_file() or taken[place] != "the model file"):
+            raise FileError(
+                f"{flag} would write over {taken[place]}", seen=shortened(str(path)), remedy="name a file for each of them"
+            )
+        taken[place] = f"the file of {flag}"
+
+
+def _place(path: Path) -> str:
+    """Where a path leads; itself where it leads nowhere."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return str(path)
+
+
+def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | None, list[Path]]:
+    """Write every file that can be written; the first trouble, and the files."""
+    trouble: DalembertError | None = None
+    written = []
+    for path, write in (
+        (request.output, lambda path: motion.save(path)),
+        (request.picture, lambda path: motion.plot(path=path)),
+        (request.animate, lambda path: _animated(motion, path, _film_options(request))),
+        (request.report, lambda path: motion.report(path)),
+    ):
+        if path is None:
+            continue
+        try:
+            write(path)
+            written.append(path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            trouble = trouble or FileError(f"{shortened(str(path))} cannot be written", seen=reason, remedy="check the disk")
+        except DalembertError as error:
+            trouble = trouble or (_kept_elsewhere(motion, path, error) if path is request.output else error)
+    return trouble, written
+
+
+def _kept_elsewhere(motion: Motion, path: Path, error: DalembertError) -> DalembertError:
+    """The error of a motion that could not be saved, with the place where it was saved instead, if there is one."""
+    rescue = Path(tempfile.gettempdir()) / f"{path.stem}-{secrets.token_hex(4)}.nc"
+    try:
+        motion.save(rescue)
+    except DalembertError:
+        return error
+    return FileError(error.what, seen=error.seen, remedy=f"take the motion from {rescue}, where it was saved instead")
+
+
+def _film_options(request: Request) -> dict[str, Any]:
+    """Frames in a second and size of the animation, where they were given."""
+    found = {key: value for key, value in request.film.items() if value is not None}
+    if found and request.animate is None:
+        flag = f"--{next(iter(found))}"
+        raise ModelError(f"{flag} is for an animation", seen=f"no --animate beside {flag}", remedy="add --animate film.gif")
+    if "size" in found:
+        sides = re.fullmatch(r"(\d{1,5})[xX,](\d{1,5})", found["size"])
+        if sides is None:
+            raise ModelError("`--size` is a width and a height", seen=shortened(found["size"]), remedy="write --size 640x480")
+        found["size"] = (int(sides[1]), int(sides[2]))
+    if found:
+        from ..plotting.animation import check_film
+
+        check_film(**found)
+    return found
+
+
+def _animated(motion: Motion, path: Path, options: dict[str, Any]) -> None:
+    with Progress("Drawing frames") as progress:
+        motion.animate(path, progress=progress, **options)
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+def motion_json(motion: Motion) -> dict[str, Any]:
+    """A motion as ``run --json`` prints it."""
+    system = motion.system
+    letters = [symbol.name for symbol in motion.state]
+    letters += [symbol.name for symbol in system.velocities if symbol.name not in letters]
+    if system.is_hamiltonian:
+        letters += [symbol.name for symbol in system.momenta if symbol.name not in letters]
+    shown = [*(["energy"] if "energy" in motion.names else []), *system.outputs, *(symbol.name for symbol in system.inputs)]
+    coordinates = [q.name for q in system.coordinates]
+    return {
+        "t": motion.t,
+        "state": {name: motion[name] for name in letters},
+        "outputs": {name: motion[name] for name in shown},
+        "residual": motion.worst_residual,
+        "reactions": {
+            name: {"force": dict(zip(coordinates, reaction.force, strict=True)), "multiplier": reaction.multiplier}
+            for name, reaction in motion.reactions.items()
+        },
+        "events": dict(zip(motion.event_names, motion.t_events, strict=True)),
+        "impacts": [{"t": time, "constraint": name} for time, name in motion.impacts],
+        "parameters": motion.parameters,
+        "start": motion.start,
+        "start_report": motion.start_report,
+        "statistics": motion.statistics,
+        "outcome": motion.outcome.value,
+        "message": motion.message,
+    }
+
+
+def _nothing_json(scenario: Scenario, error: RunError) -> dict[str, Any]:
+    """What ``run --json`` prints where the start itself does not determine a motion."""
+    from ..integrate.outcome import Outcome
+
+    outcome = Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
+    system = scenario.system
+    letters = (*system.coordinates, *(system.momenta if system.is_hamiltonian else ()), *system.velocities)
+    return {
+        "t": [],
+        "state": {symbol.name: [] for symbol in letters},
+        "outputs": {name: [] for name in ("energy", *system.outputs)},
+        "residual": {"position": None, "velocity": None},
+        "reactions": {},
+        "start": scenario.start,
+        "start_report": [],
+        "statistics": {},
+        "outcome": outcome.value,
+        "message": one_line(error),
+    }

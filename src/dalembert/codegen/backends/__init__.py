@@ -1,0 +1,1 @@
+"""Code from programs: LLVM, C, expressions of heyoka, and an interpreter in NumPy."""

@@ -1,0 +1,1 @@
+"""The typed subset of Python for native loops, and its translation to LLVM and C."""

@@ -1,0 +1,1 @@
+"""Passes over programs and graphs, and straight-line solves."""

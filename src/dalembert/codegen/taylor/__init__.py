@@ -1,0 +1,1 @@
+"""Taylor coefficients of motions as native code."""

@@ -1,0 +1,255 @@
+r"""Conjugate points of an extremal in canonical letters, counted by the phases of a path of Lagrangian planes.
+
+The neighbours of an extremal that leave the same start span a plane of variations (X a, P a) with X^T P symmetric. With an
+orthonormal basis of it W = P + i X is unitary, and the eigenvalues of the symmetric unitary matrix
+
+    U(t) = W W^T,      exp(i theta_j)
+
+do not depend on the basis. A direction with X a = 0 has the eigenvalue one. By Legendre's condition H_pp >= 0 phases pass
+through multiples of a full turn upwards only, so that a conjugate point is where one of them completes a turn (Arnold 1967).
+Phases that have not left zero yet are no conjugate points: near the start, where they grow like high powers of time, and for
+directions in which the inputs never move the place, where they stay. No rank is decided.
+
+The total phase, arg det U, is followed continuously. With the phases taken between 0 and 2 pi the number of completed turns is
+
+    N(t) = (arg det U - sum_j theta_j) / 2 pi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...errors import RunError
+from .arc_sensitivities import Arcs
+from .group_conjugate_points import ConjugatePoint
+
+__all__ = ["Canonical", "ConjugateSearch", "letters_and_costates"]
+
+TURN = 2 * np.pi
+#: How many times of an extremal are looked at, and how many arcs carry the plane, with a new basis for each.
+SAMPLES, ARCS = 256, 16
+#: Phases that are this near to a full turn have completed it: rounding moves those of directions that do not move by less.
+NEAR = 1e-7
+#: Phases below this have not moved.
+STILL = 1e-9
+#: Times are halved until no phase moves further than this between two of them.
+FARTHEST = 0.7
+MOST_HALVINGS = 12
+#: Units are chosen again until they change by less than this factor, and at most so often.
+SETTLED, MOST_UNITS = 30.0, 5
+#: Points nearer to each other, or to the end, than this part of the span are one.
+SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """How variations of a state are read in canonical variables; N letters, d directions.
+
+    Attributes
+    ----------
+    read : callable
+        X (d, k) and P (d, k) of a state (N,) and k of its variations (N, k): X^T P is symmetric on isotropic ones.
+    sizes : callable
+        The sizes (N,) of variations where those of X are `scale` (d,) and those of P their inverses.
+    size : int
+        d.
+    is_fixed : bool
+        Whether the rows of X belong to the same variables at all times, so that each may have its own unit.
+    """
+
+    read: Callable[[Any, Any], tuple[Any, Any]]
+    sizes: Callable[[Any], Any]
+    size: int
+    is_fixed: bool
+
+
+def letters_and_costates(n: int, count: int, frame: Callable[[Any], Any]) -> Canonical:
+    """Letters x (n,) and costates, with an orthonormal basis (n, d) of the directions in which a place x may move."""
+
+    def read(state: Any, slopes: Any) -> tuple[Any, Any]:
+        basis = frame(state[:n])
+        return basis.T @ slopes[:n], basis.T @ slopes[n : 2 * n]
+
+    def sizes(scale: Any) -> Any:
+        own = scale if count == n else np.full(n, scale[0])
+        return np.concatenate([own, 1 / own])
+
+    return Canonical(read, sizes, count, count == n)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """One time with the phases (d,) there, in [-NEAR, 2 pi - NEAR), and the total phase."""
+
+    time: float
+    phases: Any
+    total: float
+
+    @property
+    def turns(self) -> int:
+        return round((self.total - float(np.sum(self.phases))) / TURN)
+
+
+@dataclass(frozen=True, eq=False)
+class ConjugateSearch:
+    """The search for conjugate points of an extremal up to any time.
+
+    Attributes
+    ----------
+    nodes, times : arrays (k, N) and (k,)
+        States of the extremal on its way, the first one at its start.
+    directions : array (N, d)
+        In which the start may be changed: an isotropic plane.
+    """
+
+    arcs: Arcs
+    nodes: Any
+    times: Any
+    directions: Any
+    canonical: Canonical
+
+    def points_and_deficit(self, until: float) -> tuple[tuple[ConjugatePoint, ...], int]:
+        """Conjugate points, and in how many directions nothing moves the place in the first order, within rounding."""
+        length = until - self.times[0]
+        try:  # a little further, so that rounding does not hide a point at the end
+            path = _Path(self, until + SAME * length)
+        except RunError:
+            path = _Path(self, until)
+        samples = path.samples()
+        found: list[ConjugatePoint] = []
+        for time in path.completed(samples):
+            time = min(time, until)
+            if found and abs(time - found[-1].time) <= SAME * abs(length):
+                found[-1] = ConjugatePoint(found[-1].time, found[-1].multiplicity + 1)
+            else:
+                found.append(ConjugatePoint(float(time), 1))
+        return tuple(found), min(int(np.sum(np.abs(sample.phases) < STILL)) for sample in samples)
+
+    def __call__(self, until: float) -> tuple[ConjugatePoint, ...]:
+        return self.points_and_deficit(until)[0]
+
+
+class _Path:
+    """The plane of neighbours along one extremal, and its phases."""
+
+    def __init__(self, search: ConjugateSearch, until: float) -> None:
+        self.canonical, times = search.canonical, search.times
+        self.first, self.last = float(times[0]), float(until)
+        inner = [time for time in times[1:] if time < until]
+        self.edges = np.unique(np.concatenate([np.linspace(self.first, self.last, ARCS + 1), inner]))
+        self.scale = np.ones(self.canonical.size)
+        for _ in range(MOST_UNITS):
+            self.motions = self._followed(search, dict(zip(map(float, times), search.nodes, strict=True)))
+            scale, self.scale = self.scale, self._scale()
+            if np.max(np.abs(np.log(self.scale / scale))) < np.log(SETTLED):
+                break
+
+    def _followed(self, search: ConjugateSearch, known: Mapping[float, Any]) -> list[Any]:
+        """Arcs that carry a basis of the plane, each with one that is orthonormal at its start in the units of now."""
+        found, state = [], known[self.first]
+        sizes = self.canonical.sizes(self.scale)
+        plane = search.directions
+        for low, high in pairwise(self.edges):
+            plane = np.linalg.qr(plane / sizes[:, None])[0] * sizes[:, None]
+            arc = search.arcs.run(low, high, known.get(float(low), state), plane, sizes=sizes)
+            found.append(arc.motion)
+            state, plane = arc.state, arc.slopes
+        return found
+
+    def _at(self, times: Any) -> Iterator[tuple[Any, Any]]:
+        """X (d, d) and P (d, d) at times that rise, in a basis of each arc."""
+        places = np.clip(np.searchsorted(self.edges, times) - 1, 0, len(self.motions) - 1)
+        d = self.canonical.size
+        for place in np.unique(places):
+            for state in self.motions[place].sol(times[places == place]).T:
+                size = (len(state) - 1) // (1 + d)
+                yield self.canonical.read(state[:size], state[size : size * (1 + d)].reshape(d, size).T)
+
+    def _scale(self) -> Any:
+        """Units of x in which X and P have the same size, those of P being their inverses: a canonical change of units."""
+        ratios = []
+        for X, P in self._at(np.linspace(self.first, self.last, 33)[8:]):
+            rows = np.linalg.norm(X, axis=1) / np.maximum(np.linalg.norm(P, axis=1), 1e-300)
+            whole = np.full(len(X), np.linalg.norm(X) / np.linalg.norm(P))
+            ratios.append(rows if self.canonical.is_fixed else whole)
+        middle = np.median(ratios, axis=0)
+        return np.sqrt(np.where((middle > 1e-100) & (middle < 1e100), middle, 1.0))
+
+    def _sample(self, time: float, before: _Sample | None, known: tuple[Any, Any] | None = None) -> _Sample:
+        X, P = next(iter(self._at(np.array([time])))) if known is None else known
+        basis, _ = np.linalg.qr(np.vstack([X / self.scale[:, None], P * self.scale[:, None]]))
+        d = len(X)
+        W = basis[d:] + 1j * basis[:d]
+        phases = np.angle(np.linalg.eigvals(W @ W.T))
+        phases = np.sort(np.where(phases < -NEAR, phases + TURN, phases))
+        total = float(np.sum(phases))
+        if before is not None:
+            total = before.total + _wrapped(total - before.total)
+        return _Sample(float(time), phases, total)
+
+    def samples(self) -> list[_Sample]:
+        """The phases on a grid that is refined where they move fast."""
+        times = np.linspace(self.first, self.last, SAMPLES + 1)
+        found: list[_Sample] = []
+        for time, known in zip(times, self._at(times), strict=True):
+            if not found:
+                found.append(self._sample(time, None, known))
+                continue
+            waiting, halvings = [time], 0
+            while waiting:
+                sample = self._sample(waiting[-1], found[-1], known if len(waiting) == 1 else None)
+                if halvings < MOST_HALVINGS and _farthest(found[-1].phases, sample.phases) > FARTHEST:
+                    waiting.append(0.5 * (found[-1].time + waiting[-1]))
+                    halvings += 1
+                else:
+                    found.append(sample)
+                    waiting.pop()
+        return found
+
+    def completed(self, samples: list[_Sample]) -> list[float]:
+        """The times at which phases complete a turn, in their order."""
+        found, reached = list[float](), 0
+        for before, after in pairwise(samples):
+            while reached < after.turns:
+                reached += 1
+                found.append(self._time(before, after, reached))
+        return found
+
+    def _time(self, before: _Sample, after: _Sample, wanted: int) -> float:
+        """When the number of turns reaches `wanted`: by halving, then from the phase that approaches its turn."""
+        low, high = before, after
+        for _ in range(60):
+            sample = self._sample(0.5 * (low.time + high.time), low)
+            low, high = (low, sample) if sample.turns >= wanted else (sample, high)
+            if abs(high.time - low.time) < 1e-14 * max(abs(self.last), abs(self.first)):
+                break
+        width = 3e-4 * (after.time - before.time)
+        nearby = [self._sample(low.time - k * width, low) for k in (1, 2, 3)]
+        behind = np.array([sample.phases[-1] - TURN for sample in nearby])
+        if abs(low.time - before.time) < 3 * abs(width) or np.any(np.diff(behind) >= 0) or behind[0] >= 0:
+            return high.time
+        return float(nearby[0].time + _extrapolated([sample.time - nearby[0].time for sample in nearby], behind))
+
+
+def _wrapped(angle: float) -> float:
+    return float((angle + np.pi) % TURN - np.pi)
+
+
+def _farthest(first: Any, second: Any) -> float:
+    """How far points on a circle have moved at least: the best of the matchings that keep their order."""
+    gaps = (np.abs((np.roll(second, k) - first + np.pi) % TURN - np.pi).max() for k in range(len(second)))
+    return float(min(gaps))
+
+
+def _extrapolated(times: list[float], values: Any) -> float:
+    """Where the parabola t(v) through three points has v = 0 (Lagrange)."""
+    found = 0.0
+    for k, time in enumerate(times):
+        others = [v for j, v in enumerate(values) if j != k]
+        found += time * float(np.prod([v / (v - values[k]) for v in others]))
+    return found

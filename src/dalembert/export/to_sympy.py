@@ -1,0 +1,376 @@
+r"""The equations of motion in the letters of `sympy.physics.mechanics`: q(t), its derivatives, and plain symbols.
+
+The record of a form, G z = f + A^T mu and A z = b with the rates of the state, becomes one linear system in the manner of
+SymPy's `LagrangesMethod` and `KanesMethod`,
+
+    mass_matrix_full [q' ; u' ; mu] = forcing_full,       [ 1  0   0   ] [q']   [q_dot]
+                                                          [ 0  G  -A^T ] [u'] = [  f  ]
+                                                          [ 0  A   0   ] [mu]   [  b  ]
+
+for coordinates q and what the state holds beside them, u. Forms on all velocities have u = q', as Lagrange's method there;
+forms on fewer letters (independent velocities, momenta, quasi-velocities) have symbols u(t) of their own, as Kane's. Where the
+rate of a letter is an unknown z or, in the vakonomic form, -mu, it takes that column itself. Where G^-1 f and G^-1 A^T
+are known, as for Hamilton's equations, these rows are [ 1  -G^-1 A^T ] and G^-1 f.
+
+All constraints are in the matrices, also those that depend on others; there `mass_matrix_full` is singular, and `rhs` says so.
+The reaction is +A^T mu on the side of the forces. That is the sign of `mass_matrix_full` of SymPy's LagrangesMethod too; its
+`eom` has the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from ..algebra.graph import GraphAlgebra
+from ..algebra.lazy import entries_of, now
+from ..algebra.simplify.simplifier import tidy
+from ..algebra.simplify.simplifying_algebra import BriefAlgebra
+from ..algebra.simplify.statement import helpful_turns
+from ..algebra.tree import TreeAlgebra
+from ..errors import FormError, ModelError
+from ..formulations.blocks import Blocks
+from ..formulations.constraint_equations import velocity_level
+from ..formulations.forms import lagrange
+from ..model.constraints import HolonomicConstraint
+from ..model.symbols import Coordinate, Velocity, t
+from ..model.system import System
+from ..presentation.equation_printer import _stated
+
+if TYPE_CHECKING:
+    from ..formulations.equations import Equations
+
+__all__ = ["SympyEquations", "to_sympy"]
+
+
+class SympyEquations:
+    """Equations of motion as SymPy's mechanics writes them, in `dynamicsymbols` of time.
+
+    Attributes
+    ----------
+    q, u : matrices (n x 1), (k x 1)
+        Coordinates, and what the state holds beside them, in the order of the state: the derivatives q(t)', or letters of time
+        such as p_x(t), and u_x(t) for an independent velocity x_dot.
+    lam : matrix (m x 1)
+        The multipliers mu_<constraint>(t) that the equations keep; empty where they have none.
+    constants : tuple of symbols
+        Parameters as plain symbols, the ones that ``sympy.symbols`` gives, in the order of ``system.parameters``.
+    specifieds : tuple of dynamic symbols
+        Inputs that are left open.
+    unknowns : matrix (n_state + m x 1)
+        What `mass_matrix_full` multiplies: the derivatives of q and u, and the multipliers.
+    form : str
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> m, k = da.parameters("m k", positive=True)
+    >>> eom = da.derive(da.System([x], kinetic=m/2*x.dot**2, potential=k/2*x**2)).to_sympy()
+    >>> eom.mass_matrix_full.tolist(), list(eom.forcing_full)
+    ([[1, 0], [0, m]], [Derivative(x(t), t), -k*x(t)])
+    >>> eom.rhs()[1]
+    -k*x(t)/m
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        self.form = equations.form
+        self._equations = equations
+        self._blocks = _short_blocks(equations)
+        self._letters = letters = _Letters(equations)
+        system = equations.system
+        names = {q.name for q in system.coordinates}
+        self.q = sympy.Matrix([letters.dynamic(s) for s in equations.state if s.name in names])
+        rest = [letters.dynamic(s) for s in equations.state if s.name not in names]
+        self.u = sympy.Matrix(rest) if rest else sympy.zeros(0, 1)
+        self.constants: tuple[sympy.Symbol, ...] = tuple(sympy.Symbol(p.name) for p in system.parameters)
+        self.specifieds = tuple(letters.dynamic(s) for s, value in system.inputs.items() if value is None)
+        self._assemble()
+
+    def __repr__(self) -> str:
+        return f'<SymPy equations of "{self.form}" of {self._equations.system.name}: q {list(self.q)}, u {list(self.u)}>'
+
+    # -- the linear system ---------------------------------------------------------------------------------------
+
+    def _assemble(self) -> None:
+        """Columns for the rates of the state and for unknowns that are none of these; rows for rates, balance, constraints."""
+        blocks, state = self._blocks, self._equations.state
+        z, mu, rates = list(blocks.unknowns), list(blocks.multipliers), list(blocks.rates)
+        column: dict[sympy.Symbol, tuple[int, int]] = {}  # a letter is this sign times the unknown in this column
+        for place, rate in enumerate(rates):
+            for sign in (1, -1):
+                if sign * rate in (*z, *mu) and sign * rate not in column:
+                    column[sign * rate] = (place, sign)
+        own = [letter for letter in (*z, *mu) if letter not in column]
+        for place, letter in enumerate(own, start=len(state)):
+            column[letter] = (place, 1)
+        heads = [self._letters.rate(letter) for letter in state]
+        self.unknowns = sympy.Matrix([*heads, *(self._letters.dynamic(letter) for letter in own)])
+        kept = [self._letters.dynamic(letter) for letter in own if letter in mu]
+        self.lam = sympy.Matrix(kept) if kept else sympy.zeros(0, 1)
+        table: list[tuple[dict[int, sympy.Expr], sympy.Expr]] = []
+        letters = [*z, *mu]
+        taken = {place for place, _ in column.values()}
+        for place, rate in enumerate(rates):
+            if place not in taken:
+                moving = {letter: sympy.diff(rate, letter) for letter in letters if rate.has(letter)}
+                rest = rate.xreplace(dict.fromkeys(letters, sympy.S.Zero))
+                entries = {column[letter][0]: -column[letter][1] * slope for letter, slope in moving.items()}
+                table.append((entries | {place: sympy.S.One}, rest))
+        self._kinematic = len(table)
+        table += [(_placed(row, letters, column), right) for row, right in self._balance()]
+        table += [(_placed(blocks.rows.row(k), z, column), blocks.right[k]) for k in range(len(mu))]
+        self._table = table
+
+    def _balance(self) -> list[tuple[Sequence[sympy.Expr], sympy.Expr]]:
+        """The rows [G  -A^T] and f, or [1  -G^-1 A^T] and G^-1 f where these are known."""
+        blocks = self._blocks
+        n = len(blocks.unknowns)
+        if blocks.free is not None and blocks.dual_rows is not None:
+            left, right = sympy.eye(n).row_join(-blocks.dual_rows), blocks.free
+        else:
+            left, right = blocks.metric.row_join(-blocks.rows.T), blocks.force
+        return [(list(left.row(k)), right[k]) for k in range(n)]
+
+    @cached_property
+    def mass_matrix_full(self) -> sympy.Matrix:
+        """The matrix (n_state + m x n_state + m) before `unknowns`."""
+        size = len(self.unknowns)
+        matrix = sympy.zeros(len(self._table), size)
+        for k, (entries, _) in enumerate(self._table):
+            for place, entry in entries.items():
+                matrix[k, place] = self._written(entry)
+        return matrix
+
+    @cached_property
+    def forcing_full(self) -> sympy.Matrix:
+        """The right side (n_state + m x 1)."""
+        return sympy.Matrix([self._written(right) for _, right in self._table])
+
+    @property
+    def mass_matrix(self) -> sympy.Matrix:
+        """The balance of forces alone: its rows, with the columns of u' and of the multipliers, [G  -A^T]."""
+        first, count = self._kinematic, len(self._blocks.unknowns)
+        return self.mass_matrix_full[first : first + count, self._moving :]
+
+    @property
+    def forcing(self) -> sympy.Matrix:
+        """The right side of `mass_matrix`."""
+        first, count = self._kinematic, len(self._blocks.unknowns)
+        return self.forcing_full[first : first + count, :]
+
+    @property
+    def _moving(self) -> int:
+        """The first column that is not the rate of a coordinate; a flow has no other."""
+        return len(self.q) if self._kinematic else 0
+
+    @property
+    def lam_vec(self) -> sympy.Matrix:
+        """`lam`, by the name that SymPy gives it."""
+        return self.lam
+
+    @cached_property
+    def eom(self) -> sympy.Matrix:
+        """What vanishes along a motion: mass_matrix_full @ unknowns - forcing_full."""
+        return self.mass_matrix_full * self.unknowns - self.forcing_full
+
+    def rhs(self, inv_method: str | None = None) -> sympy.Matrix:
+        """`unknowns` solved for: the derivatives of q and u, and the multipliers (n_state + m x 1).
+
+        Raises
+        ------
+        FormError
+            Where they are not determined: constraints that depend on each other leave multipliers open, a matrix G that is
+            singular on the allowed directions leaves accelerations open.
+        """
+        self._check_determined()
+        if inv_method is None:
+            return self.mass_matrix_full.LUsolve(self.forcing_full)
+        return self.mass_matrix_full.inv(inv_method) * self.forcing_full
+
+    def _check_determined(self) -> None:
+        """The generic rank of the rows, and of the whole system, must be full."""
+        algebra = GraphAlgebra()
+        blocks = self._equations.blocks(algebra)
+        n, m = blocks.metric.shape[0], blocks.rows.shape[0]
+        if m and algebra.rank(blocks.rows).value < m:
+            raise FormError(
+                "The multipliers are not determined: constraints depend on each other",
+                seen=", ".join(self._equations.row_names),
+                remedy='drop those that repeat others, or use a form without multipliers, such as "maggi"',
+            )
+        above = algebra.columns([blocks.metric, -blocks.rows.T]) if m else blocks.metric
+        whole = algebra.stack([above, algebra.columns([blocks.rows, algebra.zeros(m, m)])]) if m else above
+        if algebra.rank(whole).value < n + m:
+            raise FormError(
+                f'The unknowns of the form "{self.form}" are not determined',
+                seen=f"{n} unknowns, {m} constraint rows",
+                remedy="add the missing inertia or a constraint, or use another form",
+            )
+
+    @cached_property
+    def energy(self) -> sympy.Expr:
+        """Jacobi's energy function, or H, in the letters of the state."""
+        return self._written(entries_of(self._blocks.energy)[0])
+
+    # -- the constraints, and SymPy's own object -----------------------------------------------------------------
+
+    @cached_property
+    def coneqs(self) -> sympy.Matrix:
+        """All two-sided constraints at velocity level (m x 1), in q(t) and its derivatives; holonomic ones differentiated."""
+        residual = list(self._velocity_level().residual) if isinstance(self._equations.system, System) else []
+        written = [self._letters.written(tidy(entry)) for entry in residual]
+        return sympy.Matrix(written) if written else sympy.zeros(0, 1)
+
+    def _velocity_level(self) -> Any:
+        algebra = TreeAlgebra()
+        _, momenta = lagrange.lagrangian_and_momenta(self._equations.system, algebra)
+        return velocity_level(self._equations.system, algebra, momenta)
+
+    def lagranges_method(self) -> Any:
+        """The system as a `sympy.physics.mechanics.LagrangesMethod`, whatever the form; `da.from_sympy` reads it back.
+
+        Generalised forces stand at points of their own, each moving with the speed of one coordinate. Call its
+        ``form_lagranges_equations`` before its matrices are read.
+
+        Raises
+        ------
+        FormError
+            For flows, image constraints, one-sided and nonideal ones, which SymPy has no place for.
+        """
+        from sympy.physics.mechanics import LagrangesMethod, Point, ReferenceFrame
+
+        system = self._equations.system
+        self._refuse_what_sympy_lacks()
+        algebra, plain = TreeAlgebra(), self._letters.written
+        function, momenta = lagrange.lagrangian_and_momenta(system, algebra)
+        level = velocity_level(system, algebra, momenta)
+        applied = lagrange.applied_force(system, algebra, momenta)
+        frame, loads = ReferenceFrame("N"), []
+        for q, force in zip(system.coordinates, applied, strict=True):
+            if force != 0:
+                point = Point(f"P_{q.name}")
+                point.set_vel(frame, plain(q.dot) * frame.x)
+                loads.append((point, plain(force) * frame.x))
+        on_velocities = [level.residual[k] for k in range(len(level.residual)) if k not in level.holonomic_rows]
+        return LagrangesMethod(
+            plain(entries_of(function)[0]),
+            [plain(q) for q in system.coordinates],
+            forcelist=loads or None,
+            frame=frame if loads else None,
+            hol_coneqs=[plain(g) for g in level.holonomic] or None,
+            nonhol_coneqs=[plain(f) for f in on_velocities] or None,
+        )
+
+    def _refuse_what_sympy_lacks(self) -> None:
+        system = self._equations.system
+        if not isinstance(system, System):
+            raise FormError("A flow, or a reduced system, has no Lagrangian of its own", seen=system.name, remedy="use rhs()")
+        odd = [c.name for c in system.constraints if c not in system.bilateral or (not c.is_ideal and c.work)]
+        if odd:
+            raise FormError(
+                "LagrangesMethod has no place for these constraints",
+                seen=", ".join(odd),
+                remedy="use the matrices of to_sympy()",
+            )
+        mixed = [isinstance(c, HolonomicConstraint) for c in system.bilateral]
+        if mixed != sorted(mixed, reverse=True):
+            raise FormError(
+                "LagrangesMethod takes holonomic constraints first",
+                seen=", ".join(c.name for c in system.bilateral),
+                remedy="state the system with its holonomic constraints before the others",
+            )
+
+    def _written(self, expression: sympy.Expr) -> sympy.Expr:
+        return self._letters.written(tidy(expression), on_state=True)
+
+
+class _Letters:
+    """Takes the letters of a model to dynamic symbols and plain symbols; no two letters become the same one."""
+
+    def __init__(self, equations: Equations) -> None:
+        from sympy.physics.mechanics import dynamicsymbols
+
+        system = equations.system
+        self._clock = dynamicsymbols._t
+        self._table: dict[sympy.Symbol, sympy.Expr] = {t: self._clock}
+        self._taken = {p.name for p in system.parameters}
+        for q in system.coordinates:
+            moving = self._function(q.name)
+            self._table[q] = moving
+            if isinstance(q, Coordinate):
+                self._table |= {q.dot: moving.diff(self._clock), q.ddot: moving.diff(self._clock, 2)}
+        chosen = [s for s in equations.state if isinstance(s, Velocity)]
+        independent = chosen if len(chosen) < len(system.coordinates) else []
+        letters = (*equations.state, *system.inputs, *getattr(system, "momenta", ()))
+        own = dict.fromkeys(s for s in letters if s not in self._table)
+        self._table |= {s: self._function(s.name) for s in own}
+        self._table |= {p: sympy.Symbol(p.name) for p in system.parameters}
+        #: Velocities that are in the state without all the others are speeds of their own, as in Kane's method.
+        self.speeds = {s: self._function(f"u_{s.coordinate.name}") for s in independent}
+
+    def _function(self, name: str) -> sympy.Expr:
+        """A function of time by a name that is free; it may hold any characters, such as the name of a constraint."""
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return sympy.Function(name)(self._clock)
+
+    def dynamic(self, letter: sympy.Symbol) -> sympy.Expr:
+        """q(t), its derivative or a speed for a velocity; other letters, such as multipliers, are functions of time as well."""
+        if letter in self.speeds:
+            return self.speeds[letter]
+        if letter not in self._table:
+            self._table[letter] = self._function(letter.name)
+        return self._table[letter]
+
+    def rate(self, letter: sympy.Symbol) -> sympy.Expr:
+        """The time derivative of a letter of the state."""
+        return self.dynamic(letter).diff(self._clock)
+
+    def written(self, expression: sympy.Expr, on_state: bool = False) -> sympy.Expr:
+        """An expression of the model's letters in these; `on_state` where its velocities are those of the state."""
+        return expression.xreplace(self._table | self.speeds if on_state else self._table)
+
+
+def _placed(
+    row: Iterable[sympy.Expr], letters: Sequence[sympy.Symbol], column: dict[sympy.Symbol, tuple[int, int]]
+) -> dict[int, sympy.Expr]:
+    """The entries of a row before the letters, by the column that each letter has."""
+    found: dict[int, sympy.Expr] = {}
+    for entry, letter in zip(row, letters, strict=True):
+        if entry != 0:
+            place, sign = column[letter]
+            found[place] = found.get(place, sympy.S.Zero) + sign * entry
+    return found
+
+
+def _short_blocks(equations: Equations) -> Blocks:
+    """The blocks as matrices of expressions: in lowest terms, or as plain derivatives where that takes too much work."""
+    try:
+        blocks = equations.blocks(BriefAlgebra(named=False, turns=helpful_turns(_stated(equations))))
+        names = ("metric", "force", "rows", "right", "unknowns", "multipliers", "rates", "free", "dual_rows")
+        return replace(blocks, **{name: now(getattr(blocks, name)) for name in names})
+    except FormError:
+        raise
+    except ModelError:  # too much work to shorten: as they come
+        pass
+    try:
+        return equations.blocks(TreeAlgebra())
+    except FormError:
+        raise
+    except ModelError:
+        raise ModelError(
+            "These equations are too large to be written out",
+            seen=f'the form "{equations.form}" of {equations.system.name}',
+            remedy='ask for a form that inverts nothing, such as "lagrange" or "maggi", or use to_casadi()',
+        ) from None
+
+
+def to_sympy(equations: Equations) -> SympyEquations:
+    """The equations in SymPy's letters; see `dalembert.Equations.to_sympy`."""
+    return SympyEquations(equations)

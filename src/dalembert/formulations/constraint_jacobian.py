@@ -1,0 +1,184 @@
+"""The rows f_v of the constraints at generic states, as numbers: what a choice of independent velocities is judged by.
+
+Some constraints follow from the others only where these hold, such as the third crank of a parallelogram. Their rows depend on
+each other on the constraints alone, so that rank is asked for there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ..algebra.graph import GraphAlgebra
+from ..algebra.structure import numeric_rank
+from ..model.constraints import MomentumConstraint
+from ..model.system import System
+from .constraint_equations import velocity_level
+from .forms import lagrange
+
+__all__ = ["ConstraintRows", "constraint_rows", "independent_rows"]
+
+#: How many generic states are looked at, and how near to zero some of them are.
+STATES, NEAR = 24, 0.1
+#: An entry of a row that is smaller on the constraints than this part of what it is elsewhere vanishes there.
+VANISHING = 1e-9
+#: A row that follows from others leaves no more than this where they hold.
+AGREEMENT = 1e-8
+
+
+@dataclass(frozen=True)
+class ConstraintRows:
+    """The rows of a system's constraints in a graph of their own.
+
+    Attributes
+    ----------
+    matrix : expression (m x n)
+        f_v.
+    function : callable
+        The letters of the algebra to f_v.
+    landing : callable
+        The letters to what must vanish, (k x 1), and its slopes by coordinates and velocities, (k x 2n); each row in a
+        unit, a power of 1000, in which its slopes at a generic state are not far from one.
+    movable : list of int
+        The places of the coordinates and velocities among the letters.
+    positions : int
+        How many of what must vanish speak of positions; the constraints at velocity level follow.
+    """
+
+    algebra: GraphAlgebra
+    matrix: Any
+    function: Any
+    landing: Any
+    movable: list[int]
+    positions: int
+
+    def near(self, values: Mapping[str, float]) -> list[Any]:
+        """The rows at one state, (m x n), each of length one; empty where they are not defined."""
+        return self._scaled([np.array([values.get(symbol.name, 0.0) for symbol in self.algebra.letters])])
+
+    def generic(self) -> tuple[list[Any], int]:
+        """The rows at generic states, and their rank; at states on the constraints where it is lower there."""
+        random = np.random.default_rng(3)
+        points = [random.uniform(0.2, 1.4, len(self.algebra.letters)) for _ in range(STATES)]
+        samples = self._scaled(points)
+        near = [point.copy() for point in points[:4]]  # a closed mechanism is often stated where it is assembled
+        for point in near:
+            point[self.movable] *= NEAR
+        rank = max((numeric_rank(sample) for sample in samples[:4]), default=0)
+        if self.matrix.shape[0] < 2:
+            return samples, rank
+        typical = np.median(np.abs(samples), axis=0) if samples else np.zeros(self.matrix.shape)
+        landed = self._on_constraints(near, typical) or self._on_constraints(points, typical)
+        if max((numeric_rank(sample) for sample in landed), default=rank) >= rank:
+            return samples, rank
+        landed = self._on_constraints([*near, *points], typical)
+        ranks = [numeric_rank(sample) for sample in landed]
+        lower = max(ranks)
+        if lower >= rank:
+            return samples, rank
+        regular = [sample for sample, found in zip(landed, ranks, strict=True) if found == lower]
+        return _best_half(regular, lower), lower
+
+    def contradicted(self, chosen: Sequence[int]) -> tuple[int, float] | None:
+        """A row that does not hold where all positions and the chosen rows do, with its residual there; None if all hold."""
+        count = self.matrix.shape[0]
+        dropped = [k for k in range(count) if k not in chosen]
+        kept = [*range(self.positions), *(self.positions + k for k in chosen)]
+        random = np.random.default_rng(5)
+        for _ in range(4 if dropped else 0):
+            place = self._landed(random.uniform(0.2, 1.4, len(self.algebra.letters)), kept)
+            if place is None:
+                continue
+            value = np.abs(np.asarray(self.landing(*place)[0], dtype=float).ravel()[self.positions :])
+            worst = max(dropped, key=lambda k: value[k])
+            if value[worst] > AGREEMENT:
+                return worst, float(value[worst])
+        return None
+
+    def _on_constraints(self, points: list[Any], typical: Any) -> list[Any]:
+        """The rows at states on the constraints; what is rounding beside `typical` entries elsewhere is zero there.
+
+        A constraint f g = 0 beside g = 0 has the row f g_q + g f_q: its second part is no direction where g vanishes.
+        """
+        samples = self._scaled([place for point in points if (place := self._landed(point)) is not None])
+        return [np.where(np.abs(sample) < VANISHING * typical, 0.0, sample) for sample in samples]
+
+    def _scaled(self, points: list[Any]) -> list[Any]:
+        samples = []
+        for point in points:
+            value = np.asarray(self.function(*point), dtype=float)
+            lengths = np.linalg.norm(value, axis=1, keepdims=True)
+            if np.all(np.isfinite(value)) and np.all(lengths > 0):
+                samples.append(value / lengths)
+        return samples
+
+    def _landed(self, point: Any, kept: Any = slice(None)) -> Any | None:
+        """A point moved to the constraints, or to some of them, by Newton's method; None where it does not get there."""
+        place = point.copy()
+        for _ in range(20):
+            value, slope = (np.asarray(block, dtype=float)[kept] for block in self.landing(*place))
+            worst = np.max(np.abs(value))
+            if worst < 1e-13:
+                return place
+            size = float(np.max(np.abs(slope)))
+            if not (worst < 1e50 and 0 < size < 1e50):
+                return None
+            normal = slope @ slope.T
+            place[self.movable] -= slope.T @ np.linalg.solve(normal + 1e-13 * size**2 * np.eye(len(normal)), value.ravel())
+        return None
+
+
+def constraint_rows(system: System) -> ConstraintRows:
+    """The rows of a system with two-sided constraints, made once."""
+    if "_constraint_rows" in system.__dict__:
+        return system.__dict__["_constraint_rows"]  # type: ignore[no-any-return]
+    algebra = GraphAlgebra()
+    by_momenta = any(isinstance(c, MomentumConstraint) for c in system.bilateral)
+    momenta = lagrange.lagrangian_and_momenta(system, algebra)[1] if by_momenta else None
+    level = velocity_level(system, algebra, momenta)
+    rows = algebra.jacobian(level.residual, algebra.vector(system.velocities))
+    state = (*system.coordinates, *system.velocities)
+    holding = algebra.stack([level.holonomic, level.residual])
+    slopes = algebra.jacobian(holding, algebra.vector(state))
+    symbols, letters = list(algebra.letters), list(algebra.letters.values())
+    units = ca.DM(_units(ca.Function("slopes", letters, [ca.densify(slopes)])))
+    holding, slopes = holding / units, slopes / ca.repmat(units, 1, slopes.shape[1])
+    made = ConstraintRows(
+        algebra,
+        rows,
+        ca.Function("rows", letters, [rows]),
+        ca.Function("landing", letters, [ca.densify(holding), ca.densify(slopes)]),
+        [symbols.index(symbol) for symbol in state],
+        int(level.holonomic.numel()),
+    )
+    object.__setattr__(system, "_constraint_rows", made)
+    return made
+
+
+def _units(slopes: Any) -> Any:
+    """The power of 1000 next to the length of each row at a generic state, (k,)."""
+    point = np.random.default_rng(7).uniform(0.2, 1.4, slopes.n_in())
+    lengths = np.linalg.norm(np.asarray(slopes(*point), dtype=float), axis=1)
+    usable = np.isfinite(lengths) & (lengths > 0)
+    return 1000.0 ** np.round(np.log10(np.where(usable, lengths, 1.0)) / 3)
+
+
+def independent_rows(sample: Any, rank: int) -> tuple[int, ...]:
+    """The first rows that span all of them."""
+    chosen: list[int] = []
+    for k in range(len(sample)):
+        if len(chosen) < rank and numeric_rank(sample[[*chosen, k]]) == len(chosen) + 1:
+            chosen.append(k)
+    return tuple(chosen)
+
+
+def _best_half(samples: list[Any], rank: int) -> list[Any]:
+    """The samples whose independent rows are far from depending on each other."""
+    chosen = list(independent_rows(samples[0], rank))
+    volumes = [float(np.linalg.det(sample[chosen] @ sample[chosen].T)) for sample in samples]
+    order = sorted(range(len(samples)), key=lambda k: -volumes[k])
+    return [samples[k] for k in order[: (len(samples) + 1) // 2]]

@@ -1,0 +1,136 @@
+r"""The Lagrangian on its bundle: fibre velocities v = sigma(q) q_dot, and whether p = dL/dv can be turned around.
+
+Without a bundle of its own a system lives on its tangent bundle: v = q_dot, sigma = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..algebra.graph import GraphAlgebra
+from ..model.symbols import t
+from ..model.system import System
+from .forms.lagrange import lagrangian_and_momenta
+
+__all__ = ["Fibre", "LegendreState", "fibre_of", "legendre_state"]
+
+
+@dataclass(frozen=True)
+class Fibre:
+    """The bundle of a system in one algebra, along velocities q_dot(q, u, t).
+
+    Attributes
+    ----------
+    letters : column (n_v x 1)
+        v, the letters that the Lagrangian is written in.
+    sigma : matrix (n_v x n)
+    lagrangian : scalar
+        L(q, v, t).
+    hamiltonian, momenta : scalar and column of letters, or None
+        H(q, p, t) where the system was stated by it.
+    values : column (n_v x 1)
+        sigma q_dot along the velocities.
+    """
+
+    algebra: Any
+    q: Any
+    velocities: Any
+    letters: Any
+    sigma: Any
+    lagrangian: Any
+    hamiltonian: Any | None
+    momenta: Any | None
+    values: Any
+
+    def here(self, block: Any) -> Any:
+        """A block of q and v along the velocities."""
+        return self.algebra.substitute(block, self.letters, self.values)
+
+    def turning(self, momenta: Any) -> Any:
+        """p_m (d_i sigma_mj - d_j sigma_mi) q_dot_j, (n x 1), for momenta p along the velocities."""
+        algebra = self.algebra
+        n, count = self.q.shape[0], self.letters.shape[0]
+        total = algebra.zeros(n)
+        for m in range(count):
+            row = algebra.part(self.sigma, [m], range(n)).T
+            slope = algebra.jacobian(row, self.q)  # slope[j, i] = d_i sigma_mj
+            total = total + ((slope.T - slope) @ self.velocities) @ algebra.part(momenta, [m], [0])
+        return total
+
+
+def fibre_of(on: Any) -> Fibre:
+    """The fibre along the velocities of a reduction or of speeds."""
+    system, algebra = on.system, on.algebra
+    v = algebra.vector(system.velocities)
+    if system.bundle:
+        letters = algebra.vector(system.bundle)
+        sigma = algebra.jacobian(algebra.vector(system.bundle.values()), v)
+        lagrangian, hamiltonian, momenta = algebra.scalar(system.bundle_lagrangian), None, None
+    else:
+        letters, sigma = v, algebra.jacobian(v, v)
+        lagrangian, _ = lagrangian_and_momenta(system, algebra)
+        hamiltonian = algebra.scalar(system.hamiltonian) if system.hamiltonian is not None else None
+        momenta = algebra.vector(system.momenta)
+    values = sigma @ on.velocities
+    return Fibre(algebra, on.q, on.velocities, letters, sigma, lagrangian, hamiltonian, momenta, values)
+
+
+@dataclass(frozen=True)
+class LegendreState:
+    """What is known of p = dL/dv on the fibres.
+
+    Attributes
+    ----------
+    rank, size : int
+        The rank of L_vv at generic states, and the number of fibre velocities.
+    is_regular : bool
+        L_vv is regular at generic states.
+    is_hyperregular : bool or None
+        p = dL/dv is one to one on every fibre: so where L is quadratic in v with a constant regular matrix. None where the
+        matrix depends on the state, and is regular at generic ones.
+    reason : str
+    """
+
+    rank: int
+    size: int
+    is_regular: bool
+    is_hyperregular: bool | None
+    reason: str
+
+
+def legendre_state(system: System) -> LegendreState:
+    """Whether the Legendre transformation of the Lagrangian on its bundle exists.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos, sin
+    >>> theta = da.coordinates("theta")
+    >>> v = da.speeds("v")
+    >>> m, g, l = da.parameters("m g l", positive=True)
+    >>> bar = da.System([theta], lagrangian=m*v**2/2 + m*g*l*cos(theta), bundle={v: l*sin(theta)*theta.dot})
+    >>> legendre_state(bar).is_hyperregular
+    True
+    """
+    algebra = GraphAlgebra()
+    if system.hamiltonian is not None:
+        function, letters = algebra.scalar(system.hamiltonian), algebra.vector(system.momenta)
+    elif system.bundle:
+        function, letters = algebra.scalar(system.bundle_lagrangian), algebra.vector(system.bundle)
+    else:
+        function, letters = algebra.scalar(system.lagrangian), algebra.vector(system.velocities)
+    algebra.vector([*system.coordinates, t])
+    second, _ = algebra.hessian(function, letters)
+    size, rank = letters.shape[0], algebra.rank(second).value
+    if rank < size:
+        return LegendreState(rank, size, False, False, f"a matrix of second derivatives of rank {rank} of {size}")
+    if _is_constant(algebra, second, system):
+        return LegendreState(rank, size, True, True, "quadratic, with a constant regular matrix")
+    return LegendreState(rank, size, True, None, "regular at generic states; elsewhere not decided")
+
+
+def _is_constant(algebra: GraphAlgebra, matrix: Any, system: System) -> bool:
+    """Whether a matrix depends on parameters alone."""
+    letters = [symbol for symbol in algebra.letters if symbol not in system.parameters]
+    return algebra.without(matrix, algebra.vector(letters)) is not None

@@ -1,0 +1,78 @@
+r"""First-order systems as a Gauss problem: the unknowns are the rates, the metric is the identity.
+
+    z = x_dot,   G = 1,   f = X(x, t, u),   no rows
+
+Invariant relations g(x) = 0 of the flow are kept by the position step, the least one in the Euclidean metric of the letters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from ...errors import FormError
+from ...model.flow_system import Flow
+from ...model.symbols import t
+from ..blocks import Blocks, Projection
+from ..equations import Equations
+
+__all__ = ["FORM", "derive"]
+
+FORM = "flow"
+CITATION = "First-order equations as stated"
+
+
+def derive(flow: Flow, form: str | None = None) -> Equations:
+    """The equations of a flow, which has one form only."""
+    if form not in (None, FORM):
+        raise FormError(
+            f'The form "{form}" needs a mechanical system',
+            seen="a first-order flow",
+            remedy="leave the form out, or state a System",
+        )
+    return Equations(
+        system=flow,  # type: ignore[arg-type]
+        form=FORM,
+        citation=CITATION,
+        state=flow.coordinates,
+        unknowns=flow.velocities,
+        row_names=(),
+        derivation=lambda algebra: derive_with(flow, algebra),
+    )
+
+
+def derive_with(flow: Flow, algebra: Any) -> Blocks:
+    """The blocks in one algebra."""
+    letters, z = algebra.vector(flow.coordinates), algebra.vector(flow.velocities)
+    field = algebra.vector(flow.rates.values())
+    n = len(flow.coordinates)
+    time = algebra.vector([t])
+    relations = algebra.vector([c.expression for c in flow.constraints])
+    slope = algebra.jacobian(relations, letters) if flow.constraints else algebra.zeros(0, n)
+    one = algebra.jacobian(z, z)
+    return Blocks(
+        metric=one,
+        force=field,
+        rows=algebra.zeros(0, n),
+        right=algebra.zeros(0),
+        unknowns=z,
+        multipliers=algebra.zeros(0),
+        rates=z,
+        velocities=field,
+        accelerations=algebra.along(field, letters, field) + algebra.jacobian(field, time),
+        momenta=algebra.zeros(0),
+        energy=algebra.scalar(flow.integrals.get("energy", sympy.Integer(0))),
+        reactions={},
+        position=Projection(relations if flow.constraints else algebra.zeros(0), slope, one),
+        velocity=Projection(algebra.zeros(0), algebra.zeros(0, n), one),
+        residuals=(relations if flow.constraints else algebra.zeros(0), _rates_of(algebra, slope, field, flow)),
+        outputs={name: algebra.scalar(value) for name, value in flow.outputs.items()},
+        free=field,
+        dual_rows=algebra.zeros(n, 0),
+    )
+
+
+def _rates_of(algebra: Any, slope: Any, field: Any, flow: Flow) -> Any:
+    """How fast the relations change along the flow: zero where they are invariant."""
+    return slope @ field if flow.constraints else algebra.zeros(0)

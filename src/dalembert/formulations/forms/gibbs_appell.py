@@ -1,0 +1,46 @@
+r"""The Gibbs-Appell equations: the function of accelerations S, differentiated by the independent ones.
+
+    S = q_ddot^T M q_ddot / 2 + q_ddot^T c,    M q_ddot + c = d/dt L_v - L_q,    dS/dz_s = (F^T Q)_s
+
+with q_ddot = F z + d put into S before it is differentiated: S is Gauss's function up to terms without z.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model.system import System
+from ..blocks import Blocks
+from ..equations import Equations
+from ..independent_velocities import Reduction, choose_split, reduced_equations
+
+__all__ = ["appell_function", "derive", "hypotheses"]
+
+CITATION = "Gibbs-Appell equations (Appell 1899)"
+
+
+def hypotheses(system: System) -> None:
+    """Raise FormError where the form does not apply."""
+    choose_split(system)
+
+
+def derive(system: System) -> Equations:
+    """Accelerations of the independent velocities from the energy of acceleration."""
+    hypotheses(system)
+    return reduced_equations(system, "gibbs-appell", CITATION, derive_on)
+
+
+def appell_function(reduction: Reduction) -> Any:
+    """S(q, v_I, z, t), a scalar."""
+    algebra, here = reduction.algebra, reduction.here
+    mass = here(reduction.full.metric)
+    # Lagrange's record has M z = force with the applied force Q inside; without it, force = -c.
+    inertia = -here(reduction.full.force - reduction.applied_force)
+    acceleration = reduction.frame @ reduction.z + reduction.drift
+    return algebra.inner(acceleration, mass @ acceleration) / 2 + algebra.inner(acceleration, inertia)
+
+
+def derive_on(reduction: Reduction) -> Blocks:
+    """The blocks on a reduction."""
+    slope = reduction.algebra.gradient(appell_function(reduction), reduction.z)
+    return reduction.from_residual(slope - reduction.applied)

@@ -1,0 +1,96 @@
+r"""Hamel's equations in an orthonormal frame adapted to the constraints.
+
+The virtual displacements are spanned by vector fields e_s(q, t), orthonormal in the kinetic metric, found by Gram and Schmidt's
+process from those of the independent velocities. With v = e_s eta_s + (what the constraints prescribe), the metric of the
+Gauss problem is the identity, and nothing is solved:
+
+    eta_dot_s = rest of  -d/dt dL*/deta_s + (dL/dv_i)* T_s^i + e_s(L*) + (e_s . Q)          (Rumyantsev 3.3)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...errors import FormError
+from ...model.system import System
+from ..blocks import Blocks
+from ..equations import Equations
+from ..independent_velocities import Letters, Reduction, Split, reduced_equations
+from .hamel import second_kind
+
+__all__ = ["derive", "hypotheses", "orthonormal_frame"]
+
+CITATION = "Hamel's equations in an orthonormal frame adapted to the constraints (Rumyantsev eq. 3.3)"
+
+
+def hypotheses(system: System) -> None:
+    """Raise FormError where the form does not apply."""
+    reduction = Reduction.asked(system)
+    algebra = reduction.algebra
+    if not reduction.split.independent:
+        raise FormError("There is no frame: the constraints leave no freedom", remedy='use the form "lagrange"')
+    if algebra.without(reduction.frame, reduction.independent) is None:
+        raise FormError(
+            "An adapted frame needs constraints that are affine in the velocities",
+            seen="a constraint that is nonlinear in them",
+            remedy='use the form "hamel"',
+        )
+    if algebra.without(algebra.jacobian(reduction.momenta_at_velocity, reduction.v), reduction.v) is None:
+        raise FormError(
+            "An orthonormal frame needs a kinetic energy quadratic in the velocities", remedy='use the form "hamel"'
+        )
+    metric = reduction.frame.T @ algebra.jacobian(reduction.momenta_at_velocity, reduction.v) @ reduction.frame
+    rank, freedom = algebra.rank(metric).value, len(reduction.split.independent)
+    if rank < freedom:
+        raise FormError(
+            "There is no orthonormal frame: the kinetic metric is singular on the constraints",
+            seen=f"rank {rank} of {freedom}",
+            remedy='use the form "lagrange"',
+        )
+
+
+def derive(system: System) -> Equations:
+    """Rates of the components of the velocity in the frame."""
+    hypotheses(system)
+    return reduced_equations(system, "hamel-orthonormal", CITATION, derive_on, letters=_letters)
+
+
+def _letters(system: System, split: Split) -> Letters:
+    return Letters.named(f"eta_{k + 1}" for k in range(len(split.independent)))
+
+
+def orthonormal_frame(reduction: Reduction) -> Any:
+    """R(q, t), (k x k) upper triangular, with v_I = R eta: the columns of frame @ R are orthonormal in the kinetic metric."""
+    algebra = reduction.algebra
+    k = len(reduction.split.independent)
+    metric = _metric(reduction)
+    unit = algebra.jacobian(reduction.independent, reduction.independent)
+    columns: list[Any] = []
+    for s in range(k):
+        column = algebra.part(unit, range(k), [s])
+        for earlier in columns:
+            column = column - earlier * algebra.inner(earlier, metric @ column)
+        columns.append(column / algebra.root(algebra.inner(column, metric @ column)))
+    return algebra.columns(columns)
+
+
+def _metric(reduction: Reduction) -> Any:
+    """The kinetic metric on the virtual displacements, (k x k)."""
+    mass = reduction.algebra.jacobian(reduction.momenta_at_velocity, reduction.v)
+    return reduction.frame.T @ reduction.here(mass) @ reduction.frame
+
+
+def derive_on(reduction: Reduction) -> Blocks:
+    """The blocks on a reduction."""
+    algebra = reduction.algebra
+    letters = _letters(reduction.system, reduction.split)
+    eta, rates = algebra.vector(letters.state), algebra.vector(letters.rates)
+    turned = orthonormal_frame(reduction)
+    independent = turned @ eta
+    velocities = algebra.substitute(reduction.velocities, reduction.independent, independent)
+    residual = second_kind(reduction, eta, rates, velocities)
+    components = turned.T @ (_metric(reduction) @ reduction.independent)
+    blocks = reduction.in_letters(residual, eta, rates, independent, components)
+    identity = algebra.jacobian(eta, eta)
+    return replace(blocks, metric=identity, free=blocks.force, dual_rows=algebra.zeros(eta.shape[0], 0))

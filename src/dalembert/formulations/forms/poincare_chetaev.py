@@ -1,0 +1,174 @@
+r"""The Poincare-Chetaev equations on the frame of a Lie group.
+
+Vector fields e_a(q), n of them, independent, with [e_b, e_a] = c_ba^c e_c, and q_dot = w_a e_a. With L*(q, w, t),
+
+    d/dt dL*/dw_a = c_ba^c w_b dL*/dw_c + e_a(L*) + e_a . Q + mu . (f_v e_a)
+
+(Poincare 1901; Chetaev's extension, Rumyantsev ref. 9, 10). The c are constant where the e_a are the left-invariant fields of a
+group. The frame is the caller's, or is found: the body frame of SE(2) for a pair of coordinates and a heading under which the
+kinetic energy is invariant, beside the coordinate fields of the others. Constraints keep their multipliers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...algebra.structure import Verdict
+from ...errors import FormError
+from ...model.system import System
+from ..blocks import Blocks
+from ..equations import Equations
+from ..reduction.group_frame import CLOSED, GroupFrame, given_frame, structure_constants
+from ..speeds import OnSpeeds, speed_equations
+from . import lagrange
+
+__all__ = ["derive", "found_frame", "hypotheses"]
+
+CITATION = "Poincare-Chetaev equations on a group frame (Poincare 1901; Rumyantsev refs. 9, 10)"
+
+ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
+
+
+def hypotheses(system: System) -> None:
+    """Raise FormError where the form does not apply."""
+    lagrange.hypotheses(system)
+    if found_frame(system) is None:
+        raise FormError(
+            "No group frame was found: no pair of coordinates with a heading leaves the kinetic energy invariant",
+            seen=", ".join(q.name for q in system.coordinates),
+            remedy='pass frame={speed: {coordinate: component}}, or use the form "lagrange"',
+        )
+
+
+def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None) -> Equations:
+    """Rates of the speeds along a group frame.
+
+    Parameters
+    ----------
+    frame : mapping of speed name to a mapping of coordinate to component
+        n independent vector fields; components that are left out are zero. Found where it is not given.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from sympy import cos, sin
+    >>> x, y, theta = da.coordinates("x y theta")
+    >>> m, J, a = da.parameters("m J a", positive=True)
+    >>> kinetic = m/2*((x.dot - a*theta.dot*sin(theta))**2 + (y.dot + a*theta.dot*cos(theta))**2) + J/2*theta.dot**2
+    >>> print(derive(da.System([x, y, theta], kinetic=kinetic)).state)
+    (x, y, theta, w_x, w_y, w_theta)
+    """
+    if frame is None:
+        hypotheses(system)
+        chosen = found_frame(system)
+        assert chosen is not None
+    else:
+        lagrange.hypotheses(system)
+        chosen = given_frame(system, frame)
+        if len(chosen.fields) < len(system.coordinates):
+            raise FormError(
+                "The Poincare-Chetaev equations need a frame on all coordinates",
+                seen=f"{len(chosen.fields)} fields for {len(system.coordinates)} coordinates",
+                remedy="add fields for the others, such as d/dq",
+            )
+    constants, closing = structure_constants(system, chosen)
+    closed = {} if constants is None else {CLOSED: closing}
+    return speed_equations(
+        system,
+        "poincare-chetaev",
+        CITATION,
+        chosen.speeds,
+        lambda algebra: derive_with(system, algebra, chosen, constants),
+        has_gauge=False,
+        hypotheses={**chosen.hypotheses, **closed},
+    )
+
+
+def found_frame(system: System) -> GroupFrame | None:
+    """The body frame of SE(2) where the kinetic energy has that symmetry, else None."""
+    if "_group_frame" not in system.__dict__:
+        object.__setattr__(system, "_group_frame", _search(system))
+    frame: GroupFrame | None = system.__dict__["_group_frame"]
+    return frame
+
+
+def _search(system: System) -> GroupFrame | None:
+    algebra = GraphAlgebra()
+    q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
+    try:
+        lagrangian, _ = lagrange.lagrangian_and_momenta(system, algebra)
+    except FormError:
+        return None
+    mass, _ = algebra.hessian(lagrangian, v)
+    kinetic = algebra.inner(v, mass @ v) / 2
+    symbols = system.coordinates
+    places = range(len(symbols))
+    moved = {k: _invariance(algebra, kinetic, q, v, symbols, {k: ONE}) for k in places}
+    ignorable = [k for k, found in moved.items() if found.holds_to_rounding]
+    for (i, j), heading in itertools.product(itertools.combinations(ignorable, 2), places):
+        if heading in (i, j):
+            continue
+        for sign in (1, -1):
+            turn = {i: -sign * symbols[j], j: sign * symbols[i], heading: ONE}
+            turned = _invariance(algebra, kinetic, q, v, symbols, turn)
+            if turned.holds_to_rounding:
+                # The weakest of the three verdicts is that of the group.
+                weakest = next((found for found in (moved[i], moved[j], turned) if not found.is_proved), turned)
+                return _body_frame(system, i, j, heading, sign, weakest)
+    return None
+
+
+def _invariance(algebra: GraphAlgebra, kinetic: Any, q: Any, v: Any, symbols: Any, generator: dict[int, sympy.Expr]) -> Verdict:
+    """Whether the kinetic energy is unchanged along a vector field on the coordinates and its lift to the velocities."""
+    field = algebra.vector([generator.get(k, ZERO) for k in range(len(symbols))])
+    lifted = algebra.along(field, q, v)
+    change = algebra.along(kinetic, q, field) + algebra.along(kinetic, v, lifted)
+    return algebra.vanishing(change)
+
+
+def _body_frame(system: System, i: int, j: int, heading: int, sign: int, invariance: Verdict) -> GroupFrame:
+    symbols = system.coordinates
+    n = len(symbols)
+    angle = sign * symbols[heading]
+    fields: dict[str, tuple[sympy.Expr, ...]] = {}
+    for k, q in enumerate(symbols):
+        components = [ZERO] * n
+        if k == i:
+            components[i], components[j] = sympy.cos(angle), sympy.sin(angle)
+        elif k == j:
+            components[i], components[j] = -sympy.sin(angle), sympy.cos(angle)
+        else:
+            components[k] = ONE
+        fields[f"w_{q.name}"] = tuple(components)
+    group = f"SE(2) on ({symbols[i].name}, {symbols[j].name}, {symbols[heading].name})"
+    return GroupFrame(fields, group, {f"the kinetic energy is invariant under {group}": invariance})
+
+
+def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any | None) -> Blocks:
+    """The blocks in one algebra."""
+    columns = [algebra.vector(field) for field in frame.fields.values()]
+    speeds = algebra.vector(frame.speeds)
+    on = OnSpeeds(system, algebra, frame.speeds, algebra.columns(columns) @ speeds)
+    lagrangian, momenta_at_velocity = lagrange.lagrangian_and_momenta(system, algebra)
+    on_frame = on.here(lagrangian)
+    slope = algebra.gradient(on_frame, speeds)
+    residual = on.rate(slope) - on.frame.T @ algebra.gradient(on_frame, on.q) - on.applied
+    if constants is None:
+        momenta = on.here(momenta_at_velocity)
+        brackets = [(algebra.along(e, on.q, on.velocities) - algebra.jacobian(on.velocities, on.q) @ e).T for e in columns]
+        return on.from_residual(residual - algebra.stack(brackets) @ momenta)
+    turning = algebra.zeros(len(columns))
+    for b in range(len(columns)):
+        weights = [[_number(constants[b, a, c]) for c in range(len(columns))] for a in range(len(columns))]
+        matrix = algebra.stack([algebra.vector(row).T for row in weights])
+        turning = turning + (matrix @ slope) @ algebra.part(speeds, [b], [0])
+    return on.from_residual(residual - turning)
+
+
+def _number(value: float) -> sympy.Expr:
+    return sympy.Integer(int(value)) if value == round(value) else sympy.Float(value)

@@ -1,0 +1,85 @@
+r"""The Lagrange problem (vakonomic motion): stationary action among all curves that obey the constraints.
+
+Euler's equations of L + chi . f with multipliers chi(t) that are part of the state (Rumyantsev 4.1-4.2):
+
+    (L_vv + chi . f_vv) z = Q + E(L + chi . f) + f_v^T mu,     f_v z = -f_q v - f_t,     mu = -chi_dot,
+
+where E gathers the terms of Euler's equations without z. The start of chi is free data; the matrix may be indefinite
+or singular. This is a different motion from d'Alembert's wherever the constraints are not integrable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...errors import FormError
+from ...model.symbols import Parameter, t
+from ...model.system import System
+from ..blocks import Blocks, Projection
+from ..constraint_equations import row_names, velocity_level
+from ..equations import Equations
+from . import lagrange
+
+__all__ = ["derive", "hypotheses"]
+
+CITATION = "The Lagrange problem, vakonomic equations (Rumyantsev eqs. 4.1-4.2)"
+
+
+def hypotheses(system: System) -> None:
+    """Raise FormError where the form does not apply."""
+    lagrange.hypotheses(system)
+    if not system.bilateral:
+        raise FormError("A vakonomic form needs constraints", seen="none", remedy='use the form "lagrange"')
+
+
+def costates(system: System) -> tuple[Parameter, ...]:
+    """The multipliers chi, one for each constraint."""
+    return tuple(Parameter(f"chi_{name}") for name in row_names(system))
+
+
+def derive(system: System) -> Equations:
+    """Extremals of the action on the constraint set."""
+    hypotheses(system)
+    return Equations(
+        system=system,
+        form="vakonomic",
+        citation=CITATION,
+        state=(*system.coordinates, *system.velocities, *costates(system)),
+        unknowns=tuple(q.ddot for q in system.coordinates),
+        row_names=row_names(system),
+        derivation=lambda algebra: derive_with(system, algebra),
+        is_definite=False,
+    )
+
+
+def derive_with(system: System, algebra: Any) -> Blocks:
+    """The blocks in one algebra."""
+    q, v, time = algebra.vector(system.coordinates), algebra.vector(system.velocities), algebra.vector([t])
+    chi = algebra.vector(costates(system))
+    lagrangian, momenta = lagrange.lagrangian_and_momenta(system, algebra)
+    level = velocity_level(system, algebra, momenta)
+    augmented = lagrangian + algebra.inner(chi, level.residual)
+    metric, slope = algebra.hessian(augmented, v)
+    force = (
+        lagrange.applied_force(system, algebra, momenta)
+        + algebra.gradient(augmented, q)
+        - algebra.along(slope, q, v)
+        - algebra.jacobian(slope, time)
+    )
+    blocks = lagrange.assemble(system, algebra, lagrangian, momenta, level, metric, force)
+    mass, _ = algebra.hessian(lagrangian, v)
+    empty = algebra.zeros(len(costates(system)), len(system.coordinates))
+    # The force that keeps the motion on the constraints, by coordinate: d/dt L_v - L_q - Q.
+    plain = lagrange.derive_with(system, algebra).force
+    return replace(
+        blocks,
+        rates=algebra.stack([blocks.rates, -blocks.multipliers]),
+        reactions={"constraints": mass @ blocks.unknowns - plain},
+        position=_widened(algebra, blocks.position, empty),
+        velocity=_widened(algebra, blocks.velocity, empty),
+    )
+
+
+def _widened(algebra: Any, projection: Projection, empty: Any) -> Projection:
+    return replace(projection, lift=algebra.stack([projection.lift, empty]))

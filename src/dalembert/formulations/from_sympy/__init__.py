@@ -1,0 +1,1 @@
+"""Systems from `sympy.physics.mechanics`."""

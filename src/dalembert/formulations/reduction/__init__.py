@@ -1,0 +1,1 @@
+"""Reduction by symmetry: equations on the quotient, gaits, Routh's reduction."""

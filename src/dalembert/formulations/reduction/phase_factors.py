@@ -1,0 +1,125 @@
+r"""The geometric and the dynamic factor of a reconstruction, carried along with it.
+
+The horizontal lift g_h of a shape path and the factor d that is left move by
+
+    g_h^-1 g_h_dot = -A(r) r_dot,      d^-1 d_dot = Ad_{g_h} (Gamma(r) p + what affine constraints prescribe),      g = d g_h
+
+because g^-1 g_dot = Ad_{g_h}^-1 (d^-1 d_dot) + g_h^-1 g_h_dot (Bloch, Supplement 5.5, with xi = -A r_dot + Gamma p of 5.8). All
+three elements move on one clock here, each by its own equation; that g = d g_h is not used, and can be checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import sympy
+
+from ...model.reduced_system import ReducedSystem
+from ...model.symbols import Coordinate, Parameter
+from ..blocks import Blocks, Projection
+from ..equations import Equations
+from .gait import Gait
+from .reduced_functions import Bundle, Reduced
+
+__all__ = ["dynamic_letters", "factor_equations", "geometric_letters"]
+
+CITATION = "Reconstruction with its horizontal lift (Bloch et al. sections 5.5, 5.9)"
+
+
+def geometric_letters(bundle: Bundle) -> tuple[Coordinate, ...]:
+    """The coordinates of g_h: x_geometric for x."""
+    return tuple(Coordinate(f"{q.name}_geometric") for q in bundle.group_letters)
+
+
+def dynamic_letters(bundle: Bundle) -> tuple[Coordinate, ...]:
+    """The coordinates of d: x_dynamic for x."""
+    return tuple(Coordinate(f"{q.name}_dynamic") for q in bundle.group_letters)
+
+
+def factor_equations(model: Bundle | Gait) -> Equations:
+    """The equations of a reduced system, or of a gait, that carry g, g_h and d along.
+
+    Raises
+    ------
+    ModelError
+        Where the group coordinates are not of the second kind, so that Ad has no closed form.
+    """
+    bundle = model.bundle if isinstance(model, Gait) else model
+    places = (*bundle.group_letters, *geometric_letters(bundle), *dynamic_letters(bundle))
+    if isinstance(model, Gait):
+        return _record(bundle, places, model.names, model.carried, model.rates_of(places), lambda a: _gait_blocks(model, a))
+    shape = bundle.shape_letters
+    unknowns = (*(q.ddot for q in shape), *(Parameter(f"{p.name}_dot") for p in bundle.momenta))
+    names = {speed.name: speed for speed in bundle.speeds}
+    carried = (*(q.dot for q in shape), *bundle.momenta)
+    return _record(bundle, (*shape, *places), names, carried, unknowns, lambda a: _reduced_blocks(bundle, a))
+
+
+def _record(bundle: Bundle, places: Any, names: Any, carried: Any, unknowns: Any, derivation: Any) -> Equations:
+    return Equations(
+        system=ReducedSystem(bundle.system, places, names),  # type: ignore[arg-type]
+        form="phase-factors",
+        citation=CITATION,
+        state=(*places, *carried),
+        unknowns=unknowns,
+        row_names=(),
+        derivation=derivation,
+    )
+
+
+def _velocities(bundle: Bundle, algebra: Any, body: Any, level: Any) -> Any:
+    """The rates of (g, g_h, d), (3k x 1), for the body velocity xi and its horizontal part."""
+    geometric, dynamic = geometric_letters(bundle), dynamic_letters(bundle)
+    turned = _matrix(bundle, algebra, bundle.group_coordinates.adjoint, geometric)
+    return algebra.stack(
+        [
+            _frame(bundle, algebra, bundle.group_letters) @ body,
+            _frame(bundle, algebra, geometric) @ level,
+            _frame(bundle, algebra, dynamic) @ (turned @ (body - level)),
+        ]
+    )
+
+
+def _frame(bundle: Bundle, algebra: Any, letters: tuple[Coordinate, ...]) -> Any:
+    return _matrix(bundle, algebra, bundle.group_coordinates.frame, letters)
+
+
+def _matrix(bundle: Bundle, algebra: Any, matrix: sympy.MatrixBase, letters: tuple[Coordinate, ...]) -> Any:
+    """A matrix of the group coordinates, taken at other letters."""
+    moved = matrix.xreplace(dict(zip(bundle.group_letters, letters, strict=True)))
+    return algebra.columns([algebra.vector(moved.col(a)) for a in range(moved.cols)])
+
+
+def _level(reduced: Reduced) -> Any:
+    """-A(r) r_dot, (k x 1)."""
+    if not reduced.bundle.shape:
+        return reduced.algebra.zeros(len(reduced.bundle.group))
+    return -(reduced.connection @ reduced.shape_velocities)
+
+
+def _gait_blocks(gait: Gait, algebra: Any) -> Blocks:
+    bundle, reduced = gait.bundle, Reduced(gait.bundle, algebra)
+    body, level = (gait.along(reduced, block) for block in (reduced.body_velocity, _level(reduced)))
+    places = (*bundle.group_letters, *geometric_letters(bundle), *dynamic_letters(bundle))
+    return gait.carrying(reduced, places, _velocities(bundle, algebra, body, level))
+
+
+def _reduced_blocks(bundle: Bundle, algebra: Any) -> Blocks:
+    """The record of the reduced system with three more places of the group."""
+    reduced = Reduced(bundle, algebra)
+    alone = reduced.blocks(reconstruct=False)
+    carried = _velocities(bundle, algebra, reduced.body_velocity, _level(reduced))
+    letters = algebra.vector([*bundle.group_letters, *geometric_letters(bundle), *dynamic_letters(bundle)])
+    pushed = reduced.rate(carried) + algebra.along(carried, letters, carried)
+    velocities = algebra.stack([alone.velocities, carried])
+    n, size = velocities.shape[0], alone.unknowns.shape[0]
+    nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(n + size, size))
+    return replace(
+        alone,
+        rates=algebra.stack([velocities, alone.unknowns]),
+        velocities=velocities,
+        accelerations=algebra.stack([alone.accelerations, pushed]),
+        position=nothing,
+        velocity=nothing,
+    )

@@ -1,0 +1,1 @@
+"""One-sided constraints along a run."""

@@ -1,0 +1,362 @@
+"""Many runs of one system: a chunk of them goes through one function, whatever the engine and wherever it is executed.
+
+    parameters (k, n_par), start values (k, n_given)  --starts-->  states (k, n)  --engine-->  states at the times (k, nt, n)
+
+A run is computed by itself: its numbers depend neither on the chunk it lies in, nor on its neighbours, nor on the number of
+threads or processes. A run that cannot be computed is told apart by its code and a sentence, and stops nobody else.
+"""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ...errors import ContradictionError, DalembertError, RunError
+from ...formulations.independent_velocities import STEADY_QUALITY, choose_split
+from ...formulations.registry import derive
+from ...model.flow_system import Flow
+from ...model.method_names import EXTERNAL
+from ...runtime.kernel import Kernel, kernel_of
+from ..diagnostics import remarks_in
+from ..events.stop_times import has_stops
+from ..outcome import Outcome
+from ..simulate import Task
+from ..start import start_form
+from ..state_symbols import reported_letters
+from ..termination import leaves_rows_out
+from .batch_functions import kept_rowwise
+
+__all__ = ["NOT_RUN", "OUTCOMES", "Plan", "Reached", "Results", "register_engine", "run_chunk"]
+
+#: The sentence of a code, in order: how a run ended, or that its start was refused.
+OUTCOMES = (*(outcome.value for outcome in Outcome), "start refused")
+REFUSED = len(OUTCOMES) - 1
+#: The code of a run that has not been looked at, and of one that an engine leaves to the driver.
+NOT_RUN, LEFT = -1, -2
+
+CODE = {outcome: code for code, outcome in enumerate(Outcome)}
+SUCCESS = tuple(CODE[outcome] for outcome in Outcome if outcome.is_success)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all runs share: the task of one of them, and which start values differ from run to run.
+
+    Attributes
+    ----------
+    task : Task
+        Its parameters and start are those of any run; `at` are the times that are kept, at least one.
+    given : tuple of str
+        The letters whose start is given, in the order of the columns of start values.
+    """
+
+    task: Task
+    given: tuple[str, ...]
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _programs: dict[Any, int] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel of the form."""
+        return kernel_of(self.task.equations, self.task.equations.system.parameters)
+
+    @cached_property
+    def start_kernel(self) -> Kernel:
+        """The kernel in whose letters a start is made consistent."""
+        equations = self.task.equations
+        form = start_form(equations, self.given)
+        if form is None:
+            return self.kernel
+        return kernel_of(derive(equations.system, form), equations.system.parameters)
+
+    @cached_property
+    def letters(self) -> tuple[str, ...]:
+        """The letters of the states that are kept: all velocities, also where the form has only some."""
+        return tuple(symbol.name for symbol in reported_letters(self.task.equations))
+
+    @cached_property
+    def is_light(self) -> bool:
+        """Whether runs need no decisions on their way: no contacts, events, stops, calls of Python, other choices."""
+        equations, task = self.task.equations, self.task
+        if equations.system.unilateral or task.events or task.inputs or task.method in EXTERNAL:
+            return False
+        if has_stops(self.kernel):
+            return False
+        if getattr(task.stepping, "adapt", None) is not None or leaves_rows_out(equations):
+            return False
+        return equations.rechoose is None or self.is_steady
+
+    @cached_property
+    def is_steady(self) -> bool:
+        """Whether the independent velocities are the general choice, with columns that do not depend on the state."""
+        equations = self.task.equations
+        if equations.rechoose is None or isinstance(equations.system, Flow):
+            return False
+        split = choose_split(equations.system)
+        names = tuple(equations.system.velocities[k].name for k in split.independent)
+        return split.is_steady and names == tuple(equations.chart) and equations.form == "maggi"
+
+    @property
+    def times(self) -> Any:
+        """The times that are kept, (nt,)."""
+        return self.task.at
+
+    @cached_property
+    def order(self) -> Any:
+        """The times in the direction of the run, as places in `task.at`."""
+        order = np.argsort(self.times, kind="stable")
+        return order if self.task.span[1] >= self.task.span[0] else order[::-1]
+
+    def task_of(self, parameters: Any, start: Sequence[float]) -> Task:
+        """The task of one run."""
+        return replace(self.task, parameters=parameters, start=dict(zip(self.given, start, strict=True)), progress=None)
+
+    def prepare(self) -> None:
+        """Compile what every run needs, before threads share it."""
+        _ = self.kernel, self.start_kernel, self.letters, self.is_light, self.order, self.functions
+
+    def complete(self, book: Any) -> None:
+        """Compile the programs that a book lacks, for one thread at a time."""
+        with self._lock:
+            book.complete()
+
+    def event_address(self, threshold: float) -> int:
+        """Native code of the passage of the quality of the independent velocities through a threshold."""
+        from ...codegen.program import straight_line
+
+        with self._lock:
+            if threshold not in self._programs:
+                column = self.kernel.graph.chart_quality - threshold
+                program = straight_line("events", self.kernel._inputs(), [column])
+                self._programs[threshold] = self.kernel.load_program(program)
+            return self._programs[threshold]
+
+    @cached_property
+    def functions(self) -> dict[str, Any]:
+        """Functions of (t, y, p, u) that are evaluated for all runs of a chunk."""
+        graph, inputs = self.kernel.graph, self.kernel._inputs()[:4]
+        columns = {"velocities": graph.velocities}
+        system = self.task.equations.system
+        if not isinstance(system, Flow) or "energy" in system.integrals:
+            columns["energy"] = graph.energy
+        if self.is_steady:
+            columns["quality"] = graph.chart_quality
+
+        def written(name: str) -> Any:
+            return ca.Function(name, inputs, [ca.densify(columns[name])])
+
+        return {name: kept_rowwise(self.kernel, name, partial(written, name)) for name in columns}
+
+    def values(self, name: str, times: Any, states: Any, parameters: Any) -> Any:
+        """One of `functions` at times (c,), states (c, n) and parameters (c, n_par), as an array (c, size)."""
+        u = np.zeros((len(times), len(self.kernel.free_inputs)))
+        with self._lock:
+            return self.functions[name](times[:, None], states, parameters, u)[0][:, :, 0]
+
+    def is_good_choice(self, quality: Any) -> Any:
+        """Whether the general choice of independent velocities is taken at states where it has this quality."""
+        return quality > 2 * STEADY_QUALITY
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What an engine found for k runs from consistent states.
+
+    Attributes
+    ----------
+    states : array (k, nt, n_state)
+        In the letters of the form, at the times of the task in their order; NaN where a run did not come.
+    codes : array (k,) of int
+        A place in `OUTCOMES`, or LEFT for a run that the engine leaves to the driver.
+    messages : list of str
+        How a run ended that did not finish; remarks on one that did.
+    statistics : mapping of name to array (k,)
+        At least "steps".
+    """
+
+    states: Any
+    codes: Any
+    messages: list[str]
+    statistics: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The runs of a chunk as they are kept.
+
+    Attributes
+    ----------
+    states : array (k, nt, n_letters)
+    codes : array (k,) of int8
+    messages : list of str
+        How a run ended that did not finish; remarks on one that did, empty where there is none.
+    steps : array (k,) of int64
+    drift : array (k,)
+        The largest distance of the energy at the times kept from that of the start; NaN where there is none.
+    starts : array (k, n_letters)
+        The consistent starts that were used.
+    cpu_seconds : float
+        What the runs took of a processor.
+    """
+
+    states: Any
+    codes: Any
+    messages: list[str]
+    steps: Any
+    drift: Any
+    starts: Any
+    cpu_seconds: float = 0.0
+
+    @property
+    def made(self) -> int:
+        """How many runs were made, and not left out or broken off by Ctrl-C."""
+        return len(self.codes) - int(np.isin(self.codes, (NOT_RUN, CODE[Outcome.INTERRUPTED])).sum())
+
+
+Engine = Callable[[Plan, Any, Any, Callable[[], bool]], Reached]
+_ENGINES: dict[str, Engine] = {}
+
+
+def register_engine(method: str, engine: Engine) -> None:
+    """Let an engine execute chunks of a method: ``engine(plan, parameters (k, n_par), starts (k, n_state), stop)``.
+
+    `stop` says whether the user wants to end. Without an engine of its own a method goes one run after another.
+    """
+    _ENGINES[method] = engine
+
+
+def engine_of(method: str) -> Engine:
+    """The engine of a method."""
+    from .engine import one_by_one
+    from .lanes import by_lanes
+
+    return _ENGINES.get(method, by_lanes if method == "taylor" else one_by_one)
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
+
+
+def run_chunk(plan: Plan, parameters: Any, values: Any, stop: Callable[[], bool] = never) -> Results:
+    """Execute k runs.
+
+    Parameters
+    ----------
+    parameters : array (k, n_par)
+        In the order of the system's parameters.
+    values : array (k, len(plan.given))
+        Start values.
+    stop : callable
+        Asked between runs; after it says yes the rest counts as not run.
+    """
+    from .starts import consistent_states
+
+    count, times, began = len(parameters), plan.times, clock.thread_time()
+    results = Results(
+        states=np.full((count, len(times), len(plan.letters)), np.nan),
+        codes=np.full(count, LEFT, np.int8),
+        messages=[""] * count,
+        steps=np.zeros(count, np.int64),
+        drift=np.full(count, np.nan),
+        starts=np.full((count, len(plan.letters)), np.nan),
+    )
+    if plan.is_light:
+        starts, fine = consistent_states(plan, parameters, values)
+        places = np.flatnonzero(fine)
+        if places.size:
+            reached = engine_of(plan.task.method)(plan, parameters[places], starts[places], stop)
+            _keep(plan, results, places, parameters[places], starts[places], reached)
+    for place in np.flatnonzero(results.codes == LEFT):
+        if stop():
+            results.codes[place] = NOT_RUN
+        else:
+            _keep_driven(plan, results, int(place), parameters[place], values[place], stop)
+    return replace(results, cpu_seconds=clock.thread_time() - began)
+
+
+def _keep(plan: Plan, results: Results, places: Any, parameters: Any, starts: Any, reached: Reached) -> None:
+    """Take over what an engine found, with all velocities and the drift of the energy."""
+    results.codes[places] = reached.codes
+    results.steps[places] = reached.statistics["steps"]
+    for place, message in zip(places, reached.messages, strict=True):
+        results.messages[place] = message
+    began = np.full(len(places), plan.task.span[0])
+    results.starts[places] = _shown(plan, began, starts, parameters)
+    count, nt, n = reached.states.shape
+    flat = reached.states.reshape(-1, n)
+    times, p = np.tile(plan.times, count), np.repeat(parameters, nt, axis=0)
+    there = np.flatnonzero(np.isfinite(flat).all(axis=1))
+    full = np.full((len(flat), len(plan.letters)), np.nan)
+    if there.size:
+        full[there] = _shown(plan, times[there], flat[there], p[there])
+    results.states[places] = full.reshape(count, nt, -1)
+    if "energy" in plan.functions and there.size:
+        energies = np.full(len(flat), np.nan)
+        energies[there] = plan.values("energy", times[there], flat[there], p[there])[:, 0]
+        first = plan.values("energy", began, starts, parameters)
+        apart = np.abs(energies.reshape(count, nt) - first)
+        some = np.isfinite(apart).any(axis=1)
+        results.drift[places[some]] = np.nanmax(apart[some], axis=1)
+
+
+def _shown(plan: Plan, times: Any, states: Any, parameters: Any) -> Any:
+    """States of the form with all velocities."""
+    if plan.task.equations.rechoose is None:
+        return states
+    n = len(plan.task.equations.system.coordinates)
+    return np.hstack([states[:, :n], plan.values("velocities", times, states, parameters)])
+
+
+def _keep_driven(plan: Plan, results: Results, place: int, parameters: Any, values: Any, stop: Callable[[], bool]) -> None:
+    """One run by the driver, which can decide on contacts, events, and other independent velocities."""
+    from .engine import driven
+
+    results.states[place] = np.nan
+    if not (np.isfinite(parameters).all() and np.isfinite(values).all()):
+        results.codes[place], results.messages[place] = REFUSED, _not_finite(plan, parameters, values)
+        return
+    try:
+        motion = driven(plan.task_of(parameters, values), stop)
+    except DalembertError as error:
+        code = CODE[Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR]
+        results.codes[place] = code if isinstance(error, RunError) else REFUSED
+        results.messages[place] = str(error)
+        return
+    results.codes[place] = CODE[motion.outcome]
+    results.messages[place] = remarks_in(motion.message) if motion.outcome is Outcome.FINISHED else motion.message
+    results.steps[place] = motion.statistics["steps"]
+    results.starts[place] = [motion.start[name] for name in plan.letters]
+    for k, t in enumerate(plan.times):
+        (found,) = np.nonzero(motion.t == t)
+        if found.size:
+            results.states[place, k] = motion.y[:, found[0]]
+    if "energy" in motion.names and len(motion.t):
+        results.drift[place] = _drift_of(motion)
+
+
+def _drift_of(motion: Any) -> float:
+    """The largest distance of the energy at the times kept from that of the start."""
+    first = motion.segments[0]
+    u = np.zeros((1, len(first.book.kernel.free_inputs)))
+    observed, _ = first.book.observe(first.step_t[:1], np.ascontiguousarray(first.step_y[:1]), u)
+    began = observed[0, first.book.kernel.observed["energy"]]
+    apart = np.abs(motion.energy - began)
+    return float(np.nanmax(apart)) if np.isfinite(apart).any() else float("nan")
+
+
+def _not_finite(plan: Plan, parameters: Any, values: Any) -> str:
+    for symbol, value in zip(plan.task.equations.system.parameters, parameters, strict=True):
+        if not np.isfinite(value):
+            return f"The parameter {symbol.name} must be a finite number (seen: {value})."
+    for name, value in zip(plan.given, values, strict=True):
+        if not np.isfinite(value):
+            return f"The start of `{name}` must be a finite number (seen: {value})."
+    return ""

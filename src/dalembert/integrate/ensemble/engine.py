@@ -1,0 +1,301 @@
+"""Runs one after another through the native loop: light where nothing has to be decided on the way, else by the driver.
+
+A light run is what `Driver` does with an ordinary run, step for step and bit for bit, without what it prepares for decisions:
+its arrays are made once for a chunk, and nothing but the states at the times asked for is kept. What a motion has to say about
+its digits (`remarks`) is found from the steps in the buffer, where the least pivot or a small start gives reason to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...codegen.native.language import Record
+from ...errors import ContradictionError, RunError
+from ...runtime.diagnosis import explain
+from ...runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
+from .. import advance as loop
+from ..diagnostics import MANY_STEPS, coarse_times, few_digits, ranks, remarks, stiffness, weak_pivot
+from ..driver import EXACT_TIMES, Driver
+from ..events.rank_watch import hold_watch
+from ..methods.fixed.fixed_checks import departure
+from ..methods.fixed.fixed_steps import DEGENERATE, UNSOLVED
+from ..motion import Motion, Segment
+from ..native_run import Run, first_step
+from ..outcome import Outcome
+from ..run_kinds import run_kind
+from ..termination import Pace, classify, unsolved
+from ..velocity_partition import THRESHOLDS
+from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
+
+__all__ = ["driven", "one_by_one"]
+
+#: Steps between two looks at a run. Not fitted to the clock, so that a run that crawls ends at the same state whatever else the
+#: machine does.
+BUDGET = 1024
+#: Arrays that a new run finds anyway: its parameters, the times, the states at them, the steps; and large scratch arrays.
+NOT_RESET = ("parameters", "at", "at_states", "step_times", "step_states")
+LARGEST_RESET = 2000
+
+
+def followed(driver: Any) -> tuple[Outcome, str] | None:
+    """Run until the end or trouble; None where a decision is needed that a light run cannot take."""
+    pace = Pace()
+    while True:
+        reached, left = driver.run.t, driver._steps_left()
+        code = driver.run.call("advance", max(1, min(BUDGET, left)))
+        stuck = pace.ending(driver, code, reached, left - driver._steps_left())
+        if stuck is not None:
+            return stuck
+        ending: tuple[Outcome, str] | None = driver._decide(code)
+        if ending is not None or driver.is_left:
+            return ending
+        if driver.stop():
+            return Outcome.INTERRUPTED, f"Interrupted at t = {driver.run.t:.9g}; what was computed is kept."
+
+
+class SteadyDriver(Driver):
+    """The driver with a loop that does not look at the clock."""
+
+    is_left = False
+
+    def __init__(self, task: Any, stop: Callable[[], bool]) -> None:
+        super().__init__(task)
+        self.stop = stop
+
+    def _loop(self) -> tuple[Outcome, str]:
+        ending = followed(self)
+        assert ending is not None
+        return ending
+
+
+def driven(task: Any, stop: Callable[[], bool]) -> Motion:
+    """One run by the driver."""
+    return SteadyDriver(task, stop).execute()
+
+
+class LightRun:
+    """The arrays of one run, used again for the next; answers what `endings` asks of a driver.
+
+    Attributes
+    ----------
+    is_left : bool
+        Whether the run needs a decision that is not taken here.
+    is_cut : bool
+        Whether steps were dropped from a buffer that was full.
+    is_watched : bool
+        Whether native code keeps the least pivot; else all runs are looked at.
+    bad_input : None
+        Runs whose inputs are functions are made by a driver.
+    """
+
+    bad_input: str | None = None
+
+    def __init__(self, plan: Plan, stop: Callable[[], bool]) -> None:
+        self.plan, self.kernel, self.task, self.stop = plan, plan.kernel, plan.task, stop
+        self.forward = self.task.span[1] >= self.task.span[0]
+        self.at = np.ascontiguousarray(plan.times[plan.order])
+        self.states = np.full((len(self.at), self.kernel.n_state), np.nan)
+        self.first = int(np.sum(self.at <= self.task.span[0] if self.forward else self.at >= self.task.span[0]))
+        self.events = 1 if plan.is_steady else 0
+        self.about_times = coarse_times(self.task)
+        self.small, self.weak = few_digits(self.task), weak_pivot(self.task)
+        self.is_watched = self.task.stepping is None and self.task.method != "taylor"
+        self._kept: Run | None = None
+
+    def begin(self, parameters: Any, y: Any, quality: float) -> bool:
+        """Enter a start; whether the run can go on from here."""
+        self.is_left, self.is_cut, t = False, False, self.task.span[0]
+        self.start_state, self.states[:] = y, np.nan
+        self.states[: self.first] = y
+        run: Any = self._fresh(parameters, y) if self.task.stepping is not None else self._reset(parameters, y)
+        self.run = run
+        run.counts.next_at = self.first
+        if self.events and not self._watch(quality):
+            return False
+        run.book.forget_choices()
+        hold_watch(run, self.kernel, t)
+        self.rejected = run.book.settle(t, run.y, run.stages[0])
+        if self.rejected in (SINGULAR, CONTRADICTORY):
+            return True
+        if self.is_watched:
+            rank, pivot, _, entry = run.book.info.tolist()
+            run.clock.weakest = min(1.0, pivot, entry) if rank >= self.kernel.m else 0.0
+        if self.task.stepping is None:
+            run.clock.h = first_step(run, self.task, t)
+        if self.events:
+            run.events_old[:] = run.book.events(t, run.y, self.events)
+        return True
+
+    def _reset(self, parameters: Any, y: Any) -> Run:
+        """The same arrays for another run, as if they were new."""
+        if self._kept is None:
+            self._kept = made = self._made(run_kind(self.task), parameters, y)
+            bound = made.book.fields.arrays.items()
+            held = {name: value.words if isinstance(value, Record) else value for name, value in bound}
+            own = [name for name in held if name not in NOT_RESET and held[name].size <= LARGEST_RESET]
+            self._fresh_arrays = [(held[name], held[name].copy()) for name in own]
+            return made  # type: ignore[no-any-return]
+        for array, fresh in self._fresh_arrays:
+            array[...] = fresh
+        run = self._kept
+        run.book.parameters[:] = parameters
+        run.y[:] = run.y_old[:] = y
+        return run
+
+    def _fresh(self, parameters: Any, y: Any) -> Any:
+        return self._made(run_kind(self.task), parameters, y)
+
+    def _made(self, make: Any, parameters: Any, y: Any) -> Any:
+        task = replace(self.task, parameters=parameters)
+        run = make(self.kernel, task, task.span[0], y, self.at, self.states, self.events)
+        if task.project and self.kernel.is_constrained and task.stepping is None:
+            with self.plan._lock:
+                run.book.prepare_projection()
+            run.book.fields.projects = 1
+        run.book.fields.n_searched = 0
+        run.book.fields.exact_at = len(self.at) <= EXACT_TIMES
+        return run
+
+    def _watch(self, quality: float) -> bool:
+        """Watch the quality of the independent velocities as a driver does; False where it would choose others."""
+        threshold = next((value for value in THRESHOLDS if value < quality / 2), None)
+        if threshold is None or not self.plan.is_good_choice(quality):
+            return False
+        self.run.book.fields.events = self.plan.event_address(threshold)
+        return True
+
+    def ending(self) -> tuple[Outcome, str] | None:
+        """Follow the run that was begun; None where it is left to the driver."""
+        if self.rejected in (SINGULAR, CONTRADICTORY):
+            run = self.run
+            error = explain(self.kernel, self.rejected, run.t, run.y, run.book.parameters, run.book.info)
+            outcome = Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
+            return outcome, str(error)
+        try:
+            return followed(self)
+        except RunError:  # an ending that only the driver can tell
+            self.is_left = True
+            return None
+
+    def said(self, outcome: Outcome, message: str, is_small: bool) -> str | None:
+        """What is kept of the message of a run that has ended: all of it, or where it finished the remarks.
+
+        None where only the driver can tell, because steps were dropped. `is_small` says that all letters of the start have
+        few digits.
+        """
+        always = f"{self.about_times} {self._stiffness()}".strip()
+        if outcome is not Outcome.FINISHED:
+            return f"{message} {always}".rstrip()
+        if self.is_cut:
+            self._look()
+        if self.is_watched or self.is_cut:
+            is_small = is_small and not np.any(np.abs(self.states) >= self.small)
+            if not is_small and self.run.clock.weakest >= self.weak:
+                return always
+            if self.is_cut:
+                return None
+        return " ".join(remarks(self.task, [self._buffered()], True))
+
+    def _stiffness(self) -> str:
+        """What the steps in the buffer, which stays as it is, say of the whole run."""
+        steps, recorded = self.run.counts.accepted, self.run.counts.recorded
+        if self.task.stepping is not None or steps < MANY_STEPS or recorded < 2:
+            return ""
+        found = stiffness(self.task, [self._buffered()], steps)
+        self.run.counts.recorded = recorded
+        return found
+
+    def _buffered(self) -> Segment:
+        """The steps in the buffer, behind the start."""
+        (times, states), (last, reached) = self.run.take_steps(), self.run.last_step()
+        t = np.concatenate([[self.task.span[0]], times, last])
+        return Segment(self.run.book, (), t, np.concatenate([self.start_state[None], states, reached]))
+
+    def _departs(self) -> bool:
+        """Whether a run with fixed steps has left its motion, by the steps in the buffer and the one reached."""
+        if self.task.stepping is None:
+            return False
+        run, count = self.run, self.run.counts.recorded
+        times = np.concatenate([[self.task.span[0]], run.step_times[:count], [run.t]])
+        states = np.concatenate([self.start_state[None], run.step_states[:count], run.y[None]])
+        return departure(self.task, Segment(run.book, (), times, states)) is not None
+
+    def _look(self) -> None:
+        """Keep the least pivot at some points of the buffer, where native code does not; the run goes on as if nobody had."""
+        if self.is_watched:
+            return
+        held, clock = self.run.book.fields.arrays, self.run.clock
+        before = {name: held[name].copy() for name in ("active_rows", "info")}
+        found = ranks([self._buffered()])
+        for name, values in before.items():
+            held[name][...] = values
+        weakest = 0.0 if any(rows for _, rows in found.dropped) else found.weakest[1]
+        clock.weakest = min(clock.weakest, weakest)
+
+    def _steps_left(self) -> int:
+        return int(self.task.max_steps - self.run.counts.accepted - self.run.counts.rejected)
+
+    def _decide(self, code: int) -> tuple[Outcome, str] | None:
+        run = self.run
+        match code:
+            case loop.END | loop.FULL if self._departs():
+                self.is_left = True  # the driver finds where
+            case loop.END:
+                return Outcome.FINISHED, ""
+            case loop.BUDGET:
+                if self._steps_left() <= 0:
+                    return (
+                        Outcome.TOO_MANY_STEPS,
+                        f"More than {self.task.max_steps} steps were needed; t = {run.t:.9g} was reached. "
+                        f"Raise max_steps or {'rtol' if self.task.stepping is None else 'step'}.",
+                    )
+            case loop.FULL:
+                self.is_cut = True
+                self._look()
+                run.counts.recorded = 0
+            case loop.NOT_COMPILED:
+                self.plan.complete(run.book)
+            case loop.COMMIT_NOT_COMPILED:
+                self.plan.complete(run.book)
+                run.call("commit")
+            case _ if code == UNSOLVED:
+                if not run.prepare_newton():  # only fixed steps end so
+                    return unsolved(self)
+            case _ if code in ("event", loop.ROW_REVERSED, DEGENERATE):
+                self.is_left = True
+            case _:
+                return classify(self, code)
+        return None
+
+    def check_inputs(self) -> None:
+        """There are no functions of Python that could have failed."""
+
+
+def one_by_one(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
+    """The engine of every method that has no other: see `chunks.register_engine`."""
+    count, task = len(parameters), plan.task
+    states = np.full((count, len(plan.times), plan.kernel.n_state), np.nan)
+    codes, messages = np.full(count, NOT_RUN, np.int8), [""] * count
+    steps = np.zeros(count, np.int64)
+    qualities = np.full(count, np.nan)
+    if plan.is_steady:
+        qualities = plan.values("quality", np.full(count, task.span[0]), starts, parameters)[:, 0]
+    light = LightRun(plan, stop)
+    small = np.max(np.abs(starts), axis=1, initial=0.0) < light.small
+    places = np.argsort(plan.order, kind="stable")
+    for k in range(count):
+        if stop():
+            break
+        ending = light.ending() if light.begin(parameters[k], starts[k], float(qualities[k])) else None
+        said = None if ending is None else light.said(*ending, bool(small[k]))
+        if ending is None or said is None:
+            codes[k] = LEFT
+            continue
+        codes[k], messages[k] = CODE[ending[0]], said
+        states[k] = light.states[places]
+        steps[k] = light.run.counts.accepted
+    return Reached(states, codes, messages, {"steps": steps})

@@ -1,0 +1,165 @@
+"""The engine of the Taylor method for many runs: four at a time in the lanes of the processor's vectors.
+
+Lanes have no words. A run that may deserve a remark on its digits is made alone, from its start, which tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...codegen.native.native_module import NativeModule, aligned_zeros
+from ...runtime.context import Book
+from ..diagnostics import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_digits, weak_pivot
+from ..events.rank_watch import is_watched
+from ..events.stop_times import is_controlled
+from ..methods.adaptive.taylor_programs import kernel_expansion, taylor_order
+from ..native_run import LEAST_RTOL, LOCAL_SHARE
+from ..outcome import Outcome
+from ..run_fields import LaneFields
+from . import lane_steps as lanes
+from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
+from .engine import one_by_one
+
+__all__ = ["by_lanes"]
+
+#: Steps between two looks at whether the user wants to end.
+BUDGET = 20_000
+#: Entered where a run has not been looked at.
+UNTOUCHED = -9
+#: A run is made alone where its least pivot is this many times above the one that is told: steps in lanes end elsewhere.
+MARGIN = 2.0
+#: The last state is looked at where the one before had a least pivot this many times above. A step is a small part of the way
+#: to where the motion becomes singular, so that none brings the pivot so far down.
+NEAR = 100.0
+
+
+@lru_cache(maxsize=1)
+def lane_functions() -> dict[str, Any]:
+    """The native functions of the lanes, compiled once."""
+    entries: list[Callable[..., Any]] = [lanes.fill_lanes, lanes.advance_lanes]
+    return NativeModule(entries).functions
+
+
+def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
+    """Runs by Taylor coefficients, see `chunks.register_engine`; those that meet trouble are left to the driver."""
+    if plan.task.first_step is not None or is_controlled(plan.kernel, plan.task) or is_watched(plan.kernel):
+        return one_by_one(plan, parameters, starts, stop)
+    count, nt, ns = len(parameters), len(plan.times), plan.kernel.n_state
+    good = np.ones(count, bool)
+    if plan.is_steady:
+        qualities = plan.values("quality", np.full(count, plan.task.span[0]), starts, parameters)[:, 0]
+        good = plan.is_good_choice(qualities)
+    chunk = _Chunk(plan, parameters[good], starts[good])
+    chunk.follow(stop)
+    codes = np.full(count, LEFT, np.int64)
+    codes[good] = chunk.codes
+    codes[codes == UNTOUCHED] = NOT_RUN
+    codes[codes == lanes.FINISHED] = CODE[Outcome.FINISHED]
+    places = np.argsort(plan.order, kind="stable")
+    states, steps = np.full((count, nt, ns), np.nan), np.zeros(count, np.int64)
+    states[good], steps[good] = chunk.states[:, places], chunk.steps
+    finished = codes == CODE[Outcome.FINISHED]
+    about_times = coarse_times(plan.task)
+    reached = Reached(
+        states,
+        codes.astype(np.int8),
+        [about_times if is_finished else "" for is_finished in finished.tolist()],
+        {"steps": steps},
+    )
+    again = np.flatnonzero(
+        (codes == lanes.DOUBTFUL)
+        | finished & (_are_small(starts, states, few_digits(plan.task)) | _may_be_stiff(plan, parameters, reached))
+    )
+    if again.size:
+        _replace(reached, again, one_by_one(plan, parameters[again], starts[again], stop))
+    return reached
+
+
+def _are_small(starts: Any, states: Any, bound: float) -> Any:
+    """Which runs have no letter as large as a bound, at their start and at the times that are kept, (k,) of bool."""
+    small = np.max(np.abs(starts), axis=1, initial=0.0) < bound
+    small[small] = ~np.any(np.abs(states[small]) >= bound, axis=(1, 2))
+    return small
+
+
+def _may_be_stiff(plan: Plan, parameters: Any, reached: Reached) -> Any:
+    """Which runs took many steps, and have a fast decay where they were seen last, (k,) of bool."""
+    found = reached.statistics["steps"] >= MANY_STEPS
+    last, length = int(plan.order[-1]), abs(plan.task.span[1] - plan.task.span[0])
+    for k in np.flatnonzero(found):
+        h, book = length / float(reached.statistics["steps"][k]), plan.kernel.plain_book(parameters[k])
+        found[k] = decay_in_step(book, float(plan.times[last]), reached.states[k, last], h) >= STIFF / 2
+    return found
+
+
+def _replace(reached: Reached, places: Any, again: Reached) -> None:
+    """Enter runs that were made again at their places."""
+    reached.states[places], reached.codes[places] = again.states, again.codes
+    reached.statistics["steps"][places] = again.statistics["steps"]
+    for place, message in zip(places, again.messages, strict=True):
+        reached.messages[place] = message
+
+
+class _Chunk:
+    """The arrays of some runs."""
+
+    def __init__(self, plan: Plan, parameters: Any, starts: Any) -> None:
+        task, kernel = plan.task, plan.kernel
+        with plan._lock:
+            found = kernel_expansion(kernel, lanes.LANES)
+            self.book = Book(kernel, task.parameters, LaneFields)
+            if task.project and kernel.is_constrained:
+                self.book.prepare_projection()
+                self.book.complete()
+                self.book.fields.projects = 1
+        bind, fields, ns, count = self.book.fields.bind, self.book.fields, kernel.n_state, len(parameters)
+        clock = fields.clock
+        clock.t, clock.t_end = task.span
+        clock.rtol = max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
+        clock.max_step = task.max_step
+        order = taylor_order(clock.rtol)
+        at = bind("at", np.ascontiguousarray(plan.times[plan.order]))
+        bind("atol", LOCAL_SHARE * task.atol)
+        bind("stage", np.zeros(ns))
+        bind("lane_work", aligned_zeros(found.work_size))[0] = order
+        bind("lane_found", aligned_zeros(found.out_size))
+        for name, size in (
+            ("lane_times", 1),
+            ("lane_states", ns),
+            ("lane_parameters", max(1, parameters.shape[1])),
+            ("lane_new", ns),
+            ("lane_sizes", 3),
+        ):
+            bind(name, aligned_zeros(size * lanes.LANES))
+        for name in ("lane_run", "lane_next", "lane_steps"):
+            bind(name, np.zeros(lanes.LANES, np.int64))
+        bind("run_parameters", np.ascontiguousarray(parameters, dtype=float))
+        bind("run_starts", np.ascontiguousarray(starts, dtype=float))
+        self.states = bind("run_states", np.full((count, len(at), ns), np.nan))
+        self.codes = bind("run_codes", np.full(count, UNTOUCHED, np.int64))
+        self.steps = bind("run_steps", np.zeros(count, np.int64))
+        bind("pivots", np.array([MARGIN, NEAR]) * weak_pivot(task))
+        bind("progress", np.zeros(1, np.int64))
+        for name, value in (
+            ("lane_expansion", found.address),
+            ("lane_order", order),
+            ("lane_size", found.work_size),
+            ("n_parameters", parameters.shape[1]),
+            ("n_runs", count),
+            ("most_steps", task.max_steps),
+            ("n_at", len(at)),
+        ):
+            setattr(fields, name, value)
+
+    def follow(self, stop: Callable[[], bool]) -> None:
+        """Run all of them, or until it is enough."""
+        if not len(self.codes):
+            return
+        functions = lane_functions()
+        functions["fill_lanes"](self.book.fields)
+        while functions["advance_lanes"](self.book.fields, BUDGET) and not stop():
+            pass

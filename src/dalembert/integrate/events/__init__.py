@@ -1,0 +1,1 @@
+"""Events, stop times, switches and rank changes along a run."""

@@ -1,0 +1,268 @@
+"""Constraints whose gradient vanishes along a motion: a rank drop that steps pass over.
+
+A gradient a(t) that goes through zero comes out reversed, with a(t0) . a(t1) < 0 for the two ends of a step,
+however long or short the step and in whatever units. Where native code sees a row reversed that has been
+longer, the motion is followed from the beginning of the step by shorter and shorter ones, none of which
+changes the row by more than half of its length. A row that turns without vanishing comes through; one that
+vanishes is approached without end, and the motion is singular there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ...codegen.dense_function import DenseFunction
+from ...codegen.native.language import Reals, call_program, rare
+from ...codegen.program import straight_line
+from ...errors import RunError
+from ...formulations.constraint_equations import velocity_level
+from ...model.system import System
+from ...runtime.gauss.constrained_solve import rank
+from ...runtime.kernel import Kernel
+from ..run_fields import RunFields
+
+__all__ = ["Vanishing", "hold_watch", "is_watched", "row_reversed", "vanished_row", "vanishing_row"]
+
+#: A row that reverses is looked at where its length is below this part of the largest that it had.
+SHORTER = 0.5
+#: A row that falls to this part of the largest length that it had is gone.
+GONE = 1e-9
+#: A row is changed by no more than this part of its length in a step of the approach.
+CHANGE = 0.5
+#: A row vanishes that changes so in this part of the step in which it reversed.
+INSTANT = 1e-10
+#: A row below this part of the largest length that it had is next to zero.
+VANISHED = 1e-6
+#: The most steps of an approach.
+MOST_STEPS = 2000
+
+
+@rare
+def row_reversed(context: RunFields, time: float, y: Reals) -> bool:
+    """Whether a row of the constraints reversed since the last look, or is gone; remembers the rows at y."""
+    if context.watch_program == 0:
+        return False
+    clock, old, new = context.time, context.watch_old, context.watch_new
+    clock[0] = time
+    call_program(context.watch_program, clock, y, context.parameters, context.input_values, old, new)
+    context.watch_old, context.watch_new = context.watch_new, context.watch_old
+    count, largest, state = context.n_watched, context.watch_largest, context.watch_state
+    products, here, there = (
+        new + context.n_watch_entries,
+        new + (context.n_watch_entries + count),
+        old + (context.n_watch_entries + count),
+    )
+    found = -1
+    for k in range(count):
+        if here[k] > largest[k]:
+            largest[k] = here[k]
+        if products[k] < 0.0 and min(here[k], there[k]) < SHORTER * SHORTER * largest[k]:
+            found = k
+        if here[k] <= GONE * GONE * largest[k] and there[k] > GONE * GONE * largest[k]:
+            found = k
+    if found >= 0:
+        largest[count] = float(found)
+        return True
+    state[0] = time
+    for i in range(context.n_state):
+        state[1 + i] = y[i]
+    return False
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """The program that compares rows with those of the last look.
+
+    It takes and gives their entries, and gives the products with the rows before (m) and the squared lengths (m). Rows that
+    cannot vanish are left out; `numbers` are those of the others among all.
+    """
+
+    address: int
+    entries: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Vanishing:
+    """Where the gradient of a constraint vanishes."""
+
+    t: float
+    name: str
+
+    @property
+    def clause(self) -> str:
+        """The cause, as a clause."""
+        return f"the gradient of the constraint `{self.name}` vanishes"
+
+
+def is_watched(kernel: Kernel) -> bool:
+    """Whether the rows of a kernel can vanish: they depend on the state. Large systems are not watched."""
+    return _watch(kernel) is not None
+
+
+def hold_watch(run: Any, kernel: Kernel, t: float) -> None:
+    """Begin to watch the rows of a run at its state."""
+    watch = _watch(kernel)
+    if watch is None:
+        return
+    count, fields = len(watch.numbers), run.book.fields
+    for name, size in (
+        ("watch_old", watch.entries + 2 * count),
+        ("watch_new", watch.entries + 2 * count),
+        ("watch_largest", count + 1),
+        ("watch_state", 1 + kernel.n_state),
+    ):
+        run.book.fields.bind(name, np.zeros(size))
+    fields.n_watch_entries, fields.n_watched, fields.watch_program = watch.entries, count, watch.address
+    run.call("row_reversed", t, run.y)
+
+
+def _watch(kernel: Kernel) -> _Watch | None:
+    """The program, compiled once and kept with the kernel."""
+    if "_row_watch" not in kernel.__dict__:
+        kernel.__dict__["_row_watch"] = _compiled(kernel)
+    return kernel.__dict__["_row_watch"]  # type: ignore[no-any-return]
+
+
+def _constraint_rows(kernel: Kernel) -> tuple[Any, tuple[str, ...]]:
+    """The gradients of the constraints in the state (m, n), and the names of these; those of the form where it has them."""
+    system, algebra, graph = kernel.equations.system, kernel.algebra, kernel.graph
+    rows, names = ca.SX(graph.rows), tuple(kernel.equations.row_names)
+    if not rows.shape[0] and isinstance(system, System) and system.image is None and system.bilateral:
+        level = velocity_level(system, algebra)
+        letters = ca.vertcat(algebra.vector(system.velocities), algebra.vector(system.momenta))
+        rows, names = ca.jacobian(level.residual, letters), tuple(c.name for c in system.bilateral)
+        values = ca.vertcat(graph.velocities, graph.momenta)
+        rows = ca.substitute(rows, letters, ca.densify(values))
+    return ca.sparsify(rows), names
+
+
+def _cannot_vanish(row: Any) -> bool:
+    """Whether a gradient has an entry that is a constant other than zero, or the sine and the cosine of one angle."""
+    angles: dict[int, list[Any]] = {ca.OP_SIN: [], ca.OP_COS: []}
+    for entry in row.nonzeros():
+        bare: Any = entry.dep(0) if ca.SX(entry).is_op(ca.OP_NEG) else entry
+        bare = ca.SX(bare)
+        if bare.is_constant():
+            return True
+        for operation, found in angles.items():
+            if bare.is_op(operation):
+                found.append(bare.dep(0))
+    return any(ca.is_equal(a, b, 4) for a in angles[ca.OP_SIN] for b in angles[ca.OP_COS])
+
+
+def _compiled(kernel: Kernel) -> _Watch | None:
+    if kernel.large is not None:
+        return None
+    time, y, parameters, u, _ = kernel._inputs()
+    every, _ = _constraint_rows(kernel)
+    numbers = [k for k in range(every.shape[0]) if every[k, :].nnz() and not _cannot_vanish(every[k, :])]
+    numbers = [k for k in numbers if kernel.algebra.depends(every[k, :], ca.vertcat(time, y))]
+    rows = every[numbers, :]
+    m, count = len(numbers), rows.nnz()
+    if not count:
+        return None
+    old = ca.SX.sym("watched", count + 2 * m)
+    before = ca.SX(rows.sparsity(), old[:count])
+    products = [ca.dot(rows[k, :], before[k, :]) for k in range(m)]
+    lengths = [ca.sumsqr(rows[k, :]) for k in range(m)]
+    entries: list[Any] = rows.nonzeros()
+    results = ca.vertcat(*entries, *products, *lengths)
+    program = straight_line("row_watch", [time, y, parameters, u, old], [ca.densify(results)])
+    return _Watch(kernel.load_program(program), count, tuple(numbers))
+
+
+def vanishing_row(driver: Any) -> Vanishing | None:
+    """Where the row vanishes that was found reversed at the last look; None where it turned, or says nothing new."""
+    run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
+    assert watch is not None
+    number = watch.numbers[int(run.book.fields.arrays["watch_largest"][-1])]
+    t, *state = run.book.fields.arrays["watch_state"].tolist()
+    y = np.array(state)
+    name = _constraint_rows(kernel)[1][number]
+    if not _counts(driver, number, t, y):
+        return None
+    if _is_short(driver, number, _rows(driver, run.t, run.y)[number]):
+        return Vanishing(run.t, name)
+    held = run.book.fields.arrays
+    kept = {field: held[field].copy() for field in ("active_rows", "info") if field in held}
+    found = _approach(driver, number, t, y, run.t)
+    for field, values in kept.items():
+        held[field][...] = values
+    return None if found is None else Vanishing(found, name)
+
+
+def vanished_row(driver: Any) -> Vanishing | None:
+    """The constraint whose gradient is next to zero where a run ended, beside what it was; None where there is none."""
+    run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
+    if watch is None or not run.book.fields.watch_program:
+        return None
+    rows = _rows(driver, run.t, run.y)
+    for number in watch.numbers:
+        if _is_short(driver, number, rows[number]) and _counts(driver, number, driver.task.span[0], driver.start_state):
+            return Vanishing(run.t, _constraint_rows(kernel)[1][number])
+    return None
+
+
+def _rows(driver: Any, t: float, y: Any) -> Any:
+    kernel = driver.kernel
+    function = kernel.__dict__.get("_row_values")
+    if function is None:
+        function = kernel.__dict__["_row_values"] = DenseFunction(kernel._inputs(), [_constraint_rows(kernel)[0]])
+    return function(t, y, driver.run.book.parameters, np.zeros(len(kernel.free_inputs)), ())[0]
+
+
+def _counts(driver: Any, number: int, t: float, y: Any) -> bool:
+    """Whether a row is independent of the others at a state, so that the rank drops where it vanishes."""
+    rows = _rows(driver, t, y)
+    return rank(np.delete(rows, number, axis=0)).rank < rank(rows).rank if len(rows) > 1 else True
+
+
+def _approach(driver: Any, number: int, t: float, y: Any, end: float) -> float | None:
+    """The time at which a row vanishes on the way from (t, y); None where it comes to the end without."""
+    length, row = end - t, _rows(driver, t, y)[number]
+    if _is_short(driver, number, row):
+        return t
+    h = length / 8
+    for _ in range(MOST_STEPS):
+        left = end - t
+        if abs(left) <= INSTANT * abs(length):
+            return None
+        h = left if abs(h) > abs(left) else h
+        after = _step(driver, t, y, h)
+        new = None if after is None else _rows(driver, t + h, after)[number]
+        if new is not None and np.linalg.norm(new - row) <= CHANGE * np.linalg.norm(row):
+            t, y, row, h = t + h, after, new, 1.5 * h
+            continue
+        h *= 0.5
+        if abs(h) < max(INSTANT * abs(length), 4 * float(np.spacing(abs(t)))):
+            return None if new is None and not _is_short(driver, number, row) else t
+    return None
+
+
+def _is_short(driver: Any, number: int, row: Any) -> bool:
+    watch = _watch(driver.kernel)
+    assert watch is not None
+    largest = driver.run.book.fields.arrays["watch_largest"][watch.numbers.index(number)]
+    return bool(np.sum(row**2) < VANISHED**2 * largest)
+
+
+def _step(driver: Any, t: float, y: Any, h: float) -> Any:
+    """The state after a step of the classical method of Runge and Kutta, on the constraints; None where there is none."""
+    book = driver.run.book
+    u = np.zeros(0) if book.fields.inputs else driver.input_values(t, y)
+    try:
+        first = book.rates(t, y, u)
+        second = book.rates(t + h / 2, y + h / 2 * first, u)
+        third = book.rates(t + h / 2, y + h / 2 * second, u)
+        fourth = book.rates(t + h, y + h * third, u)
+    except RunError:
+        return None
+    after = y + h / 6 * (first + 2 * second + 2 * third + fourth)
+    if driver.kernel.is_constrained and book.project(t + h, after, 0, 1, 8) != 0:
+        return None
+    return after if np.isfinite(after).all() else None

@@ -1,0 +1,215 @@
+"""The times at which a run must stop and begin anew, because the equations switch there.
+
+They are read off the expressions of the model (`model.switches`, `model.time_zeros`). A step ends
+a few spacings of the clock before such a time, one tiny step leads across it, and the next begins
+on the other side: no step sees both. Narrow functions of time, such as the pulse
+exp(-((t - 5)/0.01)^2), are met at their centres, so that the control of the step sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...codegen.dense_function import DenseFunction, function_of_one
+from ...errors import ModelError
+from ...model.hazards import stated_expressions
+from ...model.switches import SWITCHING, Switch, narrow_functions, switches
+from ...model.symbols import t
+from ...model.time_zeros import UnknownTimesError, switch_times, times_of_value
+
+__all__ = ["Stop", "has_stops", "is_controlled", "model_switches", "narrow_centres", "stop_times"]
+
+#: A switch is kept away from by at least so many spacings of the clock, and by at most so many more, doubled.
+SPACINGS, DOUBLINGS = 4.0, 6
+#: A smooth function is narrow where it changes within this part of the way to its neighbours.
+NARROW_PART = 0.25
+
+
+class Stop(NamedTuple):
+    """A time at which a run begins anew: steps end at `before`, and go on from `after`, which may be the same."""
+
+    before: float
+    after: float
+
+
+def model_switches(kernel: Any) -> list[Switch]:
+    """The switches of the model of a kernel; found once."""
+    kept: list[Switch] | None = kernel.__dict__.get("_switches")
+    if kept is None:
+        kept = kernel.__dict__["_switches"] = switches(kernel.equations.system)
+    return kept
+
+
+def _narrow(kernel: Any) -> list[sympy.Expr]:
+    kept: list[sympy.Expr] | None = kernel.__dict__.get("_narrow")
+    if kept is None:
+        kept = kernel.__dict__["_narrow"] = narrow_functions(kernel.equations.system)
+    return kept
+
+
+def has_stops(kernel: Any) -> bool:
+    """Whether runs of a kernel may have to stop on their way."""
+    return bool(model_switches(kernel)) or any(t in argument.free_symbols for argument in _narrow(kernel))
+
+
+def is_controlled(kernel: Any, task: Any) -> bool:
+    """Whether steps are held to the residual of their dense output as well, because they could pass something unseen.
+
+    That costs evaluations, so that it is done where the structure of the model leaves room for it: inputs that are functions of
+    Python, narrow functions of the state; and by the Taylor method, which knows the beginnings of its steps alone, also where
+    time stands in the equations.
+    """
+    if task.inputs:
+        return True
+    kept: dict[bool, bool] = kernel.__dict__.setdefault("_controlled", {})
+    by_expansion = task.method == "taylor"
+    if by_expansion not in kept:
+        system = kernel.equations.system
+        fixed = {t, *system.parameters}
+        has_time = by_expansion and any(t in value.free_symbols for _, value in stated_expressions(system))
+        kept[by_expansion] = has_time or any(argument.free_symbols - fixed for argument in _narrow(kernel))
+    return kept[by_expansion]
+
+
+def stop_times(kernel: Any, parameters: Any, span: tuple[float, float]) -> list[Stop]:
+    """Where a run of a kernel stops on its way through a span, in its direction.
+
+    Raises
+    ------
+    ModelError
+        Where the times of a switch cannot be listed.
+    """
+    if not has_stops(kernel):
+        return []
+    low, high = min(span), max(span)
+    in_time = _time_switches(kernel)
+    found = [Stop(time, time) for time, _ in narrow_centres(kernel, parameters, span)]
+    if in_time.coefficients is not None:
+        found += _linear_stops(in_time.coefficients(parameters)[0], low, high)
+    values = _values(kernel, parameters) if in_time.others else {}
+    for switch in in_time.others:
+        expression = switch.expression.xreplace(values)
+        try:
+            found += _stops_of(expression, switch.at_integers, low, high)
+        except UnknownTimesError:
+            raise ModelError(
+                f"The times at which {switch.node} in {switch.place} switches cannot be listed",
+                seen=f"the span from {low:.6g} to {high:.6g}",
+                remedy="shorten the span if there are very many of them, or write a switch that can be inverted",
+            ) from None
+    merged = _merged(sorted(found))
+    return merged if span[0] <= span[1] else [Stop(stop.after, stop.before) for stop in reversed(merged)]
+
+
+class _TimeSwitches(NamedTuple):
+    """The switches of a model in time alone: rates and values at t = 0 of the linear ones, and the others."""
+
+    coefficients: Callable[..., Any] | None
+    others: list[Switch]
+
+
+def _time_switches(kernel: Any) -> _TimeSwitches:
+    kept: _TimeSwitches | None = kernel.__dict__.get("_time_switches")
+    if kept is None:
+        linear: dict[tuple[sympy.Expr, sympy.Expr], None] = {}
+        others: list[Switch] = []
+        for switch in model_switches(kernel):
+            if not switch.expression.free_symbols <= {t, *kernel.parameters}:
+                continue
+            slope = switch.expression.diff(t)
+            if switch.at_integers or t in slope.free_symbols or switch.expression.has(*SWITCHING):
+                others.append(switch)
+            else:
+                linear[slope, switch.expression.subs(t, 0)] = None
+        function = None
+        if linear:
+            columns = [kernel.algebra.vector(list(column)) for column in zip(*linear, strict=True)]
+            function = DenseFunction([kernel._inputs()[2]], [ca.horzcat(*columns)])
+        kept = kernel.__dict__["_time_switches"] = _TimeSwitches(function, others)
+    return kept
+
+
+def _linear_stops(coefficients: Any, low: float, high: float) -> list[Stop]:
+    slopes, values = coefficients.T
+    values, slopes = values[slopes != 0], slopes[slopes != 0]
+    times = -values / slopes
+    edge = _edge(low, high)
+    near = (times >= low - edge) & (times <= high + edge)
+    values, slopes = values[near], slopes[near]
+    return _around(lambda moments: np.sign(slopes * moments + values), np.clip(times[near], low, high), low, high)
+
+
+def _edge(low: float, high: float) -> float:
+    return 2.0 * SPACINGS * float(np.spacing(max(abs(low), abs(high))))
+
+
+@lru_cache(maxsize=1024)
+def _stops_of(expression: sympy.Expr, at_integers: bool, low: float, high: float) -> list[Stop]:
+    node, edge = sympy.floor(expression) if at_integers else sympy.sign(expression), _edge(low, high)
+    times = np.clip(switch_times(node, low - edge, high + edge), low, high)
+    return _around(function_of_one(t, node), times, low, high)
+
+
+def narrow_centres(kernel: Any, parameters: Any, span: tuple[float, float]) -> list[tuple[float, float]]:
+    """The centres of narrow smooth functions of time inside a span, and the time within which each changes there."""
+    low, high = min(span), max(span)
+    found: list[tuple[float, float]] = []
+    for argument in _narrow(kernel):
+        if argument.free_symbols <= {t, *kernel.parameters}:
+            values = _values(kernel, parameters)
+            found += _centres_of(argument.xreplace(values), low, high)
+    inside = sorted((time, width) for time, width in found if low < time < high)
+    ends = [low, *(time for time, _ in inside), high]
+    room = [max(ends[k] - ends[k - 1], ends[k + 1] - ends[k]) for k in range(1, len(ends) - 1)]
+    return [centre for centre, way in zip(inside, room, strict=True) if centre[1] < NARROW_PART * way]
+
+
+def _values(kernel: Any, parameters: Any) -> dict[Any, Any]:
+    return {s: sympy.Float(float(v), 17) for s, v in zip(kernel.parameters, parameters, strict=True)}
+
+
+def _around(side: Callable[[Any], Any], times: Any, low: float, high: float) -> list[Stop]:
+    """Intervals around some times, at whose ends a switch stands on its two sides whatever the rounding."""
+    if not len(times):
+        return []
+    width = SPACINGS * np.spacing(np.maximum(np.abs(times), max(abs(low), abs(high)) * 1e-3))
+    for _ in range(DOUBLINGS):
+        undecided = side(times - width) == side(times + width)
+        width = np.where(undecided, 2.0 * width, width)
+    width = np.where(undecided, width / 2.0**DOUBLINGS, 2.0 * width)  # a zero without a change of sign stays narrow
+    before, after = np.maximum(times - width, low), np.minimum(times + width, high)
+    return [Stop(float(a), float(b)) for a, b in zip(before, after, strict=True)]
+
+
+@lru_cache(maxsize=1024)
+def _centres_of(argument: sympy.Expr, low: float, high: float) -> list[tuple[float, float]]:
+    """Where an argument vanishes or turns, and within which time a function of it changes there."""
+    first = argument.diff(t)
+    second = first.diff(t)
+    found = []
+    for expression, rate in ((argument, first), (first, second)):
+        try:
+            times = times_of_value(expression, [0.0], low, high)
+        except UnknownTimesError:
+            continue
+        rates = np.abs(function_of_one(t, rate)(times)) if len(times) else np.zeros(0)
+        with np.errstate(divide="ignore"):
+            widths = 1.0 / (rates if expression is argument else np.sqrt(rates))
+        found += list(zip(times.tolist(), widths.tolist(), strict=True))
+    return found
+
+
+def _merged(stops: Sequence[Stop]) -> list[Stop]:
+    """Stops without overlaps."""
+    found: list[Stop] = []
+    for stop in stops:
+        if found and stop.before <= found[-1].after:
+            found[-1] = Stop(found[-1].before, max(stop.after, found[-1].after))
+        else:
+            found.append(stop)
+    return found

@@ -1,0 +1,99 @@
+"""Events inside the last step of a run: where they pass through zero, the state there, and the step cut off there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .. import advance as loop
+from ..native_run import Run
+from .events import Event, find_root
+
+__all__ = ["cut", "passages", "state_after"]
+
+
+#: An expression that changes its sign where it is so many times larger than nearby has a pole there, and no zero.
+POLE = 100.0
+#: Where an expression turns near zero, the points around its turning point are drawn together so many times, after which they
+#: differ by rounding. What reaches less far beyond zero than this part of its size is rounding, too.
+HALVINGS, SHALLOW = 26, 1e-14
+
+
+def state_after(run: Run, elapsed: float) -> Any:
+    """The state a time after the beginning of the last step."""
+    if elapsed == run.clock.h_old:
+        return run.y.copy()
+    if elapsed == 0.0:
+        return run.y_old.copy()
+    result = np.zeros(len(run.y))
+    run.call("short_step", elapsed, result)
+    return result
+
+
+def passages(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
+    """Every passage of an event through zero inside the last step, as (time after its beginning, event), in order."""
+    parts = loop.TAYLOR_PARTS if run.book.fields.expansion else loop.PARTS
+    points = np.linspace(0.0, 1.0, parts + 1) * run.clock.h_old
+    count, searched = len(events), int(run.book.fields.n_searched)
+    inside = [_values(run, count, x) for x in points[1:-1]]
+    table = np.array([run.events_old[:count], *inside, run.events_new[:count]])
+    found: list[tuple[float, int]] = []
+    for number, event in enumerate(events):
+        value = partial(_value, run, count, number)
+        seen = [(float(x), float(at_x)) for x, at_x in zip(points, table[:, number], strict=True)]
+        if number < searched:
+            seen = sorted({*seen, *_other_side(value, seen)}, key=lambda pair: abs(pair[0]))
+        for (start, low), (end, high) in pairwise(seen):
+            passed = low * high < 0 or (high == 0 and low != 0)
+            if not passed or (event.direction and event.direction * (high - low) < 0):
+                continue
+            root = find_root(value, start, end, low, high)
+            if abs(value(root)) <= POLE * max(abs(low), abs(high)):
+                found.append((root, number))
+    return sorted(found, key=lambda passage: abs(passage[0]))
+
+
+def _other_side(value: Callable[[float], float], seen: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Points between those that were seen at which the other side of zero is reached and left again."""
+    found = []
+    for (start, before), (middle, here), (end, after) in zip(seen, seen[1:], seen[2:], strict=False):
+        width, sign = 0.5 * (end - start), math.copysign(1.0, here)
+        beyond = SHALLOW * max(abs(before), abs(here), abs(after))
+        lowest, highest = sorted((start, end))
+        for _ in range(HALVINGS):
+            if not loop.may_dip(before, here, after):
+                break
+            vertex = middle - width * 0.5 * (after - before) / (before - 2.0 * here + after)
+            width *= 0.5
+            middle = min(max(vertex, lowest + abs(width)), highest - abs(width))
+            places = (middle - width, middle, middle + width)
+            before, here, after = values = [value(place) for place in places]
+            reached = [pair for pair in zip(places, values, strict=True) if sign * pair[1] < -beyond]
+            if reached:
+                found.append(min(reached, key=lambda pair: sign * pair[1]))
+                break
+    return found
+
+
+def _values(run: Run, count: int, elapsed: float) -> Any:
+    return run.book.events(run.clock.t_old + elapsed, state_after(run, elapsed), count)
+
+
+def _value(run: Run, count: int, number: int, elapsed: float) -> float:
+    return float(_values(run, count, elapsed)[number])
+
+
+def cut(run: Run, t: float, y: Any) -> None:
+    """End the last step at an earlier time."""
+    run.y[:] = y
+    run.clock.h_old = t - run.clock.t_old
+    run.clock.t = t
+    run.counts.has_dense = 0
+    run.book.settle(t, run.y, run.stages[12])
+    if run.clock.h_old != 0:
+        run.call("finish_step")

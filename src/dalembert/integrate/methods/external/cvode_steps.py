@@ -1,0 +1,83 @@
+r"""Steps by CVODE of SUNDIALS: multistep formulas of variable order, on the rates of a kernel.
+
+    BDF     sum_j alpha_j y_(n-j) = h beta f(t_n, y_n)      orders 1 to 5, for stiff equations
+    Adams   orders 1 to 12, for smooth ones whose rates are dear
+
+(A. C. Hindmarsh et al.: SUNDIALS, ACM Transactions on Mathematical Software 31 (2005) 363-396, section 2.1.) The equations of a
+step are solved by Newton's method with the exact derivative of the rates, the whole Gauss problem included.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ....codegen.program import straight_line
+from ....errors import FormError
+from ....runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
+from ....runtime.kernel_derivatives import regular_rates
+from ...native_run import LOCAL_SHARE
+from .native_program import NativeProgram
+from .sundials import SundialsSteps, sundials_module
+
+__all__ = ["CvodeSteps", "rates_slope"]
+
+#: A solver is begun anew where the constraints would move its state by the tolerance of the motion, in tolerances of a step.
+DRIFT = 1.0 / LOCAL_SHARE
+
+
+def rates_slope(kernel: Any) -> Any:
+    """The derivative of the rates by the state (n_state x n_state), by columns, as a program; kept with the kernel."""
+    kept = kernel.__dict__.get("_rates_slope")
+    if kept is None:
+        state = kernel.algebra.vector(kernel.equations.state)
+        slope = ca.jacobian(regular_rates(kernel).rates, state)
+        kept = kernel.__dict__["_rates_slope"] = straight_line("rates_slope", kernel._inputs(), [slope])
+    return kept
+
+
+class CvodeSteps(SundialsSteps):
+    """See `run.Steps`."""
+
+    def __init__(self, task: Any, book: Any) -> None:
+        super().__init__(task, book)
+        self._kind = sundials_module("cvode").CVODE
+        kernel = book.kernel
+        try:
+            self._slope: Any = NativeProgram(kernel, rates_slope(kernel), task.parameters)
+        except FormError:  # too large to be written out: CVODE takes differences
+            self._slope = None
+        self._out = np.zeros(kernel.n_state + 1)
+        self._at = np.zeros(kernel.n_state)
+
+    def begin(self, t: float, y: Any) -> None:
+        """Stand at a state, with formulas of first order."""
+        self.t, self.y = t, y
+        options = self._options() | {"method": "BDF" if self.task.method == "cvode-bdf" else "Adams", "atol": self.atol}
+        if self._slope is not None:
+            options["jacfn"] = self._fill_slope
+        self._solver = self._made(self._kind, self._fill_rates, (t, y.copy()), options)
+
+    def settle(self, y: Any) -> None:
+        """Keep the past, which is right to the tolerance, unless the constraints have moved the state by about that much."""
+        moved = np.abs(y - self._unprojected) / (self.atol + self.rtol * np.abs(y))
+        if np.sqrt(np.mean(moved**2)) > DRIFT:
+            self.begin(self.t, y)
+
+    def step(self, end: float) -> bool:
+        """One step towards the end."""
+        found = super().step(end)
+        self._unprojected = self.y.copy()
+        return found
+
+    def _fill_rates(self, t: float, y: Any, rates: Any) -> None:
+        self.evaluations += 1
+        self._at[:] = y
+        status = self.book.evaluate(t, self._at, self._out)
+        rates[:] = np.nan if status in (SINGULAR, CONTRADICTORY) else self._out[:-1]
+
+    def _fill_slope(self, t: float, y: Any, rates: Any, slope: Any) -> None:
+        size = len(self._at)
+        slope[:, :] = self._slope(t, y).reshape(size, size).T

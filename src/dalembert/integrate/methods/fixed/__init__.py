@@ -1,0 +1,1 @@
+"""The loop of methods with a given step, and its checks."""

@@ -1,0 +1,1 @@
+"""Methods for matrices that a group moves."""

@@ -1,0 +1,278 @@
+"""How the matrices of a flow move, as tables for native code: which letters stand where, and the program of the generators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ....codegen.program import Program, straight_line
+from ....errors import FormError
+from ....model.flow_system import Action, Flow
+from ....runtime.gauss.constrained_solve import solve
+from ..fixed import fixed_fields as places
+
+__all__ = ["ActionTables"]
+
+#: A matrix that leaves its pattern by more than this part of its size does not stay in it.
+PATTERN_TOLERANCE = 1e-9
+
+
+class ActionTables:
+    """The actions of a flow for a method of some kind.
+
+    Attributes
+    ----------
+    generators : list of matrices
+        The different ones among the left and right sides.
+    generator_table : array (generators, 5); action_table : array (actions, 8)
+        As `steppers.places` lists their columns.
+    fill_places, fill_factors : arrays (fills, 2) and (fills,)
+        Entry, letter, and the factor with which the letter stands there; `constants` (entries,) are the rest.
+    read_places, read_factors : arrays (reads, 2) and (reads,)
+        Letter, entry, and the factor of the entry in the letter, by least squares.
+    rest : array
+        The letters that no action moves.
+    width : int
+        How many unknowns a stage has.
+    """
+
+    def __init__(self, flow: Flow, kind: int, method: str) -> None:
+        self.flow, self.method = flow, method
+        letters = {q: k for k, q in enumerate(flow.coordinates)}
+        self.generators: list[sympy.ImmutableMatrix] = []
+        rows: list[list[int]] = []
+        self._patterns = [_Pattern(flow, action, letters) for action in flow.actions]
+        moved = {letter for p in self._patterns for letter in p.letters}
+        self.rest = np.array([k for k in range(len(letters)) if k not in moved], dtype=np.int64)
+        read = _letters_read(flow, self.rest)
+        first_entry = first_read = 0
+        for action, pattern in zip(flow.actions, self._patterns, strict=True):
+            sides = [self._generator(side) for side in (action.left, action.right)]
+            last_read = first_read + len(pattern.reads)
+            needed = any(flow.coordinates[letter] in read for letter in pattern.letters)
+            rows.append([*pattern.shape, *sides, first_entry, first_read, last_read, int(needed)])
+            pattern.first_entry, first_entry, first_read = first_entry, first_entry + pattern.size, last_read
+        self.action_table = np.array(rows, dtype=np.int64).reshape(-1, places.ACTION_COLUMNS)
+        self.constants = np.concatenate([np.zeros(0), *(p.constants for p in self._patterns)])
+        fills = [(p.first_entry + e, letter, f) for p in self._patterns for e, letter, f in p.fills]
+        reads = [read for p in self._patterns for read in p.reads]
+        self.fill_places = np.array([fill[:2] for fill in fills], dtype=np.int64).reshape(-1, 2)
+        self.fill_factors = np.array([fill[2] for fill in fills])
+        self.read_places = np.array([read[:2] for read in reads], dtype=np.int64).reshape(-1, 2)
+        self.read_factors = np.array([read[2] for read in reads])
+        self._lay_out(kind)
+        _check_owners(self._patterns, flow)
+
+    def _generator(self, side: sympy.ImmutableMatrix | None) -> int:
+        """The number of a generator; -1 for none."""
+        if side is None or side.is_zero_matrix:
+            return -1
+        if side not in self.generators:
+            self.generators.append(side)
+        return self.generators.index(side)
+
+    def _lay_out(self, kind: int) -> None:
+        rows, source, unknown = [], 0, 0
+        for generator in self.generators:
+            n, is_skew = generator.shape[0], (generator + generator.T).expand().is_zero_matrix
+            rows.append([n, source, unknown, source, int(bool(is_skew))])
+            source += n * n
+            unknown += n * n * (2 if kind == places.ISOSPECTRAL and not is_skew else 1)
+        self.generator_table = np.array(rows, dtype=np.int64).reshape(-1, places.GENERATOR_COLUMNS)
+        self.factors_size, self.width = source, unknown + len(self.rest)
+
+    @property
+    def work_size(self) -> int:
+        """The room that products and exponentials need."""
+        sizes = [3 * g.shape[0] ** 2 for g in self.generators] + [2 * p.size for p in self._patterns]
+        return max(sizes, default=1)
+
+    def program(self, kernel: Any) -> Program:
+        """The program of the entries of all generators, row by row."""
+        entries = [entry for generator in self.generators for entry in generator]
+        return straight_line("generators", kernel._inputs(), [kernel.lower(entries)])
+
+    def check_patterns(self, kernel: Any, parameters: Any, kind: int) -> None:
+        """Refuse matrices that steps would lead out of their pattern, such as banded ones; random states refute that."""
+        entries = [entry for generator in self.generators for entry in generator]
+        function = ca.Function("generators", kernel._inputs(), [kernel.lower(entries)])
+        random = np.random.default_rng(11)
+        u = np.zeros(len(kernel.free_inputs))
+        numbers = [
+            np.asarray(function(0.3, random.uniform(0.2, 1.0, kernel.n_state), parameters, u, np.zeros(0))).ravel()
+            for _ in range(2)
+        ]
+        if not np.isfinite(numbers).all():
+            return
+        for row, pattern in zip(self.action_table, self._patterns, strict=True):
+            value = pattern.matrix(random.uniform(0.2, 1.0, kernel.n_state))
+            for side, is_left in ((row[places.LEFT_OF], True), (row[places.RIGHT_OF], False)):
+                if side >= 0:
+                    n, source = self.generator_table[side, :2]
+                    pair = [block[source : source + n * n].reshape(n, n) for block in numbers]
+                    factor = _factor(pair[0], pair[1], is_left, kind == places.ISOSPECTRAL)
+                    value = factor @ value if is_left else value @ factor
+            left = np.abs(pattern.misfit(value))
+            if not left.max(initial=0.0) <= PATTERN_TOLERANCE * (1.0 + np.abs(value).max()):
+                raise FormError(
+                    f'Steps of "{self.method}" lead the matrix `{pattern.name}` out of its pattern',
+                    seen=f"the entry ({', '.join(str(int(k) + 1) for k in divmod(int(left.argmax()), pattern.shape[1]))})",
+                    remedy='give it all the letters that the group can reach, or use method="gauss4"',
+                )
+
+    def check_identities(self, kernel: Any, kind: int) -> None:
+        """Refuse rates that are not shown to be those of the actions, and patterns that are not shown to be kept.
+
+        A pattern is kept by exponentials where U X - X V stays in it for all states of U, V and of X; by isospectral steps
+        where the products of their stages do, with generators at different states.
+        """
+        algebra, flow = kernel.algebra, self.flow
+        state = algebra.vector(flow.coordinates)
+        copies = [algebra.vector([sympy.Dummy(q.name, real=True) for q in flow.coordinates]) for _ in range(2)]
+
+        def lowered(matrix: Any, at: Any = state) -> Any:
+            block = ca.reshape(kernel.lower(list(matrix.T)), *matrix.shape)
+            return block if at is state else algebra.substitute(block, state, at)
+
+        for action, pattern in zip(flow.actions, self._patterns, strict=True):
+            matrix = lowered(flow.matrices[action.matrix])
+            sides = [
+                None if side is None else [lowered(side, at) for at in (state, *copies)] for side in (action.left, action.right)
+            ]
+            left, right = ([ca.SX.zeros(n, n)] * 3 if s is None else s for s, n in zip(sides, matrix.shape, strict=True))
+            rate = ca.reshape(ca.jacobian(ca.vec(matrix), state) @ kernel.graph.velocities, *matrix.shape)
+            found = algebra.vanishing(ca.vec(rate - left[0] @ matrix + matrix @ right[0]))
+            if not found.holds_to_rounding:
+                raise FormError(
+                    f"The rates of `{action.matrix}` are not shown to be those of its action",
+                    seen=found.grounds,
+                    remedy='check left X - X right, or use method="gauss4"',
+                )
+            if kind == places.ISOSPECTRAL:
+                one, last = (ca.SX.eye(n) for n in matrix.shape)
+                first = one + left[1] + left[2] @ left[1]
+                value = first @ matrix @ (last - right[1] + right[1] @ right[2]) - matrix
+            else:
+                value = left[1] @ matrix - matrix @ right[1]
+            found = algebra.vanishing(pattern.outside(value))
+            if not found.holds_to_rounding:
+                raise FormError(
+                    f'Steps of "{self.method}" are not shown to keep the pattern of the matrix `{pattern.name}`',
+                    seen=found.grounds,
+                    remedy='give it all the letters that the group can reach, or use method="gauss4"',
+                )
+
+
+def _factor(first: Any, second: Any, is_left: bool, is_linear: bool) -> Any:
+    """A factor as stages make it: 1 + products of generators at different states, or an exponential."""
+    scale = 0.3 / (1e-9 + max(np.abs(first).max(), np.abs(second).max()))
+    one, a, b = np.eye(len(first)), scale * first, scale * second
+    if is_linear:
+        return one + a + b @ a if is_left else one - a + a @ b
+    u = a + b if is_left else -(a + b)
+    term = total = one
+    for k in range(1, 40):
+        term = term @ u / k
+        total = total + term
+    return total
+
+
+def _letters_read(flow: Flow, rest: Any) -> set[Any]:
+    """The letters that generators, rates of letters that no action moves, and inputs depend on."""
+    found: set[Any] = set()
+    for value in flow.inputs.values():
+        found |= set(flow.coordinates) if value is None else value.free_symbols
+    for action in flow.actions:
+        for side in (action.left, action.right):
+            found |= set() if side is None else side.free_symbols
+    for k in rest:
+        found |= flow.rates[flow.coordinates[k]].free_symbols
+    return found
+
+
+class _Pattern:
+    """How the letters of a flow stand in one of its matrices: X = C + sum of letters times E."""
+
+    def __init__(self, flow: Flow, action: Action, letters: dict[Any, int]) -> None:
+        matrix = flow.matrices[action.matrix]
+        self.name, self.shape, self.size, self.first_entry = action.matrix, matrix.shape, len(matrix), 0
+        self.constants = np.zeros(self.size)
+        self.fills: list[tuple[int, int, float]] = []
+        for e, entry in enumerate(matrix):
+            if entry in letters:
+                self.fills.append((e, letters[entry], 1.0))
+                continue
+            self.constants[e] = float(entry.subs(dict.fromkeys(entry.free_symbols, 0)))
+            self.fills += [(e, letters[s], float(sympy.diff(entry, s))) for s in sorted(entry.free_symbols, key=str)]
+        self.letters = sorted({letter for _, letter, _ in self.fills})
+        self.reads = self._reads()
+
+    def _reads(self) -> list[tuple[int, int, float]]:
+        """(letter, entry, factor) of the least-squares inverse, letter by letter."""
+        by_entry: dict[int, int] = {}
+        for e, _, _ in self.fills:
+            by_entry[e] = by_entry.get(e, 0) + 1
+        if all(count == 1 for count in by_entry.values()):
+            lengths: dict[int, float] = {}
+            for _, letter, factor in self.fills:
+                lengths[letter] = lengths.get(letter, 0.0) + factor**2
+            found = [(letter, e, factor / lengths[letter]) for e, letter, factor in self.fills]
+            return sorted(found)
+        slopes = self._slopes()
+        inverse = np.array([solve(slopes.T @ slopes, row).z for row in slopes]).T
+        return [
+            (letter, e, float(inverse[k, e]))
+            for k, letter in enumerate(self.letters)
+            for e in range(self.size)
+            if inverse[k, e]
+        ]
+
+    def _slopes(self) -> Any:
+        slopes = np.zeros((self.size, len(self.letters)))
+        for e, letter, factor in self.fills:
+            slopes[e, self.letters.index(letter)] = factor
+        return slopes
+
+    def matrix(self, y: Any) -> Any:
+        """The matrix at a state."""
+        entries = self.constants.copy()
+        for e, letter, factor in self.fills:
+            entries[e] += factor * y[letter]
+        return entries.reshape(self.shape)
+
+    def misfit(self, value: Any) -> Any:
+        """What of a matrix is not in the pattern, entry by entry."""
+        flat = np.ravel(value) - self.constants
+        y: dict[int, float] = {}
+        for letter, e, factor in self.reads:
+            y[letter] = y.get(letter, 0.0) + factor * flat[e]
+        for e, letter, factor in self.fills:
+            flat[e] -= factor * y[letter]
+        return flat
+
+    def outside(self, change: Any) -> Any:
+        """The same of a change of the matrix, a graph."""
+        flat = ca.vertsplit(ca.vec(change.T))
+        y: dict[int, Any] = {}
+        for letter, e, factor in self.reads:
+            y[letter] = y.get(letter, 0.0) + factor * flat[e]
+        for e, letter, factor in self.fills:
+            flat[e] = flat[e] - factor * y[letter]
+        return ca.vertcat(*flat)
+
+
+def _check_owners(patterns: list[_Pattern], flow: Flow) -> None:
+    """No letter may be moved by two actions: each would add its own."""
+    owner: dict[int, str] = {}
+    for pattern in patterns:
+        for letter in pattern.letters:
+            if letter in owner:
+                raise FormError(
+                    f"The letter `{flow.coordinates[letter].name}` is moved by two actions",
+                    seen=f"{owner[letter]} and {pattern.name}",
+                    remedy="state one action for each letter",
+                )
+            owner[letter] = pattern.name

@@ -1,0 +1,77 @@
+r"""The Runge-Kutta-Munthe-Kaas method of order 4: the classical Runge-Kutta method in the Lie algebra.
+
+    X = exp(u) X_n exp(-u),        u' = dexp_u^-1 A(X) = A - [u, A]/2 + [u, [u, A]]/12 + ...,        u = 0 at X_n
+
+Letters that no action moves take the classical method. (H. Munthe-Kaas, Appl. Numer. Math. 29 (1999) 115-127; E. Hairer,
+C. Lubich, G. Wanner: Geometric Numerical Integration, IV.8.2.)
+"""
+
+from __future__ import annotations
+
+from ....codegen.native.language import Reals, native
+from ...run_fields import FixedFields
+from ..fixed.fixed_fields import GENERATOR_COLUMNS, SIZE, UNKNOWN
+from .isospectral import rest_increments
+from .lie_verlet import exponential_factors, scaled_generators
+from .matrices import bracket
+from .orbit_steps import call_generators, moved_letters, settle_skew_factors
+
+__all__ = ["munthe_kaas_step"]
+
+
+@native
+def from_the_group(context: FixedFields, u: Reals, rate: Reals) -> None:
+    """rate <- dexp_u^-1 rate, to the second bracket, for each algebra."""
+    work = context.matrix_work
+    for k in range(context.n_generators):
+        table = context.generator_table + k * GENERATOR_COLUMNS
+        n, here, change = table[SIZE], u + table[UNKNOWN], rate + table[UNKNOWN]
+        once, twice = work, work + n * n
+        bracket(n, here, change, once)
+        bracket(n, here, once, twice)
+        for e in range(n * n):
+            change[e] += twice[e] / 12.0 - 0.5 * once[e]
+
+
+@native
+def displaced(context: FixedFields, is_stage: bool, u: Reals, delta: Reals) -> None:
+    """delta <- what the element u of the algebra and of the other letters adds to the state."""
+    rest, first = context.rest, context.n_stage_unknowns - context.n_rest
+    exponential_factors(context, 1.0, u)
+    if not is_stage:
+        settle_skew_factors(context)
+    moved_letters(context, is_stage, delta)
+    for r in range(context.n_rest):
+        delta[rest[r]] = u[first + r]
+
+
+@native
+def munthe_kaas_step(context: FixedFields, t: float, h: float) -> int:
+    """DELTA <- what a step adds to the state. The unknowns are two rows: the sum of the stages, and the argument."""
+    width, y, stage = context.n_stage_unknowns, context.y, context.stage
+    total, fresh = context.unknowns_now, context.fresh
+    u = total + width
+    for e in range(width):
+        total[e] = 0.0
+        u[e] = 0.0
+    for s in range(4):
+        reach = 0.0 if s == 0 else (1.0 if s == 3 else 0.5)
+        weight = 1.0 / 6.0 if s == 0 or s == 3 else 1.0 / 3.0
+        for c in range(context.n_state):
+            stage[c] = y[c]
+        if s > 0:
+            for e in range(width):
+                u[e] = reach * fresh[e]
+            displaced(context, True, u, stage)
+            for c in range(context.n_state):
+                stage[c] += y[c]
+        call_generators(context, t + reach * h, stage)
+        scaled_generators(context, h, fresh)
+        status = rest_increments(context, t + reach * h, h, stage, fresh)
+        if status != 0:
+            return status
+        from_the_group(context, u, fresh)
+        for e in range(width):
+            total[e] += weight * fresh[e]
+    displaced(context, False, total, context.delta)
+    return 0

@@ -1,0 +1,59 @@
+"""What several methods cannot follow, refused in the same words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import FormError, ModelError
+from ...formulations.constraint_jacobian import constraint_rows
+from ...formulations.equations import Equations
+from ...model.constraints import HolonomicConstraint
+from ...model.system import System
+
+__all__ = ["refuse_decisions", "refuse_dependent_constraints", "refuse_other_constraints"]
+
+
+def refuse_decisions(equations: Equations, method: str, events: Any) -> None:
+    """Refuse events and contacts, for methods whose steps are not looked into."""
+    if events:
+        raise ModelError(
+            f"The method {method} does not look for events",
+            seen=", ".join(event.name for event in events),
+            remedy="use method dop853 or taylor, or look at motion.sol",
+        )
+    unilateral = equations.system.unilateral
+    if unilateral:
+        raise FormError(
+            f"The method {method} cannot follow the one-sided constraint `{unilateral[0].name}`",
+            seen="contacts open and close between steps",
+            remedy="use method dop853",
+        )
+
+
+def refuse_other_constraints(equations: Equations, method: str) -> None:
+    """Refuse constraints other than ideal ones of positions."""
+    other = [c.name for c in equations.system.bilateral if not isinstance(c, HolonomicConstraint) or c.work]
+    if other:
+        raise FormError(
+            f"The method {method} needs constraints of positions that do no work",
+            seen=f"`{other[0]}`",
+            remedy="use method dop853, which ends every step on all constraints",
+        )
+
+
+def refuse_dependent_constraints(equations: Equations, method: str) -> None:
+    """Refuse constraints of which some follow from the others: multipliers that are not determined leave a step singular.
+
+    Rank is asked for where the constraints hold, because a multiple f g = 0 of g = 0 has a row of its own elsewhere.
+    """
+    system = equations.system
+    count = len(equations.row_names)
+    if not count or not isinstance(system, System) or system.image is not None or equations.has_gauge:
+        return
+    rank = constraint_rows(system).generic()[1]
+    if rank < count:
+        raise FormError(
+            f"The method {method} needs constraints that do not depend on each other",
+            seen=f"{count} constraints of rank {rank}",
+            remedy="leave out those that follow from the others, or use method dop853",
+        )

@@ -1,0 +1,1 @@
+"""Methods whose steps solve equations: collocation, RATTLE, variational and energy-preserving steps."""

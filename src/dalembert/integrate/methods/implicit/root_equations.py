@@ -1,0 +1,76 @@
+"""The letters that the equations of a step are written in, and the record of such equations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from ....model.symbols import t
+from ....runtime.kernel import Kernel
+
+__all__ = ["StageEquations", "StepEquations", "StepLetters"]
+
+
+@dataclass(frozen=True)
+class StageEquations:
+    """One set of equations of a step: as many as unknowns.
+
+    Attributes
+    ----------
+    residual, unknowns : columns (size x 1)
+        What must vanish, and the letters that it is solved for; it may contain the unknowns of the sets before.
+    increments : int
+        How many unknowns, the first ones, are increments of the state: convergence is judged by them.
+    letters : (first, last) or None
+        Which letters of the state they are increments of, so that rounding is measured by the size of these; all by default.
+    """
+
+    residual: Any
+    unknowns: Any
+    increments: int
+    letters: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class StepEquations:
+    """The equations of one step of a method.
+
+    Attributes
+    ----------
+    stages : tuple of StageEquations
+    guess : column
+        All unknowns, where there is no step before to continue.
+    end : column (n_state x 1)
+        What has been added to the state after the step.
+    """
+
+    stages: tuple[StageEquations, ...]
+    guess: Any
+    end: Any
+
+
+class StepLetters:
+    """The letters of a step of size `h` from y + low + added: what rounding lost, and what a composition has added so far.
+
+    Attributes
+    ----------
+    start : column (n_state x 1)
+        The state that the step begins with, y + (low + added).
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        ns = kernel.n_state
+        self.time, self.h = kernel.algebra.vector([t]), ca.SX.sym("step")
+        self.low, self.added = ca.SX.sym("low", ns), ca.SX.sym("added", ns)
+        self.state = kernel.algebra.vector(kernel.equations.state)
+        self.start = self.state + (self.low + self.added)
+
+    def after(self, increment: Any) -> Any:
+        """The state after an increment of it, so that nothing of the increment is lost before the last sum."""
+        return self.state + (self.low + (self.added + increment))
+
+    def at(self, expression: Any, state: Any, time: Any) -> Any:
+        """An expression of the state and of time at another state and time."""
+        return ca.substitute(expression, ca.vertcat(self.state, self.time), ca.vertcat(state, time))

@@ -1,0 +1,217 @@
+"""The derivatives of one segment of a motion: its book with the programs of `compiled.derivatives`, and the native loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...codegen.native.native_module import NativeModule
+from ...errors import RunError
+from ...runtime.context import Book
+from ...runtime.kernel_derivatives import Derivatives, Instant, independent_rows
+from ..run_fields import TangentFields
+from . import adjoint_steps, tangent_steps
+
+__all__ = ["SensitiveRun", "derivative_functions"]
+
+
+@lru_cache(maxsize=1)
+def derivative_functions() -> dict[str, Any]:
+    """The native loops of derivatives, compiled once."""
+    entries: list[Callable[..., Any]] = [
+        tangent_steps.follow_tangents,
+        tangent_steps.follow_states,
+        tangent_steps.refine,
+        adjoint_steps.follow_adjoint,
+    ]
+    return NativeModule(entries).functions
+
+
+class SensitiveRun:
+    """One segment of a motion with the exact derivatives of its steps.
+
+    Parameters
+    ----------
+    segment : Segment
+    parameters : sequence of symbols (nx,)
+        Those that derivatives are taken by.
+    projected : bool
+        Whether the steps ended on the constraints.
+    limit : float
+        The largest error of a step that the derivative may make, relative to its size; steps with more are cut.
+    integrand : SymPy expression or None
+        What the adjoint integrates.
+
+    Attributes
+    ----------
+    times, states : arrays (steps + 1,) and (steps + 1, n_state)
+        The steps along which derivatives are carried: those of the motion, and more between them where they were cut.
+    """
+
+    def __init__(
+        self, segment: Any, parameters: Sequence[Any], projected: bool, limit: float, integrand: Any | None = None
+    ) -> None:
+        self.segment, self.kernel = segment, segment.book.kernel
+        self.projected = projected and self.kernel.is_constrained
+        self.times = np.ascontiguousarray(segment.step_t)
+        self.states = np.ascontiguousarray(segment.step_y)
+        self.ns = self.kernel.n_state
+        instant = Instant(float(self.times[0]), self.states[0], segment.book.parameters)
+        self.derivatives = _derivatives(self.kernel, tuple(parameters), instant, integrand)
+        self.size = self.derivatives.size
+        self.book = Book(self.kernel, segment.book.parameters, TangentFields)
+        if self.projected:
+            self.book.prepare_projection()
+        if segment.book.fields.blocks:
+            self.book.complete()
+        self._ready, self._limit = "", limit
+        self.book.fields.bind("probe", self._probe())
+        self.book.fields.n_directions = self.size
+        self.book.fields.is_projected = int(self.projected)
+        self.book.fields.bind("stages", np.zeros((13, self.ns + 1)))
+        self.book.fields.bind("stage_states", np.zeros((12, self.ns)))
+
+    @property
+    def steps(self) -> int:
+        """The number of steps."""
+        return len(self.times) - 1
+
+    def states_at(self, at: Any) -> Any:
+        """States (nt, n_state) at times that go the way of the motion, by steps of their own."""
+        times, found = np.ascontiguousarray(at, dtype=float), np.zeros((len(at), self.ns))
+        status = derivative_functions()["follow_states"](
+            self.book.fields, self.steps, self.times, self.states, len(times), times, found
+        )
+        self._check(status)
+        return found
+
+    def tangents(self, columns: Any, at: Any, first: int = 0, last: int | None = None) -> tuple[Any, Any, Any]:
+        """Carry columns (k, n_state + nx) from step `first` to step `last`; by default all the way, with steps cut as needed.
+
+        Returns
+        -------
+        states (nt, n_state) and slopes (nt, k, n_state) at some times on the way, slopes (k, n_state) at the end
+        """
+        count = len(columns)
+        width = min(self.derivatives.most_columns, count + 1)
+        padded = -(-(count + 1) // width) * width
+        self._prepare_tangents(padded, width)
+        carried = np.zeros((padded, self.size))
+        carried[:count] = columns
+        times = np.ascontiguousarray(at, dtype=float)
+        states, slopes = np.zeros((len(times), self.ns)), np.zeros((len(times), padded, self.ns))
+        spare = np.zeros(max(padded * self.size, self.ns))
+        steps = (self.steps if last is None else last) - first
+        ratios = self.book.fields.bind("ratios", np.zeros(steps + 1))
+        status = derivative_functions()["follow_tangents"](
+            self.book.fields, steps, self.times[first:], self.states[first:], carried, spare, len(times), times, states, slopes
+        )
+        self._check(status, first)
+        if last is None and np.max(ratios) > self._limit and self.refine():
+            return self.tangents(columns, at)
+        return states, slopes[:, :count], carried[:count, : self.ns]
+
+    def adjoint(self, gradient: Any, weight: float, at: Any, at_gradients: Any) -> tuple[Any, float]:
+        """Pull a gradient (n_state + nx) from the end to the beginning: the result, and the integral of the integrand."""
+        self._prepare_adjoint()
+        pulled, integral = np.array(gradient, dtype=float), np.array([weight, 0.0])
+        ratios = self.book.fields.bind("ratios", np.zeros(self.steps + 1))
+        status = derivative_functions()["follow_adjoint"](
+            self.book.fields, self.steps, self.times, self.states, pulled, integral,
+            len(at), np.ascontiguousarray(at, dtype=float), np.ascontiguousarray(at_gradients, dtype=float),
+        )  # fmt: skip
+        self._check(status)
+        if np.max(ratios) > self._limit and self.refine():
+            return self.adjoint(gradient, weight, at, at_gradients)
+        return pulled, float(integral[1])
+
+    def refine(self, known: bool = True) -> bool:
+        """Cut the steps on which the error of the derivative is above the limit; whether there were any.
+
+        It is known from a derivative that was carried before, or is found now.
+        """
+        if not known:
+            self.book.fields.bind("ratios", np.full(self.steps + 1, np.inf))
+        self._prepare_tangents(1, 1)
+        column, room, count = np.zeros(self.size), 2 * self.steps + 64, 0
+        while count == 0:
+            times, states = np.zeros(room), np.zeros((room, self.ns))
+            count = derivative_functions()["refine"](
+                self.book.fields, self.steps, self.times, self.states, column, self._limit, room, times, states
+            )
+            self._check(count)
+            room *= 4
+        changed = count > len(self.times)
+        self.times, self.states = times[:count].copy(), states[:count].copy()
+        return changed
+
+    def _probe(self) -> Any:
+        """A direction in which nothing is special: the letters by one, the parameters by their size."""
+        random = np.random.default_rng(7)
+        places = [self.kernel.parameters.index(symbol) for symbol in self.derivatives.parameters]
+        values = np.abs(self.segment.book.parameters[places])
+        sizes = np.concatenate([np.ones(self.ns), np.where(values > 0, values, 1.0)])
+        return sizes * random.uniform(0.5, 1.0, self.size) * random.choice([-1.0, 1.0], self.size)
+
+    def _prepare_tangents(self, padded: int, width: int) -> None:
+        fields = self.book.fields
+        if (fields.n_columns, fields.width) == (padded, width) and self._ready == "tangents":
+            return
+        self._ready = "tangents"
+        fields.n_columns, fields.width = padded, width
+        fields.tangent = _address(self.derivatives, "tangent", width)
+        for level, where in (("position", "position_tangent"), ("velocity", "velocity_tangent")):
+            if self._has(level):
+                setattr(fields, where, _address(self.derivatives, "settle", level, width))
+        self.book.fields.bind("stage_derivatives", np.zeros((12, padded, self.ns)))
+        self.book.fields.bind("moved", np.zeros((padded, self.size)))
+        self.book.fields.bind("pushed", np.zeros(self.ns * (width + 1) + 2))
+
+    def _prepare_adjoint(self) -> None:
+        fields = self.book.fields
+        if self._ready == "adjoint":
+            return
+        self._prepare_tangents(1, 1)
+        self._ready = "adjoint"
+        fields.adjoint = _address(self.derivatives, "adjoint")
+        for level, where in (("position", "position_adjoint"), ("velocity", "velocity_adjoint")):
+            if self._has(level):
+                setattr(fields, where, _address(self.derivatives, "unsettle", level))
+        self.book.fields.bind("stage_pulls", np.zeros((12, self.ns)))
+        self.book.fields.bind("seed", np.zeros(self.ns + 1))
+        self.book.fields.bind("pulled", np.zeros(self.size + 2))
+        self.book.fields.bind("scratch", np.zeros(2 * self.size + self.ns + 2))
+
+    def _has(self, level: str) -> bool:
+        count = self.kernel.n_positions if level == "position" else self.kernel.n_velocities
+        return bool(self.projected and count)
+
+    def _check(self, status: int, first: int = 0) -> None:
+        if status < 0:
+            raise RunError(
+                "The derivative of the motion is not determined",
+                seen=f"t = {self.times[first - 1 - status]:.9g}",
+                remedy="end the span before, or use another form",
+            )
+
+
+def _derivatives(kernel: Any, parameters: tuple[Any, ...], instant: Instant, integrand: Any | None) -> Derivatives:
+    """The derivatives of a kernel, kept with it, so that another run of the same question compiles nothing."""
+    kept: dict[Any, Derivatives] = kernel.__dict__.setdefault("_derivatives", {})
+    rows = independent_rows(kernel, instant)
+    key = (parameters, integrand, rows)
+    if key not in kept:
+        kept[key] = Derivatives(kernel, parameters, instant, rows, integrand)
+    return kept[key]
+
+
+def _address(derivatives: Derivatives, name: str, *arguments: Any) -> int:
+    """The native code of one of the programs, kept with the derivatives."""
+    kept: dict[Any, int] = derivatives.__dict__.setdefault("_addresses", {})
+    key = (name, *arguments)
+    if key not in kept:
+        kept[key] = derivatives.kernel.load_program(getattr(derivatives, name)(*arguments))
+    return kept[key]

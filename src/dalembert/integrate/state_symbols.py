@@ -1,0 +1,113 @@
+"""The letters that a form integrates, and those that a motion shows: all velocities, also where the form keeps some.
+
+    form:  (q, some velocities, or quasi-velocities)     <->     motion:  (q, q_dot)
+
+A form whose independent velocities may be chosen anew has other letters after each choice; the motion has the same throughout.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ..errors import RunError
+from ..formulations.equations import Equations
+from ..runtime.gauss.constrained_solve import solve_rows
+
+__all__ = ["own_states", "reported_letters", "shown_states", "state_with_velocities", "states_with_velocities"]
+
+
+def reported_letters(equations: Equations) -> tuple[sympy.Symbol, ...]:
+    """The letters of a motion's state: all velocities, also where the form keeps only the independent ones."""
+    if equations.rechoose is None:
+        return equations.state
+    return (*equations.system.coordinates, *equations.system.velocities)
+
+
+def shown_states(book: Any, times: Any, states: Any) -> Any:
+    """States (nt, n) of a form as a motion shows them: with all velocities where the form keeps only some."""
+    equations = book.kernel.equations
+    if equations.rechoose is None:
+        return states
+    n = len(equations.system.coordinates)
+    if not len(times):
+        return np.zeros((0, 2 * n))
+    return np.hstack([states[:, :n], book.kernel.velocities(times, states, book.parameters)])
+
+
+def own_states(book: Any, times: Any, states: Any) -> Any:
+    """The way back: states (nt, n_shown) that a motion shows in the letters of the form, (nt, n)."""
+    equations = book.kernel.equations
+    if equations.rechoose is None:
+        return states
+    n = len(equations.system.coordinates)
+    return states_with_velocities(book.kernel, times, states[:, :n], states[:, n:], book.parameters)
+
+
+def state_with_velocities(kernel: Any, time: float, q: Any, velocities: Any, p: Any) -> Any:
+    """The state of a form at given coordinates and velocities that obey the constraints, (n_state,)."""
+    states: Any = states_with_velocities(kernel, np.array([time]), np.array([q]), np.array([velocities]), p)[0]
+    return states
+
+
+def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities: Any, p: Any) -> Any:
+    """The states of a form at given times, coordinates (nt, n) and velocities (nt, n), (nt, n_state)."""
+    system, state = kernel.equations.system, kernel.equations.state
+    n_q = len(system.coordinates)
+    level = list(range(n_q, len(state)))
+    places = {symbol: k for k, symbol in enumerate(system.velocities)}
+    states = np.zeros((len(times), len(state)))
+    states[:, :n_q] = coordinates
+    for k in level:
+        if state[k] in places:
+            states[:, k] = velocities[:, places[state[k]]]
+    if all(state[k] in places for k in level):
+        return states
+    u = np.zeros(len(kernel.free_inputs))
+    if kernel.graph.own_letters is not None:
+        letters = kernel.algebra.vector(system.velocities)
+        function = ca.Function("letters", [*kernel._inputs(), letters], [kernel.graph.own_letters])
+        for y, time, target in zip(states, times, velocities, strict=True):
+            y[level] = np.asarray(function(time, y, p, u, np.zeros(0), target), dtype=float).ravel()
+        return states
+    wanted = ca.SX.sym("wanted", n_q)
+    conditions = kernel.lower(system.velocities) - wanted
+    letters = kernel.algebra.vector([state[k] for k in level])
+    function = ca.Function("match", [*kernel._inputs(), wanted], [conditions, ca.jacobian(conditions, letters)])
+    guesses = [np.full(len(level), guess) for guess in (0.0, 0.7, -0.4)]
+    for y, time, target in zip(states, times, velocities, strict=True):
+        for guess in guesses:
+            y[level] = np.where([state[k] in places for k in level], y[level], guess)
+            if _matched(function, time, y, p, u, target, level):
+                guesses[0] = y[level].copy()
+                break
+        else:
+            raise RunError(
+                f'No state of the form "{kernel.equations.form}" has the velocities that were given',
+                seen=f"t = {time:.9g}, "
+                + ", ".join(f"{s.name} = {v:.6g}" for s, v in zip(system.velocities, target, strict=True)),
+                remedy='give velocities that obey the constraints, or use the form "lagrange"',
+            )
+    return states
+
+
+def _matched(function: Any, time: float, y: Any, p: Any, u: Any, target: Any, level: list[int]) -> bool:
+    """Newton's method for letters that give the wanted velocities; whether it converged.
+
+    Each velocity is compared with the terms that it is the sum of, so that units do not matter.
+    """
+    for _ in range(50):
+        value, rows = (np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0), target))
+        if not np.all(np.isfinite(rows)):
+            return False
+        sizes = np.abs(target) + np.abs(rows) @ np.abs(y[level])
+        if np.all(np.abs(value.ravel()) <= 1e-14 * sizes):
+            return True
+        step = solve_rows(rows, -value)  # the velocities are in the range of the rows
+        y[level] += step
+        if np.all(np.abs(step) <= 1e-15 * np.abs(y[level])):
+            break
+    return bool(np.max(np.abs(value)) <= 1e-9 * np.max(sizes))

@@ -1,1 +1,0 @@
-"""Integrators, one method a file."""

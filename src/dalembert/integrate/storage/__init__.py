@@ -1,0 +1,1 @@
+"""Motions on disk: saved, loaded and made again."""

@@ -1,0 +1,116 @@
+"""The choice of independent velocities along a run: watched by its quality, and made anew where it degenerates.
+
+A form without multipliers solves the constraints for some of the velocities. Its choice has a quality, which is zero where
+the constraints cannot be solved so; a run looks for the passage of the quality through a threshold, as through an event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy
+
+from ..codegen.dense_function import DenseFunction
+from ..errors import FormError
+from .events.events import Event
+from .outcome import Outcome
+from .state_symbols import reported_letters, state_with_velocities
+
+if TYPE_CHECKING:
+    from .driver import Driver
+
+__all__ = ["Chart"]
+
+#: Qualities of a choice at which it is looked at again.
+THRESHOLDS = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)
+#: The quality at which a choice that does not depend on the state is kept for good.
+STEADY = 1e-3
+#: The event that asks for another choice; its expression stands for the quality, which only the kernel knows.
+DEGENERATES = Event(sympy.Integer(0), -1, True, "independent velocities")
+
+
+class Chart:
+    """The choice of independent velocities of a run.
+
+    Attributes
+    ----------
+    threshold : float or None
+        The quality below which the choice is looked at again; None where the form makes no choice.
+    switches : list of (time, sentence)
+        Where another choice was made.
+    """
+
+    def __init__(self) -> None:
+        self.threshold: float | None = None
+        self.switches: list[tuple[float, str]] = []
+
+    @property
+    def events(self) -> list[Event]:
+        """The event that asks for another choice, where there is one to make."""
+        return [] if self.threshold is None else [DEGENERATES]
+
+    def event_columns(self, kernel: Any) -> list[Any]:
+        """The same as functions of the state."""
+        return [] if self.threshold is None else [kernel.graph.chart_quality - self.threshold]
+
+    def choose(self, driver: Driver, t: float, full: Any) -> bool:
+        """Choose the independent velocities anew at a state (q, q_dot); whether another choice came out."""
+        current = driver.equations_for(driver.mode)
+        assert current.rechoose is not None
+        if current.chart_is_steady and self._quality(driver, t, self.state(driver, t, full)) > STEADY:
+            self.threshold = None
+            return False
+        names = [symbol.name for symbol in (*current.system.coordinates, *current.system.velocities)]
+        values = dict(zip(names, full, strict=True)) | {"t": t}
+        parameters = driver.task.equations.system.parameters
+        values |= {s.name: v for s, v in zip(parameters, driver.task.parameters, strict=True)}
+        try:
+            better = current.rechoose(values)
+        except FormError:
+            better = current
+        changed = better is not current
+        if changed:
+            driver.modes[driver.mode] = better
+        driver.kernel = driver.kernel_for(driver.mode)
+        self.threshold = self._next_threshold(driver, t, self.state(driver, t, full), changed)
+        return changed
+
+    def _next_threshold(self, driver: Driver, t: float, y: Any, changed: bool) -> float | None:
+        """The quality below which the choice is looked at again: well below what it is now, in fixed steps."""
+        quality = self._quality(driver, t, y)
+        ceiling = quality / 2 if changed or self.threshold is None else min(quality, self.threshold) / 2
+        return next((value for value in THRESHOLDS if value < ceiling), None)
+
+    def _quality(self, driver: Driver, t: float, y: Any) -> float:
+        kernel = driver.kernel
+        function = kernel.__dict__.get("_quality")
+        if function is None:
+            function = kernel.__dict__["_quality"] = DenseFunction(kernel._inputs(), [kernel.graph.chart_quality])
+        return float(function(t, y, driver.task.parameters, np.zeros(len(kernel.free_inputs)), ())[0].item())
+
+    def state(self, driver: Driver, t: float, full: Any) -> Any:
+        """The state of the current mode at (q, q_dot)."""
+        table = dict(zip(reported_letters(driver.task.equations), full, strict=True))
+        equations = driver.equations_for(driver.mode)
+        if all(symbol in table for symbol in equations.state):
+            return np.array([table[symbol] for symbol in equations.state])
+        n = len(equations.system.coordinates)
+        return state_with_velocities(driver.kernel, t, full[:n], full[n:], driver.task.parameters)
+
+    def switch(self, driver: Driver, t: float, y: Any) -> tuple[Outcome, str] | None:
+        """Go on with better independent velocities; the end where the form has none."""
+        full, step = driver.shown(t, y), driver.run.clock.h
+        changed = self.choose(driver, t, full)
+        if self.threshold is None:
+            self.threshold = THRESHOLDS[-1]
+            form = driver.task.equations.form
+            return (
+                Outcome.SINGULAR,
+                f'The motion became singular at t = {t:.9g}: the form "{form}" has no independent velocities there. '
+                'Use the form "lagrange".',
+            )
+        if changed:
+            self.switches.append((t, f"independent velocities {', '.join(driver.kernel.equations.chart)}"))
+        driver.switch(driver.mode, t, self.state(driver, t, full), abs(step))
+        return None

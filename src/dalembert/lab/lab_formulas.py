@@ -1,0 +1,34 @@
+"""Formulas of the page, as MathML: what `pictures.formulas` makes, or the LaTeX in words."""
+
+from __future__ import annotations
+
+import html
+
+import sympy
+
+from ..errors import MissingExtraError
+from ..plotting import formulas
+from ..presentation.typeset import letter_latex
+
+__all__ = ["expression_mathml", "letter_mathml", "mathml"]
+
+
+def mathml(latex: str, display: bool = False) -> str:
+    """A formula.
+
+    >>> mathml("x").startswith("<math")
+    True
+    """
+    if not formulas.can_typeset():
+        raise MissingExtraError("latex2mathml", "lab")
+    return formulas.mathml(latex, display) or f"<math><mtext>{html.escape(latex)}</mtext></math>"
+
+
+def letter_mathml(symbol: sympy.Symbol) -> str:
+    """A letter, with dots and subscripts."""
+    return mathml(letter_latex(symbol))
+
+
+def expression_mathml(expression: sympy.Expr, relation: str = "=") -> str:
+    """An expression and that it is, or is at most, zero."""
+    return mathml(f"{formulas.expression_latex(expression)} {relation} 0")

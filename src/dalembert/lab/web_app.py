@@ -1,0 +1,69 @@
+"""The lab as an application: its addresses behind the guard, and every refusal as JSON."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import FileError, MissingExtraError
+from .access import Access
+from .chunked import InPieces
+from .guard import Guard
+from .limits import Limits
+from .request_errors import RefusedError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["create_app"]
+
+
+def create_app(
+    folder: Path | str = ".", workers: int = 2, limits: Limits | None = None, *, token: str | None = None
+) -> FastAPI:
+    """The lab as an ASGI application.
+
+    Parameters
+    ----------
+    folder : path
+        Where model files are listed, opened and saved.
+    workers : int
+        Processes that make runs; there is one more for quick questions.
+    limits : Limits
+    token : str, optional
+        What requests have to show; a random one unless given.
+
+    Returns
+    -------
+    FastAPI
+        Which starts its workers when it is started, and ends them with it. Its ``state.token`` is the token.
+
+    Raises
+    ------
+    MissingExtraError
+        Where the extra `lab` is not installed.
+    """
+    try:
+        from fastapi import FastAPI
+        from starlette.exceptions import HTTPException
+    except ImportError as missing:
+        raise MissingExtraError("fastapi", "lab") from missing
+    if find_spec("latex2mathml") is None:
+        raise MissingExtraError("latex2mathml", "lab")
+    from .handlers import Lab, refused, unknown
+
+    place = Path(folder)
+    if not place.is_dir():
+        raise FileError(f"There is no folder {str(folder)[:100]}", remedy="name a folder that exists")
+    lab = Lab(place, max(1, workers), limits or Limits())
+    app = FastAPI(title="dalembert lab", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lab.running)
+    app.add_middleware(InPieces)
+    access = Access(token)
+    app.state.token = access.token
+    app.add_middleware(Guard, body_bytes=lab.limits.body_bytes, access=access)
+    app.add_exception_handler(RefusedError, refused)
+    app.add_exception_handler(HTTPException, unknown)
+    for method, path, handler in lab.routes:
+        app.add_api_route(path, handler, methods=[method], response_model=None)
+    return app

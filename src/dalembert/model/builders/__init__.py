@@ -1,0 +1,1 @@
+"""Systems built from parts: chains, rigid bodies, circuits, repeated parts, matrix flows."""

@@ -1,0 +1,1 @@
+"""Model files, and text to expressions and back."""

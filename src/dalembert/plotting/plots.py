@@ -1,0 +1,311 @@
+"""Plots of a motion: its quantities against time, and against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from ..errors import ModelError
+from .axis_labels import mathtext, words
+from .motion_samples import Array, EventMarks, curve_times, event_marks, series
+from .panels import Curve, Panel, chosen_panels
+from .style import Picture, Style, save_picture, style_named
+
+if TYPE_CHECKING:
+    from ..integrate.motion import Motion
+
+__all__ = ["phase", "plot"]
+
+PANEL_WIDTH, PANEL_HEIGHT = 6.0, 1.62
+#: Panels in one column before a second is opened.
+COLUMN = 4
+#: Events up to which each is a line across the panel; more become ticks along its foot.
+MOST_LINES = 24
+#: How much larger than its usual size a quantity is where it is taken to blow up.
+BLOW_UP = 1e3
+
+
+def plot(
+    motion: Motion,
+    names: Sequence[str | Sequence[str]] | None = None,
+    *,
+    panels: Sequence[str] | None = None,
+    path: str | Path | None = None,
+    style: str | Style = "light",
+    title: str | None = None,
+) -> Picture:
+    """Plot a motion against time.
+
+    Parameters
+    ----------
+    motion : Motion
+    names : sequence of names, or of tuples of names
+        Quantities to plot: a panel for each name, and one for each tuple.
+    panels : sequence of str
+        Kinds of panels: "coordinates", "velocities", "accelerations", "momenta", "speeds", "multipliers", "inputs",
+        "outputs", "energy" (its relative drift), "residuals" (logarithmic), "reactions" (generalised forces by
+        constraint). Without `names` and `panels`, those that suit the system.
+    path : path, optional
+        A .png, .svg or .pdf to write.
+    style : "light", "dark" or Style
+    title : str, optional
+        Above the plot; the system's name unless given.
+
+    Returns
+    -------
+    Picture
+        A Matplotlib figure with one axes for each panel.
+
+    Raises
+    ------
+    ModelError
+        For a name or a panel that the motion does not have.
+    """
+    look = style_named(style)
+    shown = chosen_panels(motion, names, panels)
+    picture = draw_panels(shown, look, event_marks(motion), words(motion.system.name) if title is None else title)
+    if path is not None:
+        save_picture(picture, path)
+    return picture
+
+
+def draw_panels(shown: Sequence[Panel], look: Style, marks: Sequence[EventMarks], title: str = "") -> Picture:
+    """Panels below each other over one time axis, in two columns where they are many."""
+    columns = 1 if len(shown) <= COLUMN else 2
+    rows = -(-len(shown) // columns)
+    height = max(rows * PANEL_HEIGHT + 0.75, 2.6)
+    picture = Picture(look, figsize=(PANEL_WIDTH * (1 if columns == 1 else 1.85), height), layout="constrained")
+    with look.context():
+        grid = picture.add_gridspec(rows, columns)
+        first: Axes | None = None
+        for k, panel in enumerate(shown):
+            column, row = divmod(k, rows)
+            axes = picture.add_subplot(grid[row, column], sharex=first)
+            first = first or axes
+            last = row == rows - 1 or k == len(shown) - 1
+            draw_panel(axes, panel, look, marks, height_points=(height - 0.75) / rows * 72 * 0.72)
+            axes.tick_params(labelbottom=last)
+            if last:
+                axes.set_xlabel(mathtext("t"))
+        if title and title != "system":
+            picture.suptitle(title, x=0.01, ha="left", weight="bold")
+        picture.align_ylabels()
+    return picture
+
+
+def draw_panel(axes: Axes, panel: Panel, look: Style, marks: Sequence[EventMarks], height_points: float) -> None:
+    """One panel into one axes, its curves labelled at their right ends."""
+    drawn: list[tuple[Curve, str]] = []
+    for curve, color in zip(panel.curves, curve_colors(panel, look), strict=True):
+        line_style: Any = (0, (4, 2)) if curve.dashed else "-"
+        width = 0.9 if panel.family or panel.logarithmic else 1.5
+        axes.plot(curve.t, curve.y, color=color, linestyle=line_style, linewidth=width, label=curve.label)
+        drawn.append((curve, color))
+    if panel.title:
+        axes.set_title(panel.title)
+    if panel.logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(numticks=6))
+        axes.minorticks_off()
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, max(high, 1e3 * low))
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], min_n_ticks=3))
+        _open_range(axes, panel.curves)
+    if panel.family:
+        drawn = [drawn[0], drawn[-1]]
+    mark_events(axes, marks, look)
+    label_ends(axes, drawn, height_points)
+
+
+def curve_colors(panel: Panel, look: Style) -> list[str]:
+    """A colour for each curve: its own place in the cycle, unless two curves would look the same."""
+    count = len(panel.curves)
+    if panel.family:
+        return look.ramp(count)
+    own = [k if curve.color_index is None else curve.color_index for k, curve in enumerate(panel.curves)]
+    places = {(index % len(look.cycle), curve.dashed) for index, curve in zip(own, panel.curves, strict=True)}
+    if len(places) == count:
+        return [look.cycle[index % len(look.cycle)] for index in own]
+    return [look.cycle[k] for k in range(count)] if count <= len(look.cycle) else look.ramp(count)
+
+
+def _open_range(axes: Axes, curves: Sequence[Curve]) -> None:
+    """An axis around a constant curve, where rounding errors would fill it; and one that a blow-up does not flatten."""
+    finite = np.concatenate([curve.y[np.isfinite(curve.y)] for curve in curves]) if curves else np.array([])
+    if finite.size == 0:
+        return
+    low, high = float(finite.min()), float(finite.max())
+    size = max(abs(low), abs(high))
+    if high - low <= 1e-9 * max(size, 1e-9):
+        room = 0.5 * size if size > 1e-9 else 1.0
+        axes.set_ylim(low - room, high + room)
+    usual = max(_usual_size(curve) for curve in curves)
+    if 0 < usual * BLOW_UP < size:
+        axes.set_ylim(max(low, -4 * usual), min(high, 4 * usual))
+
+
+def _usual_size(curve: Curve) -> float:
+    """What a quantity does not exceed for nine tenths of the time."""
+    usable = np.isfinite(curve.y)
+    if not usable.any():
+        return 0.0
+    t, y = curve.t[usable], np.abs(curve.y[usable])
+    order = np.argsort(t, kind="stable")
+    return float(np.percentile(np.interp(np.linspace(t.min(), t.max(), 401), t[order], y[order]), 90))
+
+
+def mark_events(axes: Axes, marks: Sequence[EventMarks], look: Style) -> None:
+    """A hairline at the time of each event; ticks along the foot where they are many."""
+    count = sum(mark.times.size for mark in marks)
+    for mark in marks:
+        if count <= MOST_LINES:
+            for time in mark.times:
+                axes.axvline(float(time), color=look.accent, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
+        else:
+            foot = np.zeros_like(mark.times)
+            axes.plot(
+                mark.times,
+                foot,
+                transform=axes.get_xaxis_transform(),
+                linestyle="none",
+                marker="|",
+                markersize=7,
+                color=look.accent,
+                clip_on=False,
+            )
+
+
+def label_ends(axes: Axes, drawn: Sequence[tuple[Curve, str]], height_points: float) -> None:
+    """Write each curve's label beside its right end, in its colour, moved apart where ends come close."""
+    size = 10.5
+    low, high = axes.get_ylim()
+    scale = np.log10 if axes.get_yscale() == "log" else np.asarray
+    span = float(scale(high) - scale(low)) or 1.0
+    heights = []
+    for curve, _ in drawn:
+        finite = curve.y[np.isfinite(curve.y)]
+        end = float(finite[-1]) if finite.size else low
+        heights.append(float(np.clip((scale(end) - scale(low)) / span, 0.0, 1.0)))
+    for (curve, color), height in zip(drawn, spread(heights, 1.25 * size / height_points), strict=True):
+        axes.text(
+            1.012,
+            height,
+            curve.label,
+            transform=axes.transAxes,
+            color=color,
+            fontsize=size,
+            ha="left",
+            va="center",
+            clip_on=False,
+        )
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Heights from 0 to 1 moved as little as needed so that neighbours are `gap` apart, inside where there is room.
+
+    >>> [round(h, 2) for h in spread([0.5, 0.5, 0.9], 0.1)]
+    [0.45, 0.55, 0.9]
+    """
+    order = sorted(range(len(heights)), key=lambda k: heights[k])
+    blocks: list[list[float]] = []  # each block: centre, number of labels
+    for rank, k in enumerate(order):
+        room = rank * gap, 1 - (len(order) - 1 - rank) * gap
+        blocks.append([max(min(heights[k], room[1]), room[0]), 1.0])
+        while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < gap * (blocks[-1][1] + blocks[-2][1]) / 2 - 1e-12:
+            (above, many), (below, few) = blocks.pop(), blocks.pop()
+            blocks.append([(above * many + below * few) / (many + few), many + few])
+    placed = [centre + gap * (k - (count - 1) / 2) for centre, count in blocks for k in range(int(count))]
+    result = [0.0] * len(heights)
+    for k, height in zip(order, placed, strict=True):
+        result[k] = height
+    return result
+
+
+def phase(
+    motion: Motion,
+    x: str,
+    y: str,
+    z: str | None = None,
+    *,
+    path: str | Path | None = None,
+    style: str | Style = "light",
+    equal: bool = False,
+) -> Picture:
+    """Plot one quantity against another, or three in space; colour runs with time, a ring marks the start.
+
+    Parameters
+    ----------
+    x, y, z : str or symbol
+        Names of quantities; with `z` the portrait is spatial.
+    path : path, optional
+        A .png, .svg or .pdf to write.
+    equal : bool
+        Draw both axes to the same scale.
+    """
+    look = style_named(style)
+    names = [str(name) for name in (x, y, z) if name is not None]
+    if len(set(names)) < len(names):
+        raise ModelError("A phase portrait needs different quantities", seen=", ".join(names), remedy="name each once")
+    t = curve_times(motion, 6000)
+    points = np.array(list(series(motion, names, t).values())).T
+    points = points[np.isfinite(points).all(axis=1)]
+    picture = Picture(look, figsize=(5.4, 4.6) if z is None else (5.6, 5.2), layout="constrained")
+    with look.context():
+        axes = _portrait_plane(picture, points, look) if z is None else _portrait_space(picture, points, look)
+        for setter, name in zip(("set_xlabel", "set_ylabel", "set_zlabel"), names, strict=False):
+            getattr(axes, setter)(mathtext(name), fontsize=13)
+        axes.yaxis.label.set(rotation=0, va="center")
+        axes.yaxis.labelpad = 10
+        if equal:
+            axes.set_aspect("equal")
+    if path is not None:
+        save_picture(picture, path)
+    return picture
+
+
+def time_colors(look: Style) -> LinearSegmentedColormap:
+    """From a pale shade at the start to the full body colour at the end."""
+    return LinearSegmentedColormap.from_list("time", [look.blend("body", 0.3), look.body])
+
+
+def _portrait_plane(picture: Picture, points: Array, look: Style) -> Axes:
+    axes = picture.add_subplot()
+    pieces = np.stack([points[:-1], points[1:]], axis=1)
+    lines = LineCollection(list(pieces), cmap=time_colors(look), array=np.linspace(0, 1, len(pieces)))
+    lines.set(linewidth=1.3, capstyle="round")
+    axes.add_collection(lines)
+    axes.plot(*points[0], marker="o", markersize=7, color=look.accent, fillstyle="none", markeredgewidth=1.6)
+    axes.plot(*points[-1], marker="o", markersize=5, color=look.body)
+    axes.margins(0.06)
+    axes.autoscale_view()
+    return axes
+
+
+def _portrait_space(picture: Picture, points: Array, look: Style) -> Any:
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+    axes: Any = picture.add_subplot(projection="3d")
+    pieces = np.stack([points[:-1], points[1:]], axis=1)
+    lines = Line3DCollection(pieces, cmap=time_colors(look), array=np.linspace(0, 1, len(pieces)))
+    lines.set(linewidth=1.2)
+    axes.add_collection3d(lines)
+    axes.plot(*points[:1].T, marker="o", markersize=7, color=look.accent, fillstyle="none", markeredgewidth=1.6)
+    axes.plot(*points[-1:].T, marker="o", markersize=5, color=look.body)
+    axes.set_box_aspect(None, zoom=0.86)
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+        axis.set_pane_color(look.background)
+        axis.line.set_color(look.muted)
+    for setter, column in zip(("set_xlim", "set_ylim", "set_zlim"), points.T, strict=True):
+        low, high = float(column.min()), float(column.max())
+        room = 0.05 * (high - low) or 1.0
+        getattr(axes, setter)(low - room, high + room)
+    return axes

@@ -1,0 +1,320 @@
+"""One look for every picture: colours by role, type, lines; a light and a dark variant.
+
+Curve colours start from the palette of Okabe and Ito, which stays distinct for readers with any of the common colour
+deficiencies. Nothing here touches Matplotlib's global settings: a `Picture` carries its style and wears it only while
+it is drawn, so it looks the same whoever saves it, and whatever the user's own settings are.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.colors
+import numpy as np
+from cycler import cycler
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
+
+from ..errors import FileError, ModelError, nearest
+from ..model.io.atomic_file import replaced_whole
+
+__all__ = ["DARK", "LIGHT", "ROLES", "STYLES", "Picture", "Style", "save_picture", "style_named"]
+
+#: The roles a colour can be named by; `dalembert.model.drawing` uses them.
+ROLES = ("body", "link", "trace", "ground", "accent")
+
+#: The fonts of formulas in the style below.
+FORMULA_FONTS = (
+    "STIXGeneral", "STIXGeneral:italic", "STIXGeneral:weight=bold", "STIXGeneral:italic:bold", "STIXNonUnicode",
+    "STIXNonUnicode:italic", "STIXSizeOneSym", "STIXSizeTwoSym", "STIXSizeThreeSym",
+)  # fmt: skip
+#: Suffixes of still pictures.
+STILL_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True)
+class Style:
+    """Colours of one variant of the house style.
+
+    Attributes
+    ----------
+    background, ink, muted, grid : str
+        The paper, the text, secondary text and axes, and grid lines.
+    body, link, trace, ground, accent : str
+        What the parts of a drawing are painted with.
+    cycle : tuple of str
+        Colours of curves, in order of use.
+    """
+
+    name: str
+    background: str
+    ink: str
+    muted: str
+    grid: str
+    body: str
+    link: str
+    trace: str
+    ground: str
+    accent: str
+    cycle: tuple[str, ...]
+
+    def color(self, role: str) -> str:
+        """The colour of a role, or the Matplotlib colour `role` itself.
+
+        >>> LIGHT.color("body"), LIGHT.color("#123456")
+        ('#0072B2', '#123456')
+        """
+        if role in ROLES or role in ("ink", "muted", "grid", "background"):
+            return str(getattr(self, role))
+        if not matplotlib.colors.is_color_like(role):
+            guess = nearest(role, ROLES)
+            raise ModelError(
+                f"`{role}` is neither a role nor a Matplotlib colour",
+                seen=role,
+                remedy=f"did you mean `{guess}`" if guess else f"use one of {', '.join(ROLES)}, or a colour like #0072B2",
+            )
+        return role
+
+    def blend(self, role: str, weight: float) -> str:
+        """The colour of a role mixed with the background, `weight` = 1 for the pure colour; opaque, unlike alpha.
+
+        >>> LIGHT.blend("body", 0.0)
+        '#ffffff'
+        """
+        pure, paper = (np.array(matplotlib.colors.to_rgb(c)) for c in (self.color(role), self.background))
+        return matplotlib.colors.to_hex(tuple(weight * pure + (1 - weight) * paper))
+
+    def ramp(self, count: int) -> list[str]:
+        """`count` colours from dark to light along one perceptually uniform map, for curves too many to name."""
+        colormap = matplotlib.colormaps["viridis"]
+        low, high = (0.25, 1.0) if self.name == "dark" else (0.0, 0.85)
+        return [matplotlib.colors.to_hex(colormap(low + (high - low) * k / max(count - 1, 1))) for k in range(count)]
+
+    def settings(self) -> dict[str, Any]:
+        """The rcParams of this style."""
+        return {
+            "axes.axisbelow": True,
+            "axes.edgecolor": self.muted,
+            "axes.facecolor": self.background,
+            "axes.formatter.limits": (-4, 5),
+            "axes.formatter.use_mathtext": True,
+            "axes.formatter.useoffset": False,
+            "axes.grid": True,
+            "axes.labelcolor": self.ink,
+            "axes.labelsize": 11,
+            "axes.linewidth": 0.7,
+            "axes.prop_cycle": cycler(color=self.cycle),
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlecolor": self.ink,
+            "axes.titlelocation": "left",
+            "axes.titlesize": 11,
+            "axes.titlepad": 6,
+            "axes.unicode_minus": True,
+            "axes.xmargin": 0.0,
+            "axes.ymargin": 0.08,
+            "figure.constrained_layout.h_pad": 0.06,
+            "figure.constrained_layout.w_pad": 0.08,
+            "figure.dpi": 110,
+            "figure.facecolor": self.background,
+            "figure.titlesize": 13,
+            "font.family": "STIXGeneral",
+            "font.size": 11,
+            "grid.color": self.grid,
+            "grid.linewidth": 0.6,
+            "legend.frameon": False,
+            "lines.linewidth": 1.5,
+            "lines.solid_capstyle": "round",
+            "lines.solid_joinstyle": "round",
+            "mathtext.fontset": "stix",
+            "path.simplify": True,
+            "pdf.fonttype": 42,
+            "savefig.dpi": 200,
+            "savefig.facecolor": "auto",
+            "savefig.bbox": None,
+            "svg.hashsalt": "dalembert",
+            "text.color": self.ink,
+            "text.usetex": False,
+            "xtick.color": self.muted,
+            "xtick.direction": "out",
+            "xtick.labelcolor": self.ink,
+            "xtick.labelsize": 9.5,
+            "xtick.major.size": 3,
+            "xtick.major.width": 0.7,
+            "xtick.minor.visible": False,
+            "ytick.color": self.muted,
+            "ytick.direction": "out",
+            "ytick.labelcolor": self.ink,
+            "ytick.labelsize": 9.5,
+            "ytick.major.size": 3,
+            "ytick.major.width": 0.7,
+            "ytick.minor.visible": False,
+        }
+
+    @contextmanager
+    def context(self) -> Iterator[None]:
+        """Wear this style for the length of a `with` block; the user's settings come back after it."""
+        settings: Any = self.settings()
+        try:
+            with matplotlib.rc_context(settings):
+                yield
+        finally:
+            forget_glyphs()
+
+
+LIGHT = Style(
+    name="light",
+    background="#FFFFFF",
+    ink="#1F2933",
+    muted="#7B8794",
+    grid="#E8EBEE",
+    body="#0072B2",
+    link="#3E4C59",
+    trace="#E69F00",
+    ground="#A3AFBB",
+    accent="#D5384E",
+    cycle=("#0072B2", "#D55E00", "#009E73", "#9B3A7A", "#E69F00", "#56B4E9"),
+)
+
+DARK = Style(
+    name="dark",
+    background="#11161C",
+    ink="#E4E9EE",
+    muted="#8A97A5",
+    grid="#232B34",
+    body="#56B4E9",
+    link="#B8C4CF",
+    trace="#F0B429",
+    ground="#5A6775",
+    accent="#FF7A85",
+    cycle=("#56B4E9", "#F08A4B", "#3DDBA5", "#F5A9D6", "#F0E442", "#7C8CFF"),
+)
+
+STYLES = {style.name: style for style in (LIGHT, DARK)}
+
+
+def style_named(style: str | Style) -> Style:
+    """The style of that name, or the style itself.
+
+    >>> style_named("dark").name
+    'dark'
+    """
+    if isinstance(style, Style):
+        return style
+    if style not in STYLES:
+        raise ModelError(f"There is no picture style `{style}`", seen=style, remedy=f"use {' or '.join(STYLES)}")
+    return STYLES[style]
+
+
+def forget_glyphs() -> None:
+    """Free what formulas left in Matplotlib's fonts: these keep every glyph that was loaded, about 2 kB for each formula."""
+    for name in FORMULA_FONTS:
+        get_font(findfont(name)).clear()
+
+
+class Picture(Figure):
+    """A Matplotlib figure in the house style, without a window and outside of pyplot; notebooks show it as it is.
+
+    It is an ordinary `matplotlib.figure.Figure`: change it, or save it with `savefig`.
+    """
+
+    def __init__(self, style: Style, *args: Any, **options: Any) -> None:
+        self.style = style
+        with style.context():
+            super().__init__(*args, **options)
+            FigureCanvasAgg(self)
+
+    def draw(self, renderer: Any) -> None:
+        """Draw in this picture's own style: ticks and labels are made late, when somebody else's settings may hold."""
+        with self.style.context():
+            super().draw(renderer)
+
+    def savefig(self, fname: Any, *, transparent: bool | None = None, **options: Any) -> None:
+        """Save in this picture's own style; see `matplotlib.figure.Figure.savefig`."""
+        with self.style.context():
+            super().savefig(fname, transparent=transparent, **options)
+
+    def show(self, warn: bool = True) -> None:
+        """Show the picture in a window of Matplotlib's, or in a notebook as the result of a cell.
+
+        Raises
+        ------
+        ModelError
+            Where there is no window to show it in.
+        """
+        from matplotlib import pyplot
+
+        window = pyplot.figure(figsize=self.get_size_inches())
+        canvas: Any = window.canvas
+        if canvas.required_interactive_framework is None or canvas.manager is None:
+            pyplot.close(window)
+            if (display := _notebook_display()) is not None:
+                display(self)
+                return
+            raise ModelError(
+                "There is no window to show the picture in",
+                seen=f"Matplotlib's backend {matplotlib.get_backend()}",
+                remedy='save it with savefig("picture.png"), or choose a backend with windows',
+            )
+        canvas.figure = self
+        self.set_canvas(canvas)
+        pyplot.show()
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=144)
+        return buffer.getvalue()
+
+
+def _notebook_display() -> Any:
+    """What shows things below the cell of a notebook; None elsewhere."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    from IPython.display import display  # type: ignore[import-not-found]
+
+    return display
+
+
+def save_picture(picture: Picture, path: str | PathLike[str]) -> Path:
+    """Write a picture as .png, .svg or .pdf; the same picture gives the same file, without a date in it.
+
+    Raises
+    ------
+    FileError
+        For another suffix, a folder that is not there, or a disk that is full.
+    """
+    target = checked_path(path, STILL_SUFFIXES)
+    metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower(), {})
+    try:
+        with replaced_whole(target) as place:
+            picture.savefig(place, metadata=metadata, format=target.suffix[1:].lower())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"The picture {target.name} cannot be written", seen=reason, remedy="check the disk") from error
+    return target
+
+
+def checked_path(path: str | PathLike[str], suffixes: tuple[str, ...], what: str = "picture") -> Path:
+    """`path` as a Path, for what is to be written, whose suffix is one of `suffixes` and whose folder exists."""
+    target = Path(path)
+    if "\0" in str(target):
+        raise FileError(f"A {what} has no path with a zero byte", seen=repr(str(target))[:80], remedy="name another file")
+    if target.suffix.lower() not in suffixes:
+        raise FileError(
+            f"A {what} cannot be written to `{target.name}`",
+            seen=f"suffix {target.suffix or 'missing'}",
+            remedy=f"use one of {', '.join(suffixes)}",
+        )
+    if not target.parent.is_dir():
+        raise FileError(f"The folder of the {what} does not exist", seen=str(target.parent), remedy="create it first")
+    return target

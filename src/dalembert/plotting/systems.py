@@ -1,3 +1,0 @@
-"""Pictures of systems."""
-
-from ..pictures.portrait import phase_portrait as phase_portrait

@@ -1,0 +1,422 @@
+r"""The steps between the principle of a form and its equations, computed and written for one system.
+
+Each form shows what its own road passes through: Lagrange's the momenta, the mass matrix and the rows; Maggi's the frame of the
+independent velocities; Voronets' the Lagrangian on the constraints and the symbols A; Hamel's the quasi-velocities; and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from ..algebra.lazy import entries_of, now
+from ..errors import ModelError
+from ..formulations.constraint_equations import velocity_level
+from ..formulations.forms import constrained_lagrangian, gibbs_appell, hamel, hamilton, lagrange, voronets
+from ..formulations.forms.bates_sniatycki import ConstraintManifold
+from ..formulations.forms.canonical_voronets import canonical_letters
+from ..formulations.forms.hamel_orthonormal import orthonormal_frame
+from ..formulations.independent_velocities import Reduction, choose_split
+from ..model.legendre import conjugate
+from .document_layout import paragraph
+from .document_writer import TOO_LONG, DerivationWriter
+from .typeset import letter_latex
+
+if TYPE_CHECKING:
+    from ..formulations.equations import Equations
+
+__all__ = ["derivation_steps"]
+
+Step = Callable[[DerivationWriter], str]
+
+
+def derivation_steps(writer: DerivationWriter) -> str:
+    """The steps of the form, each a sentence and what it shows; a step that is too long says so."""
+    found = []
+    for say, step in _STEPS.get(writer.equations.form, ()):
+        try:
+            shown = step(writer)
+        except ModelError:
+            shown = TOO_LONG + "\n\n"
+        if shown:
+            found.append(say + "\n" + shown)
+    return "\n".join(found)
+
+
+# -- all velocities ------------------------------------------------------------------------------------------------------
+
+
+def _lagrangian(writer: DerivationWriter, algebra: Any) -> tuple[Any, Any]:
+    return lagrange.lagrangian_and_momenta(writer.equations.system, algebra)
+
+
+def _momenta(writer: DerivationWriter) -> str:
+    system = writer.equations.system
+    _, momenta = _lagrangian(writer, writer.algebra)
+    return writer.lines([(letter_latex(p), e) for p, e in zip(system.momenta, writer.entries(momenta), strict=True)])
+
+
+def _mass(writer: DerivationWriter) -> str:
+    full = lagrange.derive_with(writer.equations.system, writer.algebra)
+    return writer.table(r"\mathsf{M}", full.metric, symmetric=True)
+
+
+def _push(writer: DerivationWriter) -> str:
+    system = writer.equations.system
+    full = lagrange.derive_with(system, writer.algebra)
+    return writer.column("h", system.coordinates, full.force)
+
+
+def _rows(writer: DerivationWriter) -> str:
+    system = writer.equations.system
+    if not system.bilateral:
+        return ""
+    full = lagrange.derive_with(system, writer.algebra)
+    rows, right = now(full.rows), entries_of(full.right)
+    letters = [q.ddot for q in system.coordinates]
+    return writer.sums(([(rows[k, j], z) for j, z in enumerate(letters)], right[k]) for k in range(len(system.bilateral)))
+
+
+def _extended(writer: DerivationWriter) -> str:
+    system, algebra = writer.equations.system, writer.algebra
+    chi = [s for s in writer.equations.state if s.name.startswith("chi_")]
+    function, momenta = _lagrangian(writer, algebra)
+    level = velocity_level(system, algebra, momenta)
+    terms = entries_of(level.residual)
+    extra = sympy.Add(*(c * writer.short(f) for c, f in zip(chi, terms, strict=True)))
+    return writer.lines([(r"\Lambda", writer.short(entries_of(function)[0]) + extra)])
+
+
+def _extended_mass(writer: DerivationWriter) -> str:
+    blocks = writer.equations.blocks(writer.algebra)
+    return writer.table(r"\mathsf{K}", blocks.metric, symmetric=True)
+
+
+def _hamiltonian(writer: DerivationWriter) -> str:
+    system, algebra = writer.equations.system, writer.algebra
+    function, _ = hamilton.hamiltonian_and_velocities(system, algebra)
+    return writer.lines([("H", writer.short(entries_of(function)[0]))]) if not system.is_hamiltonian else ""
+
+
+def _in_momenta(writer: DerivationWriter) -> str:
+    system, algebra = writer.equations.system, writer.algebra
+    if not system.bilateral:
+        return ""
+    _, velocities = hamilton.hamiltonian_and_velocities(system, algebra)
+    level = velocity_level(system, algebra)
+    phi = algebra.substitute(level.residual, algebra.vector(system.velocities), velocities)
+    names = [rf"\phi_{{\mathrm{{{c.name.replace('_', chr(92) + '_')}}}}}" for c in system.bilateral]
+    return writer.lines(list(zip(names, writer.entries(phi), strict=True)))
+
+
+# -- independent velocities ----------------------------------------------------------------------------------------------
+
+
+def reduction_of(equations: Equations, algebra: Any) -> Reduction:
+    """The reduction that the equations were derived on."""
+    system = equations.system
+    places = tuple(k for k, v in enumerate(system.velocities) if v.name in equations.chart)
+    return Reduction(system, algebra, choose_split(system, allowed=lambda split: split.independent == places))
+
+
+def _on(writer: DerivationWriter) -> Reduction:
+    return reduction_of(writer.equations, writer.algebra)
+
+
+def _independent(reduction: Reduction) -> list[Any]:
+    return [reduction.system.coordinates[k] for k in reduction.split.independent]
+
+
+def _dependent(reduction: Reduction) -> list[Any]:
+    return [reduction.system.coordinates[k] for k in reduction.split.dependent]
+
+
+def _solved(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    chosen = ", ".join(f"${letter_latex(q.dot)}$" for q in _independent(reduction))
+    pairs = [(letter_latex(q.dot), e) for q, e in zip(_dependent(reduction), writer.entries(reduction.solved), strict=True)]
+    if not pairs:
+        return paragraph(f"There is nothing to solve: all velocities are independent, {chosen}.")
+    return paragraph(f"The independent velocities are {chosen}; the others follow,") + writer.lines(pairs)
+
+
+def _frame(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    return writer.table(r"\mathsf{F}", reduction.frame) if reduction.split.dependent else ""
+
+
+def _drift(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    pairs = [
+        (f"d_{{{letter_latex(q)}}}", e)
+        for q, e in zip(reduction.system.coordinates, writer.entries(reduction.drift), strict=True)
+        if e != 0
+    ]
+    if not pairs:
+        return ""
+    rest = paragraph("The others vanish.") if len(pairs) < len(reduction.system.coordinates) else ""
+    return writer.lines(pairs) + rest
+
+
+def _restricted(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    return writer.lines([("L_c", writer.short(entries_of(reduction.here(reduction.lagrangian))[0]))])
+
+
+def _dependent_momenta(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    algebra = reduction.algebra
+    momenta = algebra.part(reduction.here(reduction.momenta_at_velocity), reduction.split.dependent, [0])
+    names = [rf"\frac{{\partial L}}{{\partial {letter_latex(q.dot)}}}" for q in _dependent(reduction)]
+    return writer.lines(list(zip(names, writer.entries(momenta), strict=True)))
+
+
+def _symbols(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    if not reduction.split.dependent:
+        return ""
+    table = now(voronets.transitivity(reduction))
+    pairs = [
+        (f"A^{{{letter_latex(a)}}}_{{{letter_latex(s)}}}", writer.short(table[i, j]))
+        for j, a in enumerate(_dependent(reduction))
+        for i, s in enumerate(_independent(reduction))
+    ]
+    kept = [pair for pair in pairs if pair[1] != 0]
+    if not kept:
+        return paragraph("All $A_s^a$ vanish: the constraints are integrable.")
+    rest = paragraph("The others vanish.") if len(kept) < len(pairs) else ""
+    return writer.lines(kept) + rest
+
+
+def _connection(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    return writer.table("A", constrained_lagrangian.connection(reduction))
+
+
+def _curvature(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    bases = _independent(reduction)
+    pairs = []
+    for b, bend in zip(_dependent(reduction), constrained_lagrangian.curvature(reduction), strict=True):
+        table = now(bend)
+        for i, first in enumerate(bases):
+            for j in range(i + 1, len(bases)):
+                entry = writer.short(table[i, j])
+                if entry != 0:
+                    lower = f"{letter_latex(first)}{letter_latex(bases[j])}"
+                    pairs.append((f"B^{{{letter_latex(b)}}}_{{{lower}}}", entry))
+    if not pairs:
+        return paragraph("The curvature vanishes: the constraints are integrable.")
+    return writer.lines(pairs) + paragraph("$B$ is skew in its lower indices; components that are not listed vanish.")
+
+
+def _appell(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    whole = entries_of(gibbs_appell.appell_function(reduction))[0]
+    rest = whole.xreplace(dict.fromkeys(entries_of(reduction.z), sympy.S.Zero))
+    moving = writer.short(sympy.expand(whole) - sympy.expand(rest))
+    return writer.lines([("S", moving)]) + paragraph("up to terms without accelerations.")
+
+
+def _forces_of_kane(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    algebra, system, here = reduction.algebra, reduction.system, reduction.here
+    kinetic, potential = algebra.scalar(system.kinetic), algebra.scalar(system.potential)
+    momenta = here(algebra.gradient(kinetic, reduction.v))
+    inertia = reduction.frame.T @ (here(algebra.gradient(kinetic, reduction.q)) - reduction.rate(momenta))
+    active = reduction.applied - reduction.frame.T @ here(algebra.gradient(potential, reduction.q))
+    letters = _independent(reduction)
+    return writer.column("F", letters, active) + writer.column("F^*", letters, inertia)
+
+
+def _eliminated(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    algebra, split = reduction.algebra, reduction.split
+    gone = algebra.part(reduction.q, split.dependent, [0])
+    constraints = algebra.part(reduction.level.holonomic, split.rows, [0])
+    zero = algebra.zeros(len(split.dependent))
+    slope = algebra.substitute(algebra.jacobian(constraints, gone), gone, zero)
+    solved = algebra.solve_square(slope, -algebra.substitute(constraints, gone, zero))
+    return writer.lines([(letter_latex(q), e) for q, e in zip(_dependent(reduction), writer.entries(solved), strict=True)])
+
+
+# -- quasi-velocities, momenta on the constraints ------------------------------------------------------------------------
+
+
+def _quasi(writer: DerivationWriter) -> hamel.QuasiVelocities | None:
+    """The quasi-velocities of the form; None where the velocities were given in terms of them."""
+    options = writer.equations.options
+    if options.get("velocities") is not None:
+        return None
+    stated = options.get("quasi_velocities")
+    return hamel.QuasiVelocities(_on(writer), None if stated is None else hamel._stated(writer.equations.system, stated))
+
+
+def _definitions(writer: DerivationWriter) -> str:
+    quasi = _quasi(writer)
+    if quasi is None:
+        given = {str(getattr(q, "name", q)): value for q, value in writer.equations.options["velocities"].items()}
+        pairs = [(letter_latex(q.dot), writer.short(given[q.name])) for q in writer.equations.system.coordinates]
+        return paragraph("The velocities are given in terms of the quasi-velocities:") + writer.lines(pairs)
+    names = [letter_latex(s) for s in entries_of(quasi.free)]
+    bound = [writer.show(writer.short(s)) for s in entries_of(quasi.bound)]
+    pairs = list(zip([*names, *bound], writer.entries(quasi.definition), strict=True))
+    new = [pair for pair in pairs if writer.show(pair[1]) != pair[0]]
+    say = (
+        "The quasi-velocities are"
+        if len(new) == len(pairs)
+        else "The free quasi-velocities are the independent velocities; the bound ones are"
+    )
+    return paragraph(say) + writer.lines(new)
+
+
+def _in_quasi_velocities(writer: DerivationWriter) -> str:
+    quasi = _quasi(writer)
+    if quasi is None:
+        return ""
+    return writer.lines([("L^*", writer.short(entries_of(quasi.at(quasi.reduction.lagrangian))[0]))])
+
+
+def _hamel_symbols(writer: DerivationWriter) -> str:
+    quasi = _quasi(writer)
+    if quasi is None or writer.equations.options.get("kind", "first") != "first":
+        return ""
+    table = now(hamel.transitivity(quasi))
+    names = [writer.show(writer.short(s)) for s in (*entries_of(quasi.free), *entries_of(quasi.bound))]
+    pairs = [
+        (f"W^{{{names[r]}}}_{{{names[s]}}}", writer.short(table[r, s]))
+        for r in range(table.shape[0])
+        for s in range(table.shape[1])
+    ]
+    kept = [pair for pair in pairs if pair[1] != 0]
+    return writer.lines(kept) + paragraph("The others vanish.") if kept else paragraph("All of them vanish.")
+
+
+def _orthonormal(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    return writer.table(r"\mathsf{e}", reduction.frame @ orthonormal_frame(reduction))
+
+
+def _canonical(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    algebra = reduction.algebra
+    letters = canonical_letters(reduction.system, reduction.split).state
+    momenta = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
+    return writer.lines([(letter_latex(y), e) for y, e in zip(letters, writer.entries(momenta), strict=True)])
+
+
+def _canonical_hamiltonian(writer: DerivationWriter) -> str:
+    reduction = _on(writer)
+    algebra = reduction.algebra
+    y = algebra.vector(canonical_letters(reduction.system, reduction.split).state)
+    function, _ = conjugate(algebra, reduction.here(reduction.lagrangian), reduction.independent, y)
+    return writer.lines([("H", writer.short(entries_of(function)[0]))])
+
+
+def _manifold(writer: DerivationWriter) -> str:
+    manifold = ConstraintManifold(_on(writer))
+    momenta = writer.entries(manifold.momenta)
+    pairs = [(letter_latex(p), e) for p, e in zip(writer.equations.system.momenta, momenta, strict=True)]
+    return writer.lines([*pairs, ("H", writer.short(entries_of(manifold.hamiltonian)[0]))])
+
+
+# -- speeds --------------------------------------------------------------------------------------------------------------
+
+
+def _image(writer: DerivationWriter) -> str:
+    system = writer.equations.system
+    if system.image is None:
+        return _solved(writer) + _frame(writer).replace(r"\mathsf{F}", r"\mathsf{E}")
+    return writer.lines([(letter_latex(q.dot), writer.short(system.image.velocities[q])) for q in system.coordinates])
+
+
+def _velocities(writer: DerivationWriter) -> str:
+    """The velocities in the speeds of a frame."""
+    blocks = writer.equations.blocks(writer.algebra)
+    entries = writer.entries(blocks.velocities)
+    return writer.lines([(letter_latex(q.dot), e) for q, e in zip(writer.equations.system.coordinates, entries, strict=True)])
+
+
+def _on_speeds(writer: DerivationWriter) -> str:
+    """The Lagrangian in the speeds of a frame."""
+    algebra = writer.algebra
+    blocks = writer.equations.blocks(algebra)
+    function, _ = _lagrangian(writer, algebra)
+    found = algebra.substitute(function, algebra.vector(writer.equations.system.velocities), blocks.velocities)
+    return writer.lines([("L^*", writer.short(entries_of(found)[0]))])
+
+
+_SOLVE: tuple[str, Step] = ("", _solved)
+_FRAME: tuple[str, Step] = ("so that the virtual displacements are spanned by the columns of", _frame)
+_RESTRICT: tuple[str, Step] = ("The Lagrangian on the constraints is", _restricted)
+_BOUND: tuple[str, Step] = ("The momenta of the dependent velocities, on the constraints, are", _dependent_momenta)
+_SYMBOLS: tuple[str, Step] = ("The symbols that tell the constraints from integrable ones are", _symbols)
+_MASS: tuple[str, Step] = ("The mass matrix is", _mass)
+_PUSH: tuple[str, Step] = ("The forces $h$, with inertia terms quadratic in the velocities among them, are", _push)
+_MOMENTA: tuple[str, Step] = (r"The momenta $p = \partial L/\partial\dot q$ are", _momenta)
+_ROWS: tuple[str, Step] = (r"Differentiated once more, the constraints are the rows $\mathsf{A}\,\ddot q = b$,", _rows)
+_DRIFT: tuple[str, Step] = (r"The accelerations are $\ddot q = \mathsf{F}\,\dot v_I + d$ with", _drift)
+_QUASI: tuple[str, Step] = ("", _definitions)
+_STAR: tuple[str, Step] = ("In these letters the Lagrangian is", _in_quasi_velocities)
+
+_STEPS: dict[str, Sequence[tuple[str, Step]]] = {
+    "lagrange": (_MOMENTA, _MASS, _PUSH, _ROWS),
+    "vakonomic": (
+        (r"The extended Lagrangian $\Lambda$ is", _extended),
+        (r"Its matrix of second derivatives by the velocities, $\mathsf{K} = \Lambda_{\dot q\dot q}$, is", _extended_mass),
+        _ROWS,
+    ),
+    "hamilton": (
+        _MOMENTA,
+        ("Solved for the velocities and put into $H$, they give", _hamiltonian),
+        (r"In momenta, the constraints at velocity level are the vanishing of", _in_momenta),
+    ),
+    "maggi": (_SOLVE, _FRAME, _DRIFT, _MASS, _PUSH),
+    "voronets": (_SOLVE, _FRAME, _RESTRICT, _BOUND, _SYMBOLS),
+    "chaplygin": (_SOLVE, _FRAME, _RESTRICT, _BOUND, _SYMBOLS),
+    "constrained-lagrangian": (
+        _SOLVE,
+        ("The coefficients of the connection are the entries of", _connection),
+        _RESTRICT,
+        _BOUND,
+        ("Its curvature has the components", _curvature),
+    ),
+    "hamel": (
+        _SOLVE,
+        _QUASI,
+        _STAR,
+        (r"The symbols $W_s^r$, with $\eta_a = 0$, are", _hamel_symbols),
+    ),
+    "hamel-orthonormal": (_SOLVE, ("The vectors of the orthonormal frame are the columns of", _orthonormal)),
+    "gibbs-appell": (_SOLVE, _FRAME, _DRIFT, ("The function of Gibbs and Appell is", _appell)),
+    "kane": (
+        _SOLVE,
+        ("The partial velocities are the columns of", _frame),
+        ("Active and inertia forces are", _forces_of_kane),
+    ),
+    "poincare-chetaev": (
+        ("The velocities in the frame are", _velocities),
+        ("In its speeds the Lagrangian is", _on_speeds),
+        _ROWS,
+    ),
+    "elimination": (("The constraints give", _eliminated), _SOLVE),
+    "canonical-voronets": (
+        _SOLVE,
+        _RESTRICT,
+        ("Its momenta are", _canonical),
+        ("and its Hamiltonian is", _canonical_hamiltonian),
+        _SYMBOLS,
+    ),
+    "canonical-quasi": (
+        _SOLVE,
+        _QUASI,
+        _STAR,
+        ("The momenta of the free quasi-velocities, on the constraints, are", _canonical),
+    ),
+    "bates-sniatycki": (_SOLVE, ("The chart of $M$ is", _canonical), ("On $M$, momenta and energy are", _manifold)),
+    "implicit-lagrangian": (("The allowed velocities are", _image),),
+    "implicit-hamiltonian": (("The allowed velocities are", _image),),
+    "pontryagin": (("The allowed velocities are, at the extremal speeds,", _velocities),),
+}  # fmt: skip

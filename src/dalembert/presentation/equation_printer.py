@@ -1,0 +1,276 @@
+r"""Equations as lines that a person reads.
+
+The derivation runs on `BriefAlgebra`, and its blocks become lines: kinematic rates, then G z = f + A^T mu row by row (or z
+itself where it is known), then A z = b. Each row is multiplied by what it divides by, and divided by what all its terms share
+and cannot vanish, where that makes it shorter. Parts that recur or are long get names (`naming.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from ..algebra.lazy import now
+from ..algebra.simplify.quotient_printer import LOOKS, Writer, size
+from ..algebra.simplify.quotients import Alphabet, Quotient, Turn, eliminated, lowest_terms
+from ..algebra.simplify.simplifier import EFFORT, tidy
+from ..algebra.simplify.simplifying_algebra import BriefAlgebra
+from ..algebra.simplify.statement import helpful_turns
+from ..algebra.simplify.trigonometric_ring import Polynomial, TooMuchWorkError, Work
+from ..errors import ModelError
+from ..formulations.blocks import Blocks
+from ..model.symbols import Coordinate
+from .naming import Naming
+
+if TYPE_CHECKING:
+    from ..formulations.equations import Equations
+
+__all__ = ["Line", "Written", "write"]
+
+#: The work that clearing the denominators of a line may take, and solving for the unknowns.
+SCALED_EFFORT, SOLVED_EFFORT = 50_000, 30_000
+#: The work that a derivation may take without names for inverses, and the operations that need no names.
+PLAIN_EFFORT, SHORT_EXTENT = 200_000, 800
+#: The work that all lines may take, and the number of terms that are looked at to make them short.
+WHOLE_EFFORT, WHOLE_LOOKS = 400_000, 8_000
+
+Term = tuple[sympy.Expr, sympy.Symbol | None]
+
+
+@dataclass(frozen=True)
+class Line:
+    """left = right, each a sum of coefficients times letters; the letter is None for what belongs to none."""
+
+    left: tuple[Term, ...]
+    right: tuple[Term, ...]
+
+    @property
+    def sides(self) -> tuple[sympy.Expr, sympy.Expr]:
+        """Both sides as expressions."""
+        left, right = (
+            sympy.Add(*(c if letter is None else c * letter for c, letter in terms)) for terms in (self.left, self.right)
+        )
+        return left, right
+
+    @property
+    def parts(self) -> list[sympy.Expr]:
+        """All coefficients."""
+        return [coefficient for coefficient, _ in (*self.left, *self.right)]
+
+    def with_parts(self, parts: Sequence[sympy.Expr]) -> Line:
+        """The same line with other coefficients."""
+        terms = [(part, letter) for part, (_, letter) in zip(parts, (*self.left, *self.right), strict=True)]
+        return Line(tuple(terms[: len(self.left)]), tuple(terms[len(self.left) :]))
+
+
+@dataclass(frozen=True)
+class Written:
+    """Equations written out.
+
+    Attributes
+    ----------
+    lines : tuple of Line
+    names : tuple of pairs (symbol, expression)
+        What the names in the lines stand for, in the order in which they come up; later ones may occur in earlier ones. An
+        inverse is a pair (K, M^-1) of matrix symbols, the entries of which are the symbols K_12, M_12, ...; entries of M that
+        are not listed are zero.
+    """
+
+    lines: tuple[Line, ...]
+    names: tuple[tuple[sympy.Expr, sympy.Expr], ...]
+
+
+def write(equations: Equations, compact: bool = True) -> Written:
+    """The equations as lines; with names for parts of them where they are `compact`.
+
+    Names that the derivation itself gives, to inverses, help where these stay in the equations and hinder where they cancel.
+    The derivation is tried without them first.
+    """
+    constants = equations.system.parameters if compact else ()
+    turns = helpful_turns(_stated(equations), constants)
+    plain, algebra = None, BriefAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants)
+    try:
+        plain = _Writing(equations, compact, algebra, turns)
+        if not (compact and algebra.has_long_inverse) or plain.extent() <= SHORT_EXTENT:
+            return plain.written()
+    except ModelError:
+        if not (compact and algebra.has_long_inverse):
+            raise
+    try:
+        named = _Writing(equations, compact, BriefAlgebra(named=True, turns=turns, constants=constants), turns)
+    except ModelError:
+        if plain is None:
+            raise
+        return plain.written()
+    return plain.written() if plain is not None and plain.extent() <= named.extent() else named.written()
+
+
+class _Writing:
+    """One set of equations on its way to lines."""
+
+    def __init__(self, equations: Equations, compact: bool, algebra: BriefAlgebra, turns: Sequence[Turn]) -> None:
+        self.equations, self.compact, self.algebra, self.turns = equations, compact, algebra, turns
+        self.work, self.looks = Work(WHOLE_EFFORT), Work(WHOLE_LOOKS)
+        self.blocks: Blocks = equations.blocks(self.algebra)
+        for block in (self.blocks.metric, self.blocks.force, self.blocks.rows, self.blocks.right, self.blocks.rates):
+            now(block)  # so that all names are there
+        self.z, self.mu = list(now(self.blocks.unknowns)), list(now(self.blocks.multipliers))
+        self.velocities: dict[sympy.Symbol, sympy.Symbol] = {}
+        system = equations.system
+        motion = [letter for letter in equations.state if letter not in system.coordinates]
+        self.heads = [*motion, *(s for s in system.velocities if s not in motion), *self.z, *self.mu]
+
+    def extent(self) -> int:
+        """How many operations the equations have before they are made short."""
+        blocks = self.blocks
+        shown = (blocks.metric, blocks.force) if blocks.free is None else (blocks.free, blocks.dual_rows)
+        expressions = [entry for block in (*shown, blocks.rows, blocks.right, blocks.rates) for entry in now(block)]
+        expressions += self.algebra.meanings.values()
+        expressions += [entry for home in self.algebra.inverses for entry in home.matrix]
+        return sum(entry.count_ops() for entry in expressions)
+
+    def written(self) -> Written:
+        lines = self._kinematics() + self._dynamics()
+        if not self.compact:
+            return Written(tuple(lines), ())
+        meanings = {name: self._tidy(meaning) for name, meaning in self.algebra.meanings.items()}
+        inverses = [replace(home, matrix=home.matrix.applyfunc(self._tidy)) for home in self.algebra.inverses]
+        naming = Naming(self.equations, [line.parts for line in lines], inverses, meanings)
+        named = [line.with_parts(parts) for line, parts in zip(lines, naming.lines(), strict=True)]
+        return Written(tuple(named), naming.names())
+
+    # -- the lines ---------------------------------------------------------------------------------------------------
+
+    def _kinematics(self) -> list[Line]:
+        """Rates of the state that are not unknowns themselves; solutions that are velocities are called by their names."""
+        rates = list(zip(self.equations.state, now(self.blocks.rates), strict=True))
+        solutions = {
+            w: (home.letters.row(i) @ right)[0]
+            for home in self.algebra.inverses
+            for column, right in home.solutions
+            for i, w in enumerate(column)
+        }
+        named = []
+        for letter, rate in rates:
+            name = letter.dot if isinstance(letter, Coordinate) else sympy.Symbol(f"{letter.name}_dot", real=True)
+            if rate in solutions:
+                self.velocities[rate] = name
+            if rate not in self.z and str(rate) != str(name):
+                named.append((name, solutions.get(rate, rate)))
+        lines = []
+        self.heads += self.algebra.meanings
+        for name, rate in named:
+            lines.append(Line(((sympy.S.One, name),), ((self._tidy(rate), None),)))
+        return lines
+
+    def _tidy(self, expression: sympy.Expr) -> sympy.Expr:
+        return self._line([], expression, scaled=False).right[0][0]
+
+    def _dynamics(self) -> list[Line]:
+        z, mu, blocks = self.z, self.mu, self.blocks
+        metric, force, rows, right = (now(block) for block in (blocks.metric, blocks.force, blocks.rows, blocks.right))
+        known, dual = now(blocks.free), now(blocks.dual_rows)
+        if known is None or dual is None:
+            known, dual = self._solution(metric, force) if not mu else None, sympy.zeros(len(z), 0)
+        if known is not None:
+            others = [[(dual[k, j], m) for j, m in enumerate(mu)] for k in range(len(z))]
+            lines = [self._line([(sympy.S.One, z[k])], known[k], others[k], scaled=False) for k in range(len(z))]
+        else:
+            lines = []
+            for k in range(len(z)):
+                left = [(metric[k, j], letter) for j, letter in enumerate(z)]
+                lines.append(self._line(left, force[k], [(rows[j, k], m) for j, m in enumerate(mu)], lead=k))
+        return lines + [self._line([(rows[k, j], s) for j, s in enumerate(z)], right[k]) for k in range(len(mu))]
+
+    def _solution(self, metric: Any, force: Any) -> Any | None:
+        """G^-1 f where it is shorter than G and f together."""
+        try:
+            terms = [lowest_terms(entry, Work(SOLVED_EFFORT), self.turns) for entry in (*metric, *force)]
+            solution = eliminated(metric, force, Work(SOLVED_EFFORT), self.turns)
+        except TooMuchWorkError:
+            return None
+        return solution if sum(map(size, solution)) < sum(map(size, terms)) else None
+
+    def _line(
+        self, left: Sequence[Term], right: sympy.Expr, others: Sequence[Term] = (), *, scaled: bool = True, lead: int = 0
+    ) -> Line:
+        """One line in lowest terms, multiplied by what makes it shortest, the sign of the unknown `lead` positive."""
+        terms = [*left, *others, (right, None)]
+        terms = [(c.xreplace(self.velocities), letter) for c, letter in terms if c != 0]
+        expressions = [c for c, _ in terms]
+        try:
+            alphabet = Alphabet(expressions, Work(EFFORT, self.work), self.turns, tidy)
+            quotients = [alphabet.read(c) for c in expressions]
+        except TooMuchWorkError:
+            quotients = []
+        shortest = expressions
+        if quotients:
+            ways = [quotients]
+            if scaled:
+                alphabet.allow(Work(SCALED_EFFORT, self.work))
+                with suppress(TooMuchWorkError):
+                    ways = _scalings(alphabet, quotients, [letter in self.z for _, letter in terms])
+            alphabet.allow(Work(EFFORT, self.work))
+            writer = Writer(alphabet, self.heads, Work(LOOKS, self.looks))
+            candidates = [[writer.quotient(quotient) for quotient in way] for way in ways]
+            shortest = min(candidates, key=lambda way: sum(size(part) for part in way if part not in (1, -1)))
+        return _signed([(c, letter) for c, (_, letter) in zip(shortest, terms, strict=True)], self.z, lead)
+
+
+def _stated(equations: Equations) -> list[sympy.Expr]:
+    """What the system was stated by."""
+    system: Any = getattr(equations.system, "original", equations.system)  # what a reduced system was made of
+    velocities = system.image.velocities.values() if system.image is not None else ()
+    energies = (system.hamiltonian if system.is_hamiltonian else system.lagrangian,)
+    return [e for e in (*energies, *(c.expression for c in system.bilateral), *velocities) if isinstance(e, sympy.Expr)]
+
+
+def _signed(terms: Sequence[Term], unknowns: Sequence[sympy.Symbol], lead: int) -> Line:
+    """A line in which the unknown `lead`, or the first there is, has a positive sign, with all other terms on the right."""
+    left = [(c, letter) for c, letter in terms if letter in unknowns and c != 0]
+    right = [(c, letter) for c, letter in terms if letter not in unknowns and c != 0]
+    first = next((c for c, letter in left if letter == unknowns[lead]), left[0][0] if left else sympy.S.One)
+    if first.could_extract_minus_sign():
+        left, right = ([(-c, letter) for c, letter in side] for side in (left, right))
+    right.sort(key=lambda term: term[1] is not None)
+    return Line(tuple(left), tuple(right) or ((sympy.S.Zero, None),))
+
+
+def _scalings(alphabet: Alphabet, quotients: Sequence[Quotient], unknowns: Sequence[bool]) -> list[list[Quotient]]:
+    """A row as it is, free of the denominators before its unknowns, and free of all; each without what its terms share."""
+    ways = []
+    for chosen in ([], [q for q, is_unknown in zip(quotients, unknowns, strict=True) if is_unknown], quotients):
+        powers: dict[Polynomial, int] = {}
+        for quotient in chosen:
+            for factor, power in quotient.below:
+                powers[factor] = max(power, powers.get(factor, 0))
+        above = alphabet.ring.one
+        for factor, power in powers.items():
+            above = alphabet.ring.product(above, alphabet.ring.power(factor, power))
+        way = _without_common(alphabet, [alphabet.times([q, Quotient(above)]) for q in quotients])
+        if way not in ways:
+            ways.append(way)
+    return ways
+
+
+def _without_common(alphabet: Alphabet, quotients: list[Quotient]) -> list[Quotient]:
+    """The row divided by the numbers and factors that all its terms share, if they cannot vanish."""
+    ring = alphabet.ring
+    numbers = [abs(int(c)) for q in quotients for c in q.above.values()]
+    common, divisor = gcd(*numbers), gcd(*(q.divisor for q in quotients))
+    quotients = [Quotient(q.above * divisor, q.divisor * common, q.below) for q in quotients]
+    shortest = min((q.above for q in quotients), key=ring.key)
+    for factor, power in ring.factors(shortest)[1]:
+        if not alphabet.written(factor).is_nonzero:
+            continue
+        for _ in range(power):
+            divided = [ring.divided(q.above, factor) for q in quotients]
+            if any(above is None for above in divided):
+                break
+            quotients = [Quotient(above, q.divisor, q.below) for above, q in zip(divided, quotients, strict=True)]
+    return [alphabet.shortened(q.above, q.divisor, dict(q.below)) for q in quotients]

@@ -1,0 +1,227 @@
+r"""Lines of equations as plain text and as LaTeX.
+
+In LaTeX, dots stand over coordinates, subscripts below letters, and the factors of a product are ordered as in a paper:
+numbers, constants, coordinates, sums, functions, then velocities, momenta and multipliers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import sympy
+
+from ..model.symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity
+from .latex_symbols import GREEK
+
+if TYPE_CHECKING:
+    from .equation_printer import Term, Written
+
+__all__ = ["latex", "letter_latex", "lines_latex", "text"]
+
+#: The rank of sums of velocities among the factors of a product; what has a higher one stands behind fractions.
+SUM_IN_MOTION = 6
+
+_CIRCULAR = {sympy.sin: r"\sin", sympy.cos: r"\cos", sympy.tan: r"\tan", sympy.cot: r"\cot"}
+
+
+def text(written: Written) -> str:
+    """Lines of plain text, and what the names mean after the word ``with``."""
+    lines = [f"{_side(line.left, str)} = {_side(line.right, str)}" for line in written.lines]
+    if written.names:
+        lines += ["with", *(f"    {name} = {meaning}" for name, meaning in written.names)]
+    return "\n".join(lines)
+
+
+def latex(written: Written) -> str:
+    """An ``aligned`` environment."""
+    body = " \\\\\n".join(f"{left} &= {right}" for left, right in lines_latex(written))
+    return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+
+def lines_latex(written: Written) -> list[tuple[str, str]]:
+    """Left and right sides of the lines and of the meanings of names, the first of these after the word ``with``."""
+    show = _Setter(letter for line in written.lines for _, letter in (*line.left, *line.right)).show
+    lines = [(_side(line.left, show), _side(line.right, show)) for line in written.lines]
+    for place, (name, meaning) in enumerate(written.names):
+        lines.append((rf"\text{{with }}{show(name)}" if place == 0 else show(name), show(meaning)))
+    return lines
+
+
+def _side(terms: Sequence[Term], show: Callable[[sympy.Expr], str]) -> str:
+    """A sum of coefficients times letters, in the order given."""
+    found = ""
+    for coefficient, letter in terms:
+        piece = show(coefficient if letter is None else coefficient * letter)
+        sign, piece = ("-", piece[1:]) if piece.startswith("-") else ("+", piece)
+        found += f" {sign} {piece}" if found else piece if sign == "+" else f"-{piece}"
+    return found or "0"
+
+
+# -- LaTeX -------------------------------------------------------------------------------------------------------------
+
+
+class _Setter:
+    """Sets expressions in LaTeX."""
+
+    def __init__(self, unknowns: Iterable[sympy.Symbol | None]) -> None:
+        self._unknowns = {letter for letter in unknowns if letter is not None}
+
+    def show(self, expression: sympy.Expr) -> str:
+        """An expression."""
+        match expression:
+            case sympy.Symbol():
+                return letter_latex(expression)
+            case sympy.MatrixSymbol():
+                return letter_latex(sympy.Symbol(expression.name))
+            case sympy.Add():
+                return self._sum(expression)
+            case sympy.Mul():
+                return self._product(expression)
+            case sympy.Pow():
+                return self._power(expression)
+        if type(expression) in _CIRCULAR:
+            return self._function(expression, 1)
+        inner = {symbol: letter_latex(symbol) for symbol in expression.free_symbols if isinstance(symbol, sympy.Symbol)}
+        return str(sympy.latex(expression, symbol_names=inner | _matrix_names(expression)))
+
+    def _sum(self, expression: sympy.Expr) -> str:
+        terms = expression.as_ordered_terms()
+        terms.sort(key=lambda term: term.could_extract_minus_sign())
+        if not terms[0].could_extract_minus_sign():  # the order of SymPy, with a positive term first
+            first = terms[0]
+            terms = [first, *(term for term in expression.as_ordered_terms() if term != first)]
+        found = ""
+        for term in terms:
+            negative = term.could_extract_minus_sign()
+            piece = self.show(-term) if negative else self.show(term)
+            found += (f" - {piece}" if negative else f" + {piece}") if found else (f"-{piece}" if negative else piece)
+        return found
+
+    def _product(self, expression: sympy.Expr) -> str:
+        if expression.could_extract_minus_sign():
+            return f"-{self.show(-expression)}"
+        above, below = sympy.fraction(expression, exact=True)
+        if below == 1:
+            return self._factors(above)
+        heads = [factor for factor in sympy.Mul.make_args(above) if self._rank(factor)[0] > SUM_IN_MOTION]
+        rest = above / sympy.Mul(*heads)
+        if not heads or rest == 1:
+            return rf"\frac{{{self._factors(above)}}}{{{self._factors(below)}}}"
+        return rf"\frac{{{self._factors(rest)}}}{{{self._factors(below)}}}\,{self._factors(sympy.Mul(*heads))}"
+
+    def _factors(self, expression: sympy.Expr) -> str:
+        factors = sorted(sympy.Mul.make_args(expression), key=self._rank)
+        found, after_function = "", False
+        for factor in factors:
+            piece = _in_brackets(self.show(factor)) if factor.is_Add and len(factors) > 1 else self.show(factor)
+            found += (r"\," if after_function else " " if found else "") + piece
+            after_function = type(factor.base if factor.is_Pow else factor) in _CIRCULAR
+        return found
+
+    def _rank(self, factor: sympy.Expr) -> tuple[int, str]:
+        """The place of a factor in a product."""
+        base = factor.base if factor.is_Pow else factor
+        if base.is_Number:
+            return 0, ""
+        if base.is_Add:
+            return (SUM_IN_MOTION if any(self._letter_rank(s) > SUM_IN_MOTION for s in base.free_symbols) else 4), str(base)
+        if not base.is_Symbol:
+            return 5, f"{list(_CIRCULAR).index(type(base)) if type(base) in _CIRCULAR else 9}{base}"
+        return self._letter_rank(base), base.name
+
+    def _letter_rank(self, letter: sympy.Symbol) -> int:
+        if letter in self._unknowns:
+            return 8
+        match letter:
+            case Velocity() | Momentum() | Speed() | Acceleration():
+                return 7
+            case Coordinate():
+                return 2
+            case Parameter() | Input():
+                return 7 if letter.name.startswith(("chi_", "eta_", "xi_", "y_")) else 1
+        return 7 if letter.name.endswith("_dot") else 3
+
+    def _power(self, expression: sympy.Expr) -> str:
+        base, exponent = expression.args
+        if exponent.is_negative:
+            return rf"\frac{{1}}{{{self.show(base**-exponent)}}}"
+        if exponent == sympy.Rational(1, 2):
+            return rf"\sqrt{{{self.show(base)}}}"
+        if type(base) in _CIRCULAR and exponent.is_Integer:
+            return self._function(base, int(exponent))
+        shown = self.show(base)
+        if not (base.is_Symbol or base.is_Number) or shown.startswith("-"):
+            shown = _in_brackets(shown)
+        elif "_dot" in str(base) or isinstance(base, Velocity):
+            shown = f"{{{shown}}}"
+        return f"{shown}^{{{self.show(exponent)}}}"
+
+    def _function(self, expression: sympy.Expr, power: int) -> str:
+        (argument,) = expression.args
+        shown = self.show(argument)
+        number, letter = argument.as_coeff_Mul()
+        if letter.is_Symbol and number.is_Integer and number > 0:
+            shown = f" {shown}" if not shown.startswith("\\") or number != 1 else shown
+        else:
+            shown = _in_brackets(shown)
+        return _CIRCULAR[type(expression)] + (f"^{{{power}}}" if power > 1 else "") + shown
+
+
+def _in_brackets(shown: str) -> str:
+    return rf"\left({shown}\right)" if r"\frac" in shown else f"({shown})"
+
+
+def letter_latex(symbol: sympy.Symbol) -> str:
+    r"""A letter: dots over coordinates, names of constraints as upright subscripts.
+
+    >>> letter_latex(Coordinate("theta1").dot), letter_latex(Coordinate("x").momentum), letter_latex(Parameter("mu_blade"))
+    ('\\dot{\\theta}_{1}', 'p_{x}', '\\mu_{\\mathrm{blade}}')
+    """
+    name = symbol.name
+    match symbol:
+        case Velocity():
+            return _dotted(r"\dot", name.removesuffix("_dot"))
+        case Acceleration():
+            return _dotted(r"\ddot", name.removesuffix("_ddot"))
+        case Momentum():
+            return f"p_{{{_plain(name.removeprefix('p_'))}}}"
+    for prefix, letter in (("mu_", r"\mu"), ("chi_", r"\chi")):
+        if name.startswith(prefix):
+            inner, dot = (name.removesuffix("_dot"), r"\dot") if name.endswith("_dot") else (name, "")
+            upright = _upright(inner.removeprefix(prefix))
+            return rf"{dot}{{{letter}}}_{{\mathrm{{{upright}}}}}" if dot else rf"{letter}_{{\mathrm{{{upright}}}}}"
+    if name.endswith("_ddot"):
+        return _dotted(r"\ddot", name.removesuffix("_ddot"))
+    return _dotted(r"\dot", name.removesuffix("_dot")) if name.endswith("_dot") else _plain(name)
+
+
+def _upright(words: str) -> str:
+    """Any words inside a formula: what has a meaning in LaTeX is shown and does nothing."""
+    special = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
+    special |= {c: rf"{command} " for c, command in GREEK.items()}
+    printable = (c if c.isprintable() else " " for c in words)  # an empty line would end the formula
+    return "".join(special.get(c, rf"\{c}" if c in "_%&#${}" else c) for c in printable)
+
+
+def _dotted(dot: str, name: str) -> str:
+    """The letter with dots over it and its subscript beside them."""
+    letter, bar, rest = _plain(name).partition("_")
+    return f"{dot}{{{letter}}}{bar}{rest}"
+
+
+def _plain(name: str) -> str:
+    head, bar, rest = name.partition("_")
+    if bar and rest:
+        return f"{_plain(head)}_{{{_plain(rest)}}}"
+    numbered = re.fullmatch(r"([^\W\d]+)(\d+\w*)", name)
+    if numbered:
+        return f"{_plain(numbered[1])}_{{{numbered[2]}}}"
+    if name.isascii():
+        return str(sympy.latex(sympy.Symbol(name)))
+    return " ".join(GREEK.get(c, c if c.isascii() else rf"\text{{{c}}}") for c in name)
+
+
+def _matrix_names(expression: sympy.Expr) -> dict[sympy.Expr, str]:
+    return {matrix: matrix.name for matrix in expression.atoms(sympy.MatrixSymbol)}

@@ -1,0 +1,1 @@
+"""The compiled equations of motion at run time: context, kernel, projection."""

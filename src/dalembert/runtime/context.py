@@ -1,0 +1,201 @@
+"""The context of a kernel: its fields with working arrays, as native code finds them; and what Python asks of it."""
+
+from __future__ import annotations
+
+import time as clock
+from typing import Any
+
+import numpy as np
+
+from ..codegen.passes.sparse_solve import MOST_DENSE
+from ..errors import SingularError
+from . import projection as native
+from .gauss.gauss_problem import order_size, work_size
+from .gauss.solve_status import CONTRADICTORY, SINGULAR
+from .kernel_fields import KernelFields
+from .native_functions import functions
+
+__all__ = ["Book"]
+
+_ROBUST = ("blocks", "rates", "position_parts", "velocity_parts")
+
+
+class Book:
+    """A kernel with working arrays and parameter values; one for each thread that runs it.
+
+    Attributes
+    ----------
+    fields : KernelFields
+        What native code finds: those of the kernel, and of what is run with it.
+    callbacks : list
+        What native code calls back through an address in the fields, kept alive here.
+    """
+
+    def __init__(self, kernel: Any, parameters: Any, record: type[KernelFields] = KernelFields) -> None:
+        self.kernel = kernel
+        self.parameters = np.array(parameters, dtype=float)
+        self.fields: Any = record()
+        bind = self.fields.bind
+        self.callbacks: list[Any] = []
+        ns, n, m = kernel.n_state, kernel.n, kernel.m
+        position, velocity = (int(projection.rows.shape[1]) for projection in (kernel.graph.position, kernel.graph.velocity))
+        widest, count = max(n, position, velocity), max(m, kernel.n_positions, kernel.n_velocities)
+        for name, value in (
+            ("n_state", ns),
+            ("n_unknowns", n),
+            ("n_constraints", m),
+            ("n_positions", kernel.n_positions),
+            ("n_velocities", kernel.n_velocities),
+            ("n_position_unknowns", position),
+            ("n_velocity_unknowns", velocity),
+            ("is_definite", int(kernel.equations.is_definite)),
+            ("has_gauge", int(kernel.equations.has_gauge)),
+            ("n_inputs", len(kernel.free_inputs)),
+        ):
+            setattr(self.fields, name, value)
+        blocks = n * n + n + m * n + m
+        parts = 2 * count + count * widest + widest * widest + ns * widest + count + widest
+        bind("time", np.zeros(1))
+        bind("parameters", self.parameters)
+        bind("input_values", np.zeros(max(1, len(kernel.free_inputs))))
+        bind("solution", np.zeros(widest + count + 1))
+        self.work_size = max(blocks, parts) + work_size(widest, count)
+        bind("work", np.zeros(0))
+        bind("order", np.zeros(order_size(widest, count), np.int64))
+        bind("info", np.zeros(4))
+        bind("out", np.zeros(ns + 2 * count + 2))
+        bind("active_rows", np.zeros(3 + m + kernel.n_velocities, np.int64))
+        if kernel.has_fast:
+            self.fields.fast = kernel.address("fast")
+        else:
+            self.complete()
+
+    def call_for_inputs(self, callback: Any) -> None:
+        """Ask a callback for the free inputs at every evaluation, and keep it alive."""
+        self.callback = callback
+        self.fields.inputs = callback.address
+
+    @property
+    def info(self) -> Any:
+        """What the last Gauss solve reported: rank, least pivot ratio, contradictory row, least diagonal entry."""
+        return self.fields.arrays["info"]
+
+    def prepare_projection(self) -> None:
+        """Compile what projection needs."""
+        kernel = self.kernel
+        if kernel.large is not None or kernel.solved is not None:
+            if kernel.n_positions:
+                self.fields.position_step = kernel.address("position_step")
+            if kernel.n_velocities:
+                self.fields.velocity_step = kernel.address("velocity_step")
+        elif kernel.is_constrained:
+            self.complete()
+
+    def complete(self) -> None:
+        """Compile the programs that the Gauss solve needs."""
+        self._make_room()
+        for name in _ROBUST:
+            if name == "position_parts" and not self.kernel.n_positions:
+                continue
+            if name == "velocity_parts" and not self.kernel.n_velocities:
+                continue
+            setattr(self.fields, name, self.kernel.address(name))
+
+    def _make_room(self) -> None:
+        """The work array of the dense Gauss solve: made when it is first needed, and refused where it is too large."""
+        if len(self.fields.arrays["work"]) >= self.work_size:
+            return
+        if self.work_size > MOST_DENSE:
+            n, m = self.kernel.n, self.kernel.m
+            raise SingularError(
+                f"The sparse solve of {n} unknowns and {m} constraints cannot be trusted, and the dense one is too large",
+                seen=f"{8e-9 * self.work_size:.1f} GB of working memory for the dense one, which decides rank",
+                remedy="remove constraints that depend on others, or keep away from states where they do",
+            )
+        self.fields.bind("work", np.zeros(self.work_size))
+
+    # -- one state -----------------------------------------------------------------------------------------------
+
+    def evaluate(self, time: float, y: Any, out: Any) -> int:
+        """The rates into out (n_state + 1,); returns the status of the solve."""
+        return self._call("evaluate", time, y, out)
+
+    def settle(self, time: float, y: Any, out: Any) -> int:
+        """The rates at a state on the constraints, where it is decided which of them count up to the next such state."""
+        return self._call("settle", time, y, out)
+
+    def settle_points(self, times: Any, states: Any) -> Any:
+        """Status, rank and least pivot at points of a motion, (k, 3), for times (k,) and states (k, n_state)."""
+        found, out, place = np.zeros((len(times), 3)), np.zeros(self.kernel.n_state + 1), 0
+        while (place := functions()["settle_points"](self.fields, place, len(times), times, states, out, found)) < len(times):
+            self.complete()
+        return found
+
+    def _call(self, name: str, *arguments: Any) -> int:
+        """The status of a native function; where it misses a program, all of them are compiled and it is called again."""
+        function = functions()[name]
+        status = function(self.fields, *arguments)
+        if status == native.MISSING:
+            self.complete()
+            status = function(self.fields, *arguments)
+        return int(status)
+
+    def forget_choices(self) -> None:
+        """Begin with a motion of its own, for which no row was left out yet."""
+        self.fields.arrays["active_rows"][:] = 0
+
+    def project(self, time: float, y: Any, first: int = 0, last: int = 1, most: int = native.MOST_PROJECTIONS) -> int:
+        """Bring y to its constraints in place; returns the status."""
+        self.prepare_projection()
+        return self._call("project", time, y, first, last, most)
+
+    def rates(self, time: float, y: Any, inputs: Any = ()) -> Any:
+        """The rates at one state; raises where they are not determined."""
+        values = np.asarray(inputs, dtype=float).ravel()
+        self.fields.arrays["input_values"][: len(values)] = values
+        out = np.zeros(self.kernel.n_state + 1)
+        choice = self.fields.arrays["active_rows"]
+        chosen, choice[0] = choice[0], 0  # by a run, for its own states
+        status = self.evaluate(time, y, out)
+        choice[0] = chosen
+        if status in (SINGULAR, CONTRADICTORY):
+            from .diagnosis import explain
+
+            raise explain(self.kernel, status, time, y, self.parameters, self.info)
+        return out[:-1]
+
+    def events(self, time: float, y: Any, count: int) -> Any:
+        """The event functions at a state."""
+        values = np.zeros(count)
+        functions()["call_events"](self.fields, time, y, values)
+        return values
+
+    # -- many ----------------------------------------------------------------------------------------------------
+
+    def time_rates(self, time: float, y: Any, repeats: int) -> float:
+        """Processor seconds for one evaluation in a native loop."""
+        repeat = functions()["repeat_rates"]
+        state, out = y.copy(), np.zeros(self.kernel.n_state + 1)
+        if repeat(self.fields, 1, time, state, out) == native.MISSING:
+            self.complete()
+        began = clock.process_time()
+        repeat(self.fields, repeats, time, state, out)
+        return (clock.process_time() - began) / repeats
+
+    def observe(self, times: Any, states: Any, inputs: Any) -> tuple[Any, Any]:
+        """Observed quantities (nt, n_observed) and the status of each point, for states (nt, n_state)."""
+        if not self.kernel.has_unknowns:
+            self.complete()
+        else:
+            self.fields.sparse = self.kernel.address("unknowns")
+        self.fields.observe = self.kernel.address("observe")
+        width = max((place.stop for place in self.kernel.observed.values()), default=0)
+        self.fields.n_observed = width
+        results = np.full((len(times), width), np.nan)
+        statuses = np.zeros(len(times), np.int64)
+        observe = functions()["observe_points"]
+        observe(self.fields, len(times), times, states, inputs, statuses, results)
+        if np.any(statuses == native.MISSING):
+            self.complete()
+            observe(self.fields, len(times), times, states, inputs, statuses, results)
+        return results, statuses

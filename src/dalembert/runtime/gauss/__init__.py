@@ -1,0 +1,1 @@
+"""Gauss's problem in native code, and the one rank decision."""

@@ -1,0 +1,448 @@
+"""The compiled equations of motion: every function of a form as native code, made when it is first needed.
+
+A kernel knows no formulation. It reads the blocks of an `Equations` record in the graph algebra and makes these programs,
+all with the signature of `program.INPUTS` (t, y, p, u, w) -> out:
+
+    fast           rates (n_state), health (1): the whole right-hand side, solve included
+    blocks         G (n*n), f (n), A (m*n), b (m): for `gauss_problem`, where `fast` is not trusted
+    rates          w = (z, mu) -> rates (n_state)
+    position_step  step (n_state), residual (k), scale (k), health (1): one Newton step back to the constraints
+    velocity_step  the same at velocity level (m)
+    position_parts residual (k), scale (k), rows (k*n), G (n*n), lift (n_state*n): the same for `gauss_problem`
+    velocity_parts
+    observe        w = (z, mu) -> velocities, accelerations, momenta, energy, reactions, residuals, outputs, inputs
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ..algebra.graph import GraphAlgebra
+from ..algebra.sparse_factor import Budget, TooManyOperationsError
+from ..codegen.backends.interpreter import interpret
+from ..codegen.backends.llvm import NativeLibrary, native_library
+from ..codegen.passes.dense_solve import WIDTH, dense_solve_text, padded, row_length
+from ..codegen.passes.lifted_solve import lifted_solution
+from ..codegen.passes.sparse_solve import LargeSystem
+from ..codegen.passes.trigonometric_graph import shortened
+from ..codegen.passes.unrolled import HEALTHY, UnrolledSolution, unrolled_solve
+from ..codegen.program import Program, straight_line
+from ..errors import ModelError
+from ..model.symbols import t
+from .context import Book
+from .native_functions import functions
+from .parameter_values import numbers_for, parameter_values
+
+__all__ = ["Kernel", "compile_equations", "kernel_of", "parameter_values"]
+
+#: The most unknowns for which the solve is unrolled, with and without constraints; beyond, loops are faster to compile and run.
+UNROLLED_CONSTRAINED, UNROLLED_FREE = 24, 14
+UNROLLED_INSTRUCTIONS = 120_000
+#: Larger problems are unrolled where no more than this share of G is not zero, and the factors take no more operations.
+SPARSE_SHARE, SPARSE_OPERATIONS = 0.2, 40_000
+
+
+def compile_equations(equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None) -> Kernel:
+    """The kernel of an `Equations` record. Backends: "llvm" (native), "numpy" (vectorised, no compilation).
+
+    `parameters` are those of the system by default; a system that is one of several modes takes those of the whole.
+    """
+    if backend not in ("llvm", "numpy"):
+        raise ModelError(f"There is no backend `{backend}`", seen="llvm, numpy", remedy="choose one of these")
+    return Kernel(equations, backend, parameters)
+
+
+def kernel_of(equations: Any, parameters: Sequence[sympy.Symbol]) -> Kernel:
+    """The kernel of a record of equations, compiled once and kept with it."""
+    kept: Kernel | None = equations.__dict__.get("_kernel")
+    if kept is None:
+        kept = compile_equations(equations, parameters=parameters)
+        object.__setattr__(equations, "_kernel", kept)
+    return kept
+
+
+class Kernel:
+    """Native functions of one form of a system, compiled lazily and kept as long as the kernel lives."""
+
+    def __init__(self, equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None) -> None:
+        self.equations = equations
+        self.backend = backend
+        self.compile_seconds = 0.0
+        began = time.perf_counter()
+        self.algebra = GraphAlgebra()
+        if getattr(equations.system, "repetition", None) is not None:
+            equations.system.repetition.lower(self.algebra)
+        self.graph = equations.blocks(self.algebra)
+        system = equations.system
+        self.parameters: tuple[sympy.Symbol, ...] = tuple(system.parameters if parameters is None else parameters)
+        self.free_inputs: tuple[sympy.Symbol, ...] = tuple(s for s, value in system.inputs.items() if value is None)
+        self.n_state = len(equations.state)
+        self.n = len(equations.unknowns)
+        self.m = len(equations.row_names)
+        self.n_positions = int(self.graph.position.residual.numel())
+        self.n_velocities = int(self.graph.velocity.residual.numel())
+        if max(self.n, self.m) <= UNROLLED_CONSTRAINED and self._lifted is None:
+            self._shorten()
+        self.derive_seconds = time.perf_counter() - began
+        self._libraries: list[NativeLibrary] = []
+        self._addresses: dict[str, int] = {}
+        self._loaded: dict[Program, int] = {}
+        self._programs: dict[str, Program] = {}
+        self._local = threading.local()
+
+    def _shorten(self) -> None:
+        """The blocks of the equations with fewer operations."""
+        g = self.graph
+        names = ("metric", "force", "rows", "right", "rates")
+        found = shortened(self._inputs(self._unknown_letters), [getattr(g, name) for name in names])
+        self.graph = replace(g, **dict(zip(names, found, strict=True)))
+
+    # -- letters -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _unknown_letters(self) -> Any:
+        return ca.vertcat(self.graph.unknowns, self.graph.multipliers)
+
+    def _inputs(self, extra: Any | None = None) -> list[Any]:
+        return [*self._letters, ca.SX(0, 1) if extra is None else extra]
+
+    @cached_property
+    def _letters(self) -> list[Any]:
+        vector = self.algebra.vector
+        return [vector([t]), vector(self.equations.state), vector(self.parameters), vector(self.free_inputs)]
+
+    def lower(self, expressions: Sequence[sympy.Expr]) -> Any:
+        """Expressions of coordinates, velocities, momenta, parameters and time as a column over the state."""
+        system, vector = self.equations.system, self.algebra.vector
+        column = vector(expressions)
+        given = {symbol: value for symbol, value in system.inputs.items() if value is not None}
+        column = self.algebra.substitute(column, vector(list(given)), vector(list(given.values())))
+        in_state = set(self.equations.state)
+        if not set(system.momenta) <= in_state:
+            column = self.algebra.substitute(column, vector(system.momenta), self.graph.momenta)
+        if not set(system.velocities) <= in_state:
+            column = self.algebra.substitute(column, vector(system.velocities), self.graph.velocities)
+        return column
+
+    # -- programs ------------------------------------------------------------------------------------------------
+
+    def program(self, name: str) -> Program:
+        """A program by name, as listed in the module's head."""
+        if name not in self._programs:
+            build: Callable[[], Program] = getattr(self, f"_build_{name}")
+            self._programs[name] = build()
+        return self._programs[name]
+
+    def event_program(self, name: str, expressions: Sequence[sympy.Expr]) -> Program:
+        """The program of further scalar expressions, such as events."""
+        return straight_line(name, self._inputs(), [self.lower(expressions)])
+
+    @cached_property
+    def large(self) -> LargeSystem | None:
+        """The programs of a system with many unknowns and a sparse metric, where they are healthy."""
+        g = self.graph
+        if max(self.n, self.m) <= UNROLLED_CONSTRAINED or g.free is not None or self._lifted is not None:
+            return None
+        found = LargeSystem(self) if g.metric.nnz() <= SPARSE_SHARE * self.n**2 else None
+        return found if found is not None and found.fast is not None else None
+
+    @cached_property
+    def solved(self) -> UnrolledSolution | None:
+        """The solve in straight-line code, or None where it is too large or never healthy."""
+        g = self.graph
+        if g.free is not None and not self.m:
+            return UnrolledSolution(g.free, ca.SX(0, 1), ca.SX(1))
+        if self._lifted is not None:
+            return self._lifted
+        is_small = max(self.n, self.m) <= (UNROLLED_CONSTRAINED if self.m or g.free is not None else UNROLLED_FREE)
+        if not is_small and g.metric.nnz() > SPARSE_SHARE * self.n**2:
+            return None
+        if max(self.n, self.m) > UNROLLED_CONSTRAINED and g.free is None and self.large is None:
+            return None  # the same solve was tried there
+        try:
+            return self._unrolled(Budget(SPARSE_OPERATIONS))
+        except TooManyOperationsError:
+            return None
+
+    @property
+    def has_unknowns(self) -> bool:
+        """Whether z and mu exist as native code of their own, without a rank decision."""
+        return self.large is not None or self._lifted is not None
+
+    @cached_property
+    def _lifted(self) -> UnrolledSolution | None:
+        """The solve without G, by way of the velocities that its energy shares, where that takes fewer operations."""
+        solution = lifted_solution(self.graph) if self.equations.is_definite else None
+        return solution if solution is not None and self._is_generically_healthy(solution.health) else None
+
+    def _unrolled(self, budget: Budget) -> UnrolledSolution | None:
+        """The solve written out; None where it is never healthy."""
+        g = self.graph
+        blocks = (g.metric, g.force, g.rows, g.right)
+        for augment in (False, True):
+            solution = unrolled_solve(
+                *blocks,
+                free=g.free,
+                dual_rows=g.dual_rows,
+                augment=augment,
+                definite=self.equations.is_definite,
+                determined=not self.equations.has_gauge,
+                budget=budget,
+            )
+            if self._is_generically_healthy(solution.health):
+                return solution
+            if not self.m or g.free is not None:
+                return None
+        return None
+
+    def _is_generically_healthy(self, health: Any) -> bool:
+        """Whether the solve works at some random state; a form that never does goes to `gauss_problem` at once."""
+        inputs = self._inputs()
+        function = ca.Function("health", inputs, [health])
+        if function.n_instructions() > UNROLLED_INSTRUCTIONS:
+            return False
+        random = np.random.default_rng(20)
+        undefined = 0
+        for _ in range(8):
+            value = float(function(*[random.uniform(0.3, 1.1, block.numel()) for block in inputs]))
+            if value > 10 * HEALTHY:
+                return True
+            undefined += not np.isfinite(value)
+        return undefined == 8
+
+    def _build_fast(self) -> Program:
+        g = self.graph
+        if self.large is not None and self.large.fast is not None:
+            return self.large.fast
+        if self.solved is not None:
+            rates = self.algebra.substitute(g.rates, self._unknown_letters, ca.vertcat(self.solved.z, self.solved.multipliers))
+            return straight_line("fast", self._inputs(), [rates, self.solved.health])
+        raise AssertionError("there is no straight-line solve")
+
+    def _build_dense_blocks(self) -> Program:
+        """[G f] in the layout of `dense`: upper triangle, padded rows; what is left out stays untouched."""
+        rows, stride = padded(self.n), row_length(self.n)
+        table = ca.SX.nan(rows, stride)
+        skip: set[int] = set()
+        for i in range(rows):
+            for j in range(stride):
+                if i < self.n and i <= j < self.n:
+                    table[i, j] = self.graph.metric[i, j]
+                elif i < self.n and j == rows:
+                    table[i, j] = self.graph.force[i]
+                elif j < i:
+                    skip.add(i * stride + j)
+                else:
+                    table[i, j] = 1.0 if i == j else 0.0
+        return straight_line("dense_blocks", self._inputs(), [table.T], skip=skip)
+
+    def _build_blocks(self) -> Program:
+        g = self.graph
+        return straight_line("blocks", self._inputs(), [g.metric, g.force, g.rows.T, g.right])
+
+    def _build_rates(self) -> Program:
+        return straight_line("rates", self._inputs(self._unknown_letters), [self.graph.rates])
+
+    def _build_position_step(self) -> Program:
+        return self._step_program("position_step", self.graph.position)
+
+    def _build_velocity_step(self) -> Program:
+        return self._step_program("velocity_step", self.graph.velocity)
+
+    def _step_program(self, name: str, projection: Any) -> Program:
+        g, k = self.graph, projection.residual.numel()
+        written = self.large.step(name, projection) if self.large is not None else None
+        if written is not None:
+            return written
+        metric = g.metric if projection.metric is None else projection.metric
+        n = metric.shape[0]
+        known = g.dual_rows is not None and name == "velocity_step" and projection.metric is None
+        solution = unrolled_solve(
+            metric,
+            ca.SX(n, 1),
+            projection.rows,
+            -projection.residual,
+            free=ca.SX(n, 1) if known else None,
+            dual_rows=g.dual_rows if known else None,
+            augment=not known and not self._is_regular(metric),
+        )
+        scale = ca.sum2(ca.fabs(projection.rows)) if k else ca.SX(0, 1)
+        return straight_line(name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health])
+
+    def _is_regular(self, metric: Any) -> bool:
+        n = metric.shape[0]
+        return self._is_generically_healthy(unrolled_solve(metric, ca.SX(n, 1), ca.SX(0, n), ca.SX(0, 1)).health)
+
+    def _build_position_parts(self) -> Program:
+        return self._parts_program("position_parts", self.graph.position)
+
+    def _build_velocity_parts(self) -> Program:
+        return self._parts_program("velocity_parts", self.graph.velocity)
+
+    def _parts_program(self, name: str, projection: Any) -> Program:
+        scale = ca.sum2(ca.fabs(projection.rows)) if projection.residual.numel() else ca.SX(0, 1)
+        metric = self.graph.metric if projection.metric is None else projection.metric
+        parts = [projection.residual, scale, projection.rows.T, metric, projection.lift.T]
+        return straight_line(name, self._inputs(), parts)
+
+    @property
+    def multiplier_names(self) -> tuple[str, ...]:
+        """The constraints that the observed multipliers belong to."""
+        if self.graph.row_multipliers is None:
+            return tuple(self.equations.row_names)
+        return tuple(constraint.name for constraint in self.equations.system.bilateral)
+
+    @cached_property
+    def observed(self) -> dict[str, slice]:
+        """Where each observed quantity stands in the output of `observe`."""
+        places, start = {}, 0
+        for key, column in self._observed_columns().items():
+            places[key] = slice(start, start + column.numel())
+            start += column.numel()
+        return places
+
+    def _observed_columns(self) -> dict[str, Any]:
+        g = self.graph
+        columns = {
+            "velocities": g.velocities,
+            "accelerations": g.accelerations,
+            "momenta": g.momenta,
+            "energy": g.energy,
+            "position residual": g.residuals[0],
+            "velocity residual": g.residuals[1],
+            "multipliers": g.multipliers if g.row_multipliers is None else g.row_multipliers,
+        }
+        columns |= {f"reaction {name}": force.nz[:] if self.large else force for name, force in g.reactions.items()}
+        columns |= {f"output {name}": value for name, value in g.outputs.items()}
+        given = {symbol: value for symbol, value in self.equations.system.inputs.items() if value is not None}
+        columns |= {f"input {symbol}": self.lower([value]) for symbol, value in given.items()}
+        return columns
+
+    def _build_unknowns(self) -> Program:
+        if self._lifted is not None:
+            parts = [self._lifted.z, self._lifted.multipliers, self._lifted.health]
+            return straight_line("unknowns", self._inputs(), parts)
+        assert self.large is not None and self.large.unknowns is not None
+        return self.large.unknowns
+
+    def _build_velocities(self) -> Program:
+        return straight_line("velocities", self._inputs(), [self.graph.velocities])
+
+    def velocities(self, times: Any, states: Any, parameters: Any) -> Any:
+        """q_dot at many states (nt, n_state), as an array (nt, n)."""
+        count, width, none = len(times), int(self.graph.velocities.numel()), np.zeros(len(self.free_inputs) + 1)
+        blocks = [np.ascontiguousarray(block, dtype=float) for block in (times, states, parameters)]
+        result, strides = np.empty((count, width)), np.array([1, self.n_state, 0, 0, 0])
+        functions()["map_rows"](self.address("velocities"), count, width, strides, *blocks, none, none, result)
+        return result
+
+    def _build_observe(self) -> Program:
+        columns = [ca.densify(ca.vec(ca.SX(column))) for column in self._observed_columns().values()]
+        return straight_line("observe", self._inputs(self._unknown_letters), columns)
+
+    # -- native code ---------------------------------------------------------------------------------------------
+
+    def address(self, name: str) -> int:
+        """The address of a native function, compiled now if need be."""
+        if name not in self._addresses:
+            self._load(name)
+        return self._addresses[name]
+
+    def _load(self, name: str) -> None:
+        began = time.perf_counter()
+        if name == "fast" and self.large is None and self.solved is None:
+            programs, further = self._dense_programs()
+        else:
+            programs, further = [self.program(name)], ""
+        library = native_library(programs, further, [name])
+        self._libraries.append(library)
+        self._addresses |= library.addresses
+        self.compile_seconds += time.perf_counter() - began
+
+    def load_program(self, program: Program) -> int:
+        """Native code of a program that is not one of the kernel's own; the same program is loaded once."""
+        if program not in self._loaded:
+            library = native_library([program])
+            self._libraries.append(library)
+            self._loaded[program] = library.addresses[program.name]
+        return self._loaded[program]
+
+    def _dense_programs(self) -> tuple[list[Program], str]:
+        """The right-hand side by a looped dense solve: blocks, solve, rates."""
+        size = padded(self.n) * row_length(self.n)
+        text = (
+            dense_solve_text(self.n)
+            + f"""
+define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
+  %array = alloca double, i64 {size}, align 32
+  %z = alloca double, i64 {self.n + WIDTH}, align 32
+  call void @dense_blocks(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %array)
+  %health = call double @dense_solve(ptr %array, ptr %z)
+  call void @rates(ptr %t, ptr %y, ptr %p, ptr %u, ptr %z, ptr %out)
+  %last = getelementptr double, ptr %out, i64 {self.n_state}
+  store double %health, ptr %last
+  ret void
+}}
+"""
+        )
+        return [self.program("dense_blocks"), self.program("rates")], text
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether there is anything to project onto."""
+        return bool(self.n_positions or self.n_velocities)
+
+    @property
+    def has_fast(self) -> bool:
+        """Whether the whole right-hand side exists as native code without a rank decision."""
+        if self.large is not None or self.solved is not None:
+            return True
+        return self.m == 0 and self.equations.is_definite and not self.equations.has_gauge
+
+    # -- plain use -----------------------------------------------------------------------------------------------
+
+    def rates(self, time: float, state: Any, parameters: Any = (), inputs: Any = ()) -> Any:
+        """The time derivative of the state, as an array (n_state,)."""
+        y = numbers_for(self.equations.state, state, "state")
+        p = parameter_values(self.parameters, parameters)
+        u = numbers_for(self.free_inputs, inputs, "inputs")
+        if self.backend == "numpy":
+            return self._interpreted_rates(time, y, p, u)
+        return self.plain_book(p).rates(time, y, u)
+
+    def plain_book(self, p: Any) -> Book:
+        """A book for single evaluations, one for each thread."""
+        book: Book | None = getattr(self._local, "book", None)
+        if book is None:
+            book = self._local.book = Book(self, p)
+        book.parameters[:] = p
+        book.fields.arrays["input_values"][:] = 0.0
+        book.forget_choices()
+        return book
+
+    def _interpreted_rates(self, time: float, y: Any, p: Any, u: Any) -> Any:
+        from .gauss.constrained_solve import solve
+
+        n, m = self.n, self.m
+        out = interpret(self.program("blocks"), (np.array([time]), y, p, u, np.zeros(0)))
+        G, f, A, b = np.split(out, np.cumsum([n * n, n, m * n]))
+        solution = solve(
+            G.reshape(n, n), f, A.reshape(m, n), b,
+            definite=self.equations.is_definite, gauge=self.equations.has_gauge,
+        )  # fmt: skip
+        w = np.concatenate([solution.z, solution.multipliers])
+        return interpret(self.program("rates"), (np.array([time]), y, p, u, w))
+
+    def time_native(self, time: float, state: Any, parameters: Any = (), repeats: int = 1000) -> float:
+        """Seconds for one evaluation of the rates in a native loop."""
+        y = np.ascontiguousarray(state, dtype=float).reshape(self.n_state)
+        return Book(self, parameter_values(self.parameters, parameters)).time_rates(time, y, repeats)

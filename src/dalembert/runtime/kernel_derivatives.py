@@ -1,0 +1,302 @@
+r"""Exact derivatives of a kernel as programs: of its rates and of its steps back to the constraints.
+
+With x some of the parameters, f the rates (the whole Gauss problem solved in straight-line code), and r a residual with rows A,
+metric G and lift B of the step that removes it,
+
+    tangent     (dy, dx)  ->  f_y dy + f_x dx                        for several columns at once
+    adjoint     lambda    ->  (f_y^T lambda, f_x^T lambda)           with the slopes of an integrand beside them
+    settle      (dy, dx)  ->  - B A^# (r_y dy + r_x dx)              A^# = G^-1 A^T (A G^-1 A^T)^-1
+    unsettle    lambda    ->  the transpose of the same
+
+come from forward and reverse automatic differentiation on the graph (A. Griewank, A. Walther: Evaluating Derivatives, 2nd ed.,
+chapter 3). `settle` is the derivative of a Newton step to the constraints at a state where they hold. All programs have the
+signature of `program.INPUTS`; what is pushed or pulled stands in w.
+
+Rows that depend on others are left out: the unknowns do not depend on which of them are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ..algebra.sparse_factor import Budget, TooManyOperationsError
+from ..codegen.passes.unrolled import HEALTHY, UnrolledSolution, unrolled_solve
+from ..codegen.program import Program, straight_line
+from ..errors import FormError
+from .gauss.constrained_solve import rank
+
+__all__ = ["Derivatives", "IndependentRows", "Instant", "independent_rows", "regular_rates"]
+
+#: The most operations of a solve that is written out for its derivatives, and the most instructions of the rates.
+MOST_OPERATIONS, MOST_INSTRUCTIONS = 150_000, 60_000
+#: The most columns that one tangent program pushes, and from how many instructions on it pushes one.
+COLUMNS, LONG = 8, 3_000
+
+
+#: Operations whose value jumps where their arguments cross each other, zero or an integer.
+JUMPING = frozenset({"lt", "le", "eq", "ne", "not", "sign", "floor", "ceil", "fmod", "copysign"})
+
+
+class Instant(NamedTuple):
+    """A time, a state and parameter values: where it is looked at which rows are independent."""
+
+    time: float
+    state: Any
+    parameters: Any
+
+
+class RegularRates(NamedTuple):
+    """The rates (n_state x 1) and the health of their solve as expressions of the kernel's letters."""
+
+    rates: Any
+    health: Any
+
+
+def regular_rates(kernel: Any, instant: Instant | None = None) -> RegularRates:
+    """The rates in straight-line code, with rows that depend on others at an instant (or anywhere) left out.
+
+    Raises
+    ------
+    FormError
+        Where the solve is too large to be written out, or never determined by independent rows.
+    """
+    solution = kernel.solved
+    if solution is not None and (instant is None or _health(kernel, solution, instant) > 10 * HEALTHY):
+        return _with(kernel, solution)
+    for place in [instant] if instant is not None else _generic_instants(kernel):
+        kept = independent_rows(kernel, place).solve
+        for augment in (False, True) if kept else (False,):
+            solution = _written_out(kernel, kept, augment)
+            if solution is not None and _health(kernel, solution, place) > 10 * HEALTHY:
+                return _with(kernel, solution, kept)
+    raise FormError(
+        f'The solve of the form "{kernel.equations.form}" cannot be written out as one regular expression',
+        seen=f"{kernel.n} unknowns, {kernel.m} constraint rows",
+        remedy="use another form, such as maggi, or drop constraints that repeat others",
+    )
+
+
+def _with(kernel: Any, solution: UnrolledSolution, kept: Sequence[int] | None = None) -> RegularRates:
+    """The rates with the solution put in."""
+    g = kernel.graph
+    multipliers = solution.multipliers
+    if kept is not None and len(kept) < kernel.m:
+        if ca.depends_on(g.rates, g.multipliers):
+            raise FormError(
+                f'The rates of the form "{kernel.equations.form}" depend on multipliers that are not determined',
+                seen=", ".join(kernel.equations.row_names),
+                remedy="drop the constraints that repeat others",
+            )
+        multipliers = ca.SX(kernel.m, 1)
+    letters = ca.vertcat(g.unknowns, g.multipliers)
+    rates = kernel.algebra.substitute(g.rates, letters, ca.vertcat(solution.z, multipliers))
+    return RegularRates(ca.densify(rates), solution.health)
+
+
+def _written_out(kernel: Any, kept: Sequence[int], augment: bool) -> UnrolledSolution | None:
+    g = kernel.graph
+    try:
+        return unrolled_solve(
+            g.metric,
+            g.force,
+            g.rows[list(kept), :],
+            g.right[list(kept)],
+            augment=augment,
+            definite=kernel.equations.is_definite,
+            determined=not kernel.equations.has_gauge,
+            budget=Budget(MOST_OPERATIONS),
+        )
+    except TooManyOperationsError:
+        return None
+
+
+def _values(kernel: Any, blocks: Sequence[Any], instant: Instant) -> list[Any]:
+    function = ca.Function("values", kernel._inputs(), list(blocks))
+    free = np.zeros(len(kernel.free_inputs))
+    found = function.call([instant.time, np.asarray(instant.state), np.asarray(instant.parameters), free, np.zeros(0)])
+    return [np.asarray(block, dtype=float) for block in found]
+
+
+def _health(kernel: Any, solution: UnrolledSolution, instant: Instant) -> float:
+    """The health of a solve at an instant; zero where it is not finite."""
+    health, z = _values(kernel, [solution.health, solution.z], instant)
+    return float(health.squeeze()) if np.all(np.isfinite(health)) and np.all(np.isfinite(z)) else 0.0
+
+
+class IndependentRows(NamedTuple):
+    """Which rows span the others: those of the solve, and those of the steps at position and velocity level."""
+
+    solve: tuple[int, ...]
+    position: tuple[int, ...]
+    velocity: tuple[int, ...]
+
+
+def independent_rows(kernel: Any, instant: Instant) -> IndependentRows:
+    """The independent rows of a kernel at an instant."""
+    g = kernel.graph
+    tables = [g.rows, g.position.rows, g.velocity.rows]
+    if not any(table.shape[0] for table in tables):
+        return IndependentRows((), (), ())
+    functions: dict[str, Any] = kernel.__dict__.setdefault("_row_functions", {})
+    if "rows" not in functions:
+        functions["rows"] = ca.Function("rows", kernel._inputs(), [ca.densify(table) for table in tables])
+    free = np.zeros(len(kernel.free_inputs))
+    found = functions["rows"].call([instant.time, np.asarray(instant.state), np.asarray(instant.parameters), free, np.zeros(0)])
+    return IndependentRows(*(_spanning(np.asarray(table, dtype=float)) for table in found))
+
+
+def _spanning(table: Any) -> tuple[int, ...]:
+    if not len(table) or not np.all(np.isfinite(table)):
+        return tuple(range(len(table)))
+    return tuple(int(k) for k in rank(table).independent)
+
+
+def _generic_instants(kernel: Any) -> list[Instant]:
+    random = np.random.default_rng(20)
+    return [
+        Instant(0.3, random.uniform(0.3, 1.1, kernel.n_state), random.uniform(0.3, 1.1, len(kernel.parameters)))
+        for _ in range(4)
+    ]
+
+
+class Switching(NamedTuple):
+    """Programs whose outputs are the rates with the integrand, and the values of operations that jump."""
+
+    rates: Program
+    switches: Program
+
+
+def _felt_switches(program: Program, asked: frozenset[int]) -> list[int]:
+    """The jumping operations whose place depends on the state or on a parameter that derivatives are taken by."""
+    felt, found = set(), []
+    for step in program.instructions:
+        if step.operation == "input":
+            which, entry = step.data
+            depends = which == 1 or (which == 2 and entry in asked)
+        else:
+            depends = any(a in felt for a in step.arguments)
+        if depends:
+            felt.add(step.target)
+            found += [step.target] if step.operation in JUMPING else []
+    return found
+
+
+def _pruned(program: Program, outputs: Sequence[int]) -> Program:
+    """The part of a program that some of its values need, with these as outputs."""
+    needed = set(outputs)
+    for step in reversed(program.instructions):
+        if step.target in needed:
+            needed.update(step.arguments)
+    kept = [step for step in program.instructions if step.target in needed]
+    new = {step.target: k for k, step in enumerate(kept)}
+    steps = [step._replace(target=new[step.target], arguments=tuple(new[a] for a in step.arguments)) for step in kept]
+    return replace(program, instructions=tuple(steps), outputs=tuple(new[k] for k in outputs))
+
+
+class Derivatives:
+    """The programs listed in the module's head, for some of a kernel's parameters.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    parameters : sequence of symbols (nx,)
+        x, in the order in which directions are given.
+    instant : Instant
+        Where the solve must be regular; derivatives are asked for along a motion that begins there.
+    rows : IndependentRows
+        Those at the instant.
+    integrand : SymPy expression or None
+        What the adjoint integrates along the motion.
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        parameters: Sequence[sympy.Symbol],
+        instant: Instant,
+        rows: IndependentRows,
+        integrand: sympy.Expr | None = None,
+    ) -> None:
+        self.kernel, self.parameters = kernel, tuple(parameters)
+        self.instant, self.rows = instant, rows
+        self.rates, self.health = regular_rates(kernel, instant)
+        self.integrand = ca.SX(0) if integrand is None else kernel.lower([integrand])
+        self.letters = ca.vertcat(kernel.algebra.vector(kernel.equations.state), kernel.algebra.vector(self.parameters))
+        self.size = int(self.letters.numel())
+        instructions = ca.Function("rates", kernel._inputs(), [self.rates]).n_instructions()
+        if instructions > MOST_INSTRUCTIONS:
+            raise FormError(
+                f'The form "{kernel.equations.form}" is too long to be differentiated in straight-line code',
+                seen=f"{instructions} instructions",
+                remedy="use a form with fewer unknowns",
+            )
+        self.most_columns = 1 if instructions > LONG else COLUMNS
+
+    def tangent(self, columns: int) -> Program:
+        """w = (dy, dx) for each column -> rates (n_state), health (1), tangents (n_state for each column)."""
+        w = ca.SX.sym("w", self.size, columns)
+        pushed = ca.jtimes(self.rates, self.letters, w)
+        return straight_line(f"tangent_{columns}", self._inputs(w), [self.rates, self.health, pushed])
+
+    def adjoint(self) -> Program:
+        """w = (lambda, s) -> (f^T lambda + s L) differentiated by y and x, health (1), the integrand L (1)."""
+        ns = self.kernel.n_state
+        w = ca.SX.sym("w", ns + 1)
+        pulled = ca.jtimes(ca.vertcat(self.rates, self.integrand), self.letters, w, True)
+        return straight_line("adjoint", self._inputs(w), [pulled, self.health, self.integrand])
+
+    def settle(self, level: str, columns: int) -> Program:
+        """w = (dy, dx) for each column -> changes of dy (n_state for each column), health (1)."""
+        w = ca.SX.sym("w", self.size, columns)
+        steps, health = [], ca.SX(1)
+        for c in range(columns):
+            step, health = self._settled(level, w[:, c])
+            steps.append(step)
+        return straight_line(f"settle_{level}_{columns}", self._inputs(w), [*steps, health])
+
+    def unsettle(self, level: str) -> Program:
+        """w = lambda -> what the transposed step adds to (lambda, x-gradient), (n_state + nx), health (1)."""
+        w, direction = ca.SX.sym("w", self.kernel.n_state), ca.SX.sym("direction", self.size)
+        step, health = self._settled(level, direction)
+        pulled = ca.jtimes(step, direction, w, True)
+        return straight_line(f"unsettle_{level}", self._inputs(w), [pulled, health])
+
+    @cached_property
+    def switching(self) -> Switching:
+        """The rates and the integrand, and the jumping operations in them whose place moves with the derivative."""
+        rates = straight_line("rates_and_integrand", self.kernel._inputs(), [self.rates, self.integrand])
+        asked = frozenset(self.kernel.parameters.index(symbol) for symbol in self.parameters)
+        return Switching(rates, _pruned(rates, _felt_switches(rates, asked)))
+
+    def _settled(self, level: str, direction: Any) -> tuple[Any, Any]:
+        """The change of dy that keeps the constraints of a level in the first order, and the health of its solve."""
+        kernel = self.kernel
+        projection = getattr(kernel.graph, level)
+        metric = kernel.graph.metric if projection.metric is None else projection.metric
+        kept = list(getattr(self.rows, level))
+        change = ca.jtimes(projection.residual[kept], self.letters, direction)
+        solution = None
+        for augment in (False, True):  # G may be singular, and definite where the rows vanish
+            solution = unrolled_solve(
+                metric,
+                ca.SX(metric.shape[0], 1),
+                projection.rows[kept, :],
+                -change,
+                augment=augment,
+                definite=kernel.equations.is_definite,
+            )
+            along_one = ca.substitute(solution.z, direction, ca.SX.ones(self.size))
+            if _health(kernel, UnrolledSolution(along_one, solution.multipliers, solution.health), self.instant) > 10 * HEALTHY:
+                break
+        assert solution is not None
+        return ca.densify(projection.lift @ solution.z), solution.health
+
+    def _inputs(self, w: Any) -> list[Any]:
+        return [*self.kernel._inputs()[:-1], ca.vec(w)]

@@ -1,0 +1,1 @@
+"""Bloch and others, Internet Supplement to Nonholonomic Mechanics and Control."""

@@ -1,0 +1,1 @@
+"""Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints."""

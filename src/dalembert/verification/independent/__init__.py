@@ -1,0 +1,1 @@
+"""Implementations in NumPy that share nothing with the library."""

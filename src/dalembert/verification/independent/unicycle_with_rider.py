@@ -1,0 +1,233 @@
+"""The unicycle with rider of Bloch's section 9.4 as plain NumPy functions, beside the library's equations at random states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy import cos, sin
+
+from ... import gallery
+from ...analysis.symmetry.reduced_coefficients import CoefficientField, ReducedCoefficients
+from ...formulations.reduction.bundle_equations import bundle_of, equations_on
+from ...formulations.registry import derive
+from ..numeric import Probe, slope, worst
+
+__all__ = [
+    "TORQUE",
+    "Ride",
+    "bodies",
+    "bundle",
+    "constrained_lagrangian",
+    "library_lagrangian",
+    "over_rides",
+    "printed_inertia",
+    "printed_lagrangian",
+    "printed_metric",
+    "printed_routhian",
+    "reduced_probe",
+    "rides",
+    "swing_factors",
+    "whole",
+]
+
+#: The torque on the limb.
+TORQUE = 0.37
+
+
+@cache
+def bodies() -> dict[str, float]:
+    """The parameters of the gallery."""
+    return {name: float(value) for name, value in gallery.load("unicycle-rider").parameters.items()}
+
+
+@cache
+def whole() -> Probe:
+    """Lagrange's equations with multipliers, driven by the torque."""
+    scenario = gallery.load("unicycle-rider")
+    return Probe(derive(scenario.system.driven({"u": TORQUE}), "lagrange"), scenario.parameters)
+
+
+@cache
+def bundle() -> Any:
+    """SO(2) x SE(2) with the section that belongs to p_1 and p_2."""
+    system = gallery.load("unicycle-rider").system
+    _, _, psi, phi, x, y = system.coordinates
+    R = next(letter for letter in system.parameters if letter.name == "R")
+    ahead, aside = {x: sympy.cos(phi), y: sympy.sin(phi)}, {x: -sympy.sin(phi), y: sympy.cos(phi)}
+    group = {"xi_x": ahead, "xi_y": aside, "xi_turn": {phi: 1}, "xi_roll": {psi: 1}}
+    return bundle_of(system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]])
+
+
+@cache
+def reduced_probe() -> Probe:
+    """The library's equations on D/G: state (theta, kappa, theta_dot, kappa_dot, p_1, p_2)."""
+    return Probe(equations_on(bundle(), reconstruct=False), bodies())
+
+
+# -- what is printed -------------------------------------------------------------------------------------------------------
+
+
+def printed_potential(theta: Any, kappa: Any) -> Any:
+    """U."""
+    b = bodies()
+    M, R, m, l, mu, r, rho, g = (b[name] for name in ("M", "R", "m", "l", "mu", "r", "rho", "g"))
+    return (M * R + m * (R + l)) * g * cos(theta) + mu * g * ((R + r) * cos(theta) - rho * cos(kappa - theta))
+
+
+def printed_lagrangian(q: Any, v: Any) -> Any:
+    """L at q, v (6,), off the constraints."""
+    b = bodies()
+    M, R, A, B, m, l, mu, r, rho = (b[name] for name in ("M", "R", "A", "B", "m", "l", "mu", "r", "rho"))
+    theta, kappa, _, phi, _, _ = q
+    theta_, kappa_, psi_, phi_, x_, y_ = v
+    s, c = sin(phi), cos(phi)
+    across = y_ * c - x_ * s
+
+    def square(height: Any) -> Any:
+        return (x_ - height * phi_ * c) ** 2 + (y_ - height * phi_ * s) ** 2
+
+    spin = A * (theta_**2 + phi_**2 * cos(theta) ** 2) + B * (phi_ * sin(theta) + psi_) ** 2
+    disk = spin / 2 + M / 2 * (R**2 * theta_**2 + 2 * R * across * theta_ * cos(theta) + square(R * sin(theta)))
+    rider = (R + l) ** 2 * theta_**2 + 2 * (R + l) * across * theta_ * cos(theta) + square((R + l) * sin(theta))
+    swing = kappa_ - theta_
+    limb = (R + r) ** 2 * theta_**2 + rho**2 * swing**2 + 2 * rho * (R + r) * swing * theta_ * cos(kappa)
+    limb = limb + 2 * ((R + r) * theta_ * cos(theta) + rho * swing * cos(kappa - theta)) * across
+    limb = limb + square((R + r) * sin(theta) + rho * sin(kappa - theta))
+    return disk + m / 2 * rider + mu / 2 * limb - printed_potential(theta, kappa)
+
+
+def rolling(phi: Any, psi_: Any) -> tuple[Any, Any]:
+    """x_dot and y_dot of a wheel that does not slip."""
+    return -psi_ * bodies()["R"] * cos(phi), -psi_ * bodies()["R"] * sin(phi)
+
+
+def constrained_lagrangian(z: Any) -> Any:
+    """L_c of (theta, kappa, theta_dot, kappa_dot, phi_dot, psi_dot), from the printed L at some heading."""
+    theta, kappa, theta_, kappa_, phi_, psi_ = z
+    heading = 0.83
+    q = [theta, kappa, 0.0, heading, 0.0, 0.0]
+    return printed_lagrangian(q, [theta_, kappa_, psi_, phi_, *rolling(heading, psi_)])
+
+
+def printed_metric(r: Any) -> Any:
+    """g_ab (2, 2)."""
+    b = bodies()
+    M, R, A, m, l, mu, h, rho = (b[name] for name in ("M", "R", "A", "m", "l", "mu", "r", "rho"))
+    kappa = r[1]
+    first = M * R**2 + m * (R + l) ** 2 + mu * ((R + h) ** 2 - 2 * (R + h) * rho * cos(kappa) + rho**2) + A
+    cross = mu * ((R + h) * rho * cos(kappa) - rho**2)
+    return np.array([[first, cross], [cross, mu * rho**2 + 0 * kappa]])
+
+
+def printed_inertia(r: Any) -> Any:
+    """I_ab (2, 2)."""
+    b = bodies()
+    M, R, A, B, m, l, mu, h, rho = (b[name] for name in ("M", "R", "A", "B", "m", "l", "mu", "r", "rho"))
+    theta, kappa = r
+    limb = (R + h) * sin(theta) + rho * sin(kappa - theta)
+    s = sin(theta)
+    first = (M * R**2 + m * (R + l) ** 2) * s**2 + mu * limb**2 + A * cos(theta) ** 2 + B * s**2
+    cross = (M * R**2 + m * R * (R + l)) * s + mu * R * limb + B * s
+    return np.array([[first, cross], [cross, M * R**2 + m * R**2 + mu * R**2 + B + 0 * theta]])
+
+
+def printed_routhian(z: Any) -> Any:
+    """R of (theta, kappa, theta_dot, kappa_dot, p_1, p_2)."""
+    r, v, p = z[:2], z[2:4], z[4:]
+    return v @ printed_metric(r) @ v / 2 - p @ np.linalg.solve(printed_inertia(r), p) / 2 - printed_potential(*r)
+
+
+def swing_factors(r: Any) -> Any:
+    """The factors of the printed covariant derivatives: A cos(theta) - B cos(kappa - theta), B cos(kappa - theta), (2,)."""
+    b = bodies()
+    M, R, m, l, mu, h, rho = (b[name] for name in ("M", "R", "m", "l", "mu", "r", "rho"))
+    script_a, script_b = M * R**2 + m * R * (R + l) + mu * R * (R + h), mu * R * rho
+    by_limb = script_b * cos(r[1] - r[0])
+    return np.array([script_a * cos(r[0]) - by_limb, by_limb])
+
+
+# -- states ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ride:
+    """A state of the unicycle on its constraints: q, and the velocities of theta, kappa, psi and phi."""
+
+    q: Any
+    free: Any
+
+    @cached_property
+    def v(self) -> Any:
+        """q_dot (6,)."""
+        return np.concatenate([self.free, rolling(self.q[3], self.free[2])])
+
+    @cached_property
+    def accelerations(self) -> Any:
+        """Those of the library's Lagrange equations with multipliers (6,)."""
+        return whole().observe(0.0, np.concatenate([self.q, self.v]))["accelerations"]
+
+    @property
+    def r(self) -> Any:
+        """Shape (2,)."""
+        return self.q[:2]
+
+    @property
+    def turning(self) -> Any:
+        """(phi_dot, psi_dot)."""
+        return np.array([self.free[3], self.free[2]])
+
+    @cached_property
+    def p(self) -> Any:
+        """The printed momenta."""
+        return printed_inertia(self.r) @ self.turning
+
+    @cached_property
+    def p_rates(self) -> Any:
+        """Their rates along the motion."""
+        turns = np.array([self.accelerations[3], self.accelerations[2]])
+        place, motion = np.concatenate([self.r, self.turning]), np.concatenate([self.v[:2], turns])
+        return slope(lambda z: printed_inertia(z[:2]) @ z[2:], place) @ motion
+
+    @property
+    def z(self) -> Any:
+        """(theta, kappa, theta_dot, kappa_dot, p_1, p_2)."""
+        return np.concatenate([self.r, self.v[:2], self.p])
+
+    def covariant(self, function: Callable[[Any], Any]) -> Any:
+        """nabla_theta and nabla_kappa of a function of z, as printed (2,)."""
+        by = slope(function, self.z)
+        turn = np.linalg.solve(printed_inertia(self.r), self.p)  # (I^1b p_b, I^2b p_b)
+        return by[:2] + swing_factors(self.r) * (turn[1] * by[4] - turn[0] * by[5])
+
+    @cached_property
+    def coefficients(self) -> ReducedCoefficients:
+        """The library's coefficients of the reduced equations."""
+        return coefficient_field().at(dict(zip(("theta", "kappa"), self.r, strict=True)), bodies())
+
+
+@cache
+def coefficient_field() -> CoefficientField:
+    """The coefficients as functions of the shape."""
+    return CoefficientField(bundle())
+
+
+@cache
+def rides() -> tuple[Ride, ...]:
+    """The states at which rows are looked at."""
+    random = np.random.default_rng(94)
+    return tuple(Ride(random.uniform(-0.7, 0.7, 6), random.uniform(-1.5, 1.5, 4)) for _ in range(6))
+
+
+def over_rides(residual: Callable[[Ride], float]) -> float:
+    """The worst residual."""
+    return worst(residual(ride) for ride in rides())
+
+
+def library_lagrangian(q: Any, v: Any) -> float:
+    """L of the gallery at any state."""
+    return float(whole().value([whole().equations.system.energy_function], 0.0, np.concatenate([q, v]))[0])

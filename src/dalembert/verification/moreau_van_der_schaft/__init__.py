@@ -1,0 +1,1 @@
+"""Moreau and van der Schaft, Implicit Lagrangian equations."""

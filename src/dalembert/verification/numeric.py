@@ -1,0 +1,218 @@
+"""Numbers for the rows: blocks of the library's derivations at chosen states, and rivals that share nothing with them.
+
+The rivals are complex steps of plain NumPy functions, pseudo-inverses by singular values, and dense linear algebra. The
+library itself decides rank elsewhere; here a second opinion is the point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from .. import gallery
+from ..formulations.equations import Equations
+from ..formulations.registry import derive
+from ..runtime.context import Book
+from ..runtime.kernel import parameter_values
+
+__all__ = [
+    "Blocks",
+    "Probe",
+    "dense_solution",
+    "distance",
+    "excess",
+    "gallery_probe",
+    "largest",
+    "least_norm_solution",
+    "null_space",
+    "panel_nodes",
+    "pseudo_inverse",
+    "slope",
+    "symmetric_power",
+    "worst",
+]
+
+STEP = 1e-25
+
+
+def slope(function: Callable[[Any], Any], point: Any) -> Any:
+    """The derivative of a NumPy function by complex steps: (n,) for a scalar, (k, n) for a vector of length k.
+
+    >>> slope(lambda x: x[0] * np.sin(x[1]), [2.0, 0.0]).tolist()
+    [0.0, 2.0]
+    """
+    base = np.asarray(point, dtype=complex)
+    columns = []
+    for k in range(base.size):
+        moved = base.copy()
+        moved[k] += 1j * STEP
+        columns.append(np.imag(function(moved)) / STEP)
+    return np.stack(columns, axis=-1)
+
+
+def distance(value: Any, expected: Any) -> float:
+    """The worst difference, relative where the expected value exceeds one."""
+    value, expected = np.asarray(value, dtype=float), np.asarray(expected, dtype=float)
+    return float(np.max(np.abs(value - expected) / (1 + np.abs(expected)))) if expected.size else 0.0
+
+
+def worst(values: Any) -> float:
+    """The largest of some residuals; not a number where one of them is not."""
+    return float(np.max(np.abs(np.asarray(list(values), dtype=float))))
+
+
+def largest(*values: Any) -> float:
+    """`worst` of its arguments; unlike `max` it does not lose what is not a number.
+
+    >>> largest(1e-3, float("nan"))
+    nan
+    """
+    return worst(values)
+
+
+def excess(value: Any) -> float:
+    """The value where it is positive, and 0 elsewhere; not a number stays so."""
+    return float(np.maximum(0.0, value))
+
+
+def pseudo_inverse(matrix: Any) -> Any:
+    """Moore and Penrose's inverse by singular values, for rivals of the library's constrained solve."""
+    left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+    kept = sizes > 1e-10 * sizes[0]
+    return (right.T[:, kept] / sizes[kept]) @ left.T[kept]
+
+
+def null_space(matrix: Any) -> Any:
+    """An orthonormal basis (n, n - rank) of the vectors that `matrix` takes to zero."""
+    _, sizes, right = np.linalg.svd(np.atleast_2d(matrix))
+    rank = int(np.sum(sizes > 1e-10 * sizes[0]))
+    return right[rank:].T
+
+
+def symmetric_power(matrix: Any, exponent: float) -> Any:
+    """A power of a symmetric positive definite matrix that is symmetric itself."""
+    sizes, directions = np.linalg.eigh(matrix)
+    return (directions * sizes**exponent) @ directions.T
+
+
+def least_norm_solution(G: Any, f: Any, A: Any, b: Any) -> tuple[Any, Any]:
+    """z and the least-norm mu of G z = f + A^T mu, A z = b by one dense system of all unknowns."""
+    n, m = len(f), len(b)
+    matrix = np.block([[G, -A.T], [A, np.zeros((m, m))]])
+    solution = pseudo_inverse(matrix) @ np.concatenate([f, b])
+    return solution[:n], solution[n:]
+
+
+def dense_solution(G: Any, f: Any, A: Any, b: Any) -> tuple[Any, Any]:
+    """z and lambda of [[G, A^T], [A, 0]] (z, lambda) = (f, b): lambda has the sign of Gavin's eq. 70."""
+    m = len(b)
+    solution = np.linalg.solve(np.block([[G, A.T], [A, np.zeros((m, m))]]), np.concatenate([f, b]))
+    return solution[: len(f)], solution[len(f) :]
+
+
+def panel_nodes(first: float, last: float, panels: int = 60) -> tuple[Any, Any]:
+    """Times and weights of composite Gauss-Legendre quadrature with eight nodes a panel."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    edges = np.linspace(first, last, panels + 1)
+    half = np.diff(edges)[:, None] / 2
+    middle = (edges[:-1] + edges[1:])[:, None] / 2
+    return (middle + half * nodes).ravel(), (half * weights).ravel()
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The Gauss problem of a form at one state, as arrays: G (n, n), f (n,), A (m, n), b (m,), and what goes with it."""
+
+    G: Any
+    f: Any
+    A: Any
+    b: Any
+    velocities: Any
+    momenta: Any
+    energy: float
+    constraint: Any
+    position: Any
+
+
+class Probe:
+    """The library's equations of one form of a system, evaluated at chosen states."""
+
+    def __init__(self, equations: Equations, parameters: Mapping[str, float]) -> None:
+        self.equations = equations
+        self.kernel = equations.compile()
+        self.parameters = dict(parameters)
+        self.values = parameter_values(self.kernel.parameters, self.parameters)
+
+    def with_parameters(self, **changes: float) -> Probe:
+        """The same equations with other values of some parameters, compiled once."""
+        other = object.__new__(Probe)
+        other.equations, other.kernel = self.equations, self.kernel
+        other.parameters = self.parameters | changes
+        other.values = parameter_values(self.kernel.parameters, other.parameters)
+        return other
+
+    @cached_property
+    def _function(self) -> Any:
+        return _block_function(self.kernel)
+
+    @cached_property
+    def book(self) -> Book:
+        """Native code with this probe's parameters."""
+        return Book(self.kernel, self.values)
+
+    def _arguments(self, time: float, state: Any) -> list[Any]:
+        return [np.array([time]), np.asarray(state, dtype=float), self.values, np.zeros(0), np.zeros(0)]
+
+    def blocks(self, time: float, state: Any) -> Blocks:
+        """G, f, A, b and the rest at a state."""
+        found = [np.array(item, dtype=float) for item in self._function(*self._arguments(time, state))]
+        G, f, A, b, v, p, energy, constraint, position = found
+        return Blocks(
+            G, f.ravel(), A, b.ravel(), v.ravel(), p.ravel(), float(energy[0, 0]), constraint.ravel(), position.ravel()
+        )
+
+    def rates(self, time: float, state: Any) -> Any:
+        """The time derivative of the state, (n_state,)."""
+        return self.kernel.rates(time, state, self.values)
+
+    def value(self, expressions: Sequence[sympy.Expr], time: float, state: Any) -> Any:
+        """Expressions of coordinates, velocities, momenta, parameters and time at a state, (k,)."""
+        function = ca.Function("value", self.kernel._inputs(), [self.kernel.lower(expressions)])
+        return np.array(function(*self._arguments(time, state)), dtype=float).ravel()
+
+    def observe(self, time: float, state: Any) -> dict[str, Any]:
+        """What a motion would report at a state: accelerations, energy, reactions, multipliers ..., by key."""
+        row = np.ascontiguousarray(np.asarray(state, dtype=float)[None, :])
+        values, _ = self.book.observe(np.array([float(time)]), row, np.zeros((1, 0)))
+        return {key: values[0, place] for key, place in self.kernel.observed.items()}
+
+    def reaction(self, time: float, state: Any) -> Any:
+        """The generalised force of all constraints together, (n,)."""
+        found = self.observe(time, state)
+        return sum(force for key, force in found.items() if key.startswith("reaction "))
+
+    def projected(self, time: float, state: Any) -> Any:
+        """The nearest state that obeys the constraints."""
+        moved = np.array(state, dtype=float)
+        self.book.project(time, moved)
+        return moved
+
+
+@cache
+def _block_function(kernel: Any) -> Any:
+    g = kernel.graph
+    parts = [g.metric, g.force, g.rows, g.right, g.velocities, g.momenta, g.energy]
+    return ca.Function("blocks", kernel._inputs(), [*parts, g.velocity.residual, g.position.residual])
+
+
+@cache
+def gallery_probe(name: str, form: str) -> Probe:
+    """The equations of a gallery system in one form, with the gallery's parameters."""
+    scenario = gallery.load(name)
+    return Probe(derive(scenario.system, form), scenario.parameters)

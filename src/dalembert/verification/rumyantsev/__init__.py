@@ -1,0 +1,1 @@
+"""Rumyantsev, Forms of Hamilton's principle for nonholonomic systems."""

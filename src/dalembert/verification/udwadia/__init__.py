@@ -1,0 +1,1 @@
+"""Udwadia, Constrained motion of Hamiltonian systems."""
