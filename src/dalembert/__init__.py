@@ -7,10 +7,11 @@ The names that a first model needs are here; the others are in `analysis`, `cont
 import importlib
 import warnings
 
-from ._lazy import attach_stub
+import lazy_loader
+
 from ._version import __version__ as __version__
 
-_load, __dir__, __all__ = attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 #: Namespace -> names that stood at the top in version 0.1; they go in version 0.3.
 _MOVED = {

@@ -19,12 +19,11 @@ FILES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.p
 CORE = {"errors", "model", "algebra", "geometry", "formulations", "codegen", "runtime", "integrate"}
 #: Parts that only name what others hold.
 NAMESPACES = ("dirac", "lie", "symmetry", "variational")
-#: What each part may import of ours, besides itself, the types of signatures, the version and the loader of names.
+#: What each part may import of ours, besides itself, the types of signatures and the version.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "typing": set(),
     "_version": set(),
-    "_lazy": set(),
     "__init__": set(),
     "model": {"errors"},
     "geometry": {"errors", "algebra"},
@@ -128,7 +127,7 @@ def test_imports_go_one_way(part: str) -> None:
     for file in files_of(part):
         for module, deferred, line in imports_of(file):
             target = our_part(module)
-            if target is None or target in {part, "typing", "_version", "_lazy"} or target in ALLOWED[part]:
+            if target is None or target in {part, "typing", "_version"} or target in ALLOWED[part]:
                 continue
             assert deferred and (file, target) in DOORS, f"{file}:{line} imports {module}"
 

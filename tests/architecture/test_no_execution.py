@@ -25,7 +25,6 @@ MODULES = {"pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "yaml
 #: What is there, by file and call, and why it runs nothing that a user wrote.
 ALLOWED = {
     ("__init__.py", "importlib.import_module"): "public names are on a list in the source",
-    ("_lazy.py", "importlib.import_module"): "public names are on a list in a stub beside the source",
     ("lab/__init__.py", "importlib.import_module"): "public names are on a list in the source",
     ("gallery/__init__.py", "importlib.import_module"): "a name is first looked up among the built-in systems",
     ("verification/row_registry.py", "importlib.import_module"): "modules are on a list in the source",

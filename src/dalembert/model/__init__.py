@@ -1,5 +1,5 @@
 """What a user writes: symbols, systems, constraints, parts, scenarios, drawings, text and files."""
 
-from .._lazy import attach_stub
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, ["draw"])

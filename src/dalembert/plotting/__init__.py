@@ -3,6 +3,6 @@
 Nothing here opens a window or changes Matplotlib's settings.
 """
 
-from .._lazy import attach_stub
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
