@@ -20,7 +20,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.formulations.registry import applicability, fastest_form
-from dalembert.runtime.context import Book
+from dalembert.runtime.context import Context
 
 #: Systems with the span that is followed; the snakeboard's ends before its wheels stand across (phi = pi/2).
 SPEED = {"rolling-disk": 100.0, "snakeboard": 4.0, "unicycle-rider": 100.0, "elastic-pendulum-arc": 100.0}
@@ -48,8 +48,8 @@ def cost() -> None:
             if fault is None:
                 before = time.process_time()
                 kernel = da.derive(system, form).compile()
-                book = Book(kernel, np.ones(len(kernel.parameters)))
-                book.observe(np.zeros(1), np.full((1, kernel.n_state), 0.3), np.zeros((1, len(kernel.free_inputs))))
+                context = Context(kernel, np.ones(len(kernel.parameters)))
+                context.observe(np.zeros(1), np.full((1, kernel.n_state), 0.3), np.zeros((1, len(kernel.free_inputs))))
                 rows.append((time.process_time() - before, name, form))
     seconds, systems = time.process_time() - began, len({name for _, name, _ in rows})
     print(f"{len(rows)} forms of {systems} systems: {seconds:.1f} s of processor time")

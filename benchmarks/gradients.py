@@ -68,11 +68,11 @@ class Case:
         for name in self.names:
             size = 1e-4 * abs(self.values[name] or 1.0)
 
-            def slope(push: float, name: str = name) -> float:
+            def derivative(push: float, name: str = name) -> float:
                 ends = [self.motion(self.values | {name: self.values[name] + s * push}).y[0, -1] ** 2 for s in (1, -1)]
                 return float(ends[0] - ends[1]) / (2 * push)
 
-            found.append((4 * slope(size / 2) - slope(size)) / 3)
+            found.append((4 * derivative(size / 2) - derivative(size)) / 3)
         return np.array(found)
 
 
@@ -109,11 +109,11 @@ def by_jax(case: Case, repeats: int) -> None:
         )  # fmt: skip
         return solution.ys[-1, 0] ** 2
 
-    plain, slope = jax.jit(end), jax.jit(jax.grad(end))
-    found = np.asarray(slope(values))[[rates.parameters.index(name) for name in case.names]]
+    plain, derivative = jax.jit(end), jax.jit(jax.grad(end))
+    found = np.asarray(derivative(values))[[rates.parameters.index(name) for name in case.names]]
     ours = case.backward().values
     native = cost(case.backward, repeats)
-    theirs = cost(lambda: slope(values).block_until_ready(), repeats)
+    theirs = cost(lambda: derivative(values).block_until_ready(), repeats)
     alone = cost(lambda: plain(values).block_until_ready(), repeats)
     print(
         f"diffrax on {case.name}: gradient {1e3 * theirs:.1f} ms, {theirs / alone:.1f} of its own motions, "

@@ -24,7 +24,7 @@ from dalembert.codegen.native.native_module import NativeModule
 from dalembert.integrate.methods.fixed import fixed_fields as places
 from dalembert.integrate.methods.fixed.fixed_run import FIXED_METHODS
 from dalembert.model.method_names import FIXED_STEP
-from dalembert.runtime.context import Book
+from dalembert.runtime.context import Context
 from dalembert.runtime.kernel import kernel_of
 from dalembert.runtime.projection import STATE, evaluate
 
@@ -36,16 +36,16 @@ POINTS = 1000
 
 
 @native
-def rk4(book: Integers, steps: int, h: float, y: Reals, work: Reals) -> int:
+def rk4(context: Integers, steps: int, h: float, y: Reals, work: Reals) -> int:
     """Classical Runge-Kutta steps in place; work has 3 rows of n_state + 1 places."""
-    ns = book[STATE]
+    ns = context[STATE]
     rate, stage, total = work, work + (ns + 1), work + 2 * (ns + 1)
     for k in range(steps):
         for c in range(ns):
             stage[c] = y[c]
             total[c] = 0.0
         for s in range(4):
-            status = evaluate(book, k * h, stage, rate)
+            status = evaluate(context, k * h, stage, rate)
             if status != 0:
                 return status
             weight = 1.0 if s == 0 or s == 3 else 2.0
@@ -73,8 +73,8 @@ def compare(n: int, inertias: list[float], steps: int, h: float) -> None:
     momentum = entries - entries.T
     start = flow.start(Q=np.eye(n), M=6.0 * momentum / np.linalg.norm(momentum))
     print(f"SO({n}), {steps} steps of {h:g}")
-    heads = ("spectrum", "Casimirs", "Q^T Q", "Q M Q^T", "energy")
-    print(f"{'method':15s} " + " ".join(f"{head:>9s}" for head in heads) + f" {'slope':>19s} {'steps/s':>9s}")
+    collected = ("spectrum", "Casimirs", "Q^T Q", "Q M Q^T", "energy")
+    print(f"{'method':15s} " + " ".join(f"{head:>9s}" for head in collected) + f" {'slope':>19s} {'steps/s':>9s}")
     every = max(1, steps // POINTS)
     for method in ON_GROUPS:
         da.simulate(flow, start, (0, h), method=method, step=h)
@@ -94,11 +94,11 @@ def general(flow: da.Flow, start: dict[str, float], steps: int, h: float, every:
     )
     line("dop853", motion.t, motion["M"], motion["Q"], motion.energy, steps / (time.process_time() - began), motion.outcome)
     kernel = kernel_of(da.derive(flow), flow.parameters)
-    book, call = Book(kernel, []), NativeModule([rk4]).functions["rk4"]
+    context, call = Context(kernel, []), NativeModule([rk4]).functions["rk4"]
     y, work, states = motion.y[:, 0].copy(), np.zeros((3, kernel.n_state + 1)), [motion.y[:, 0].copy()]
     began = time.process_time()
     for _ in range(steps // every):
-        call(book.entries, every, h, y, work)
+        call(context.entries, every, h, y, work)
         states.append(y.copy())
     speed = steps / (time.process_time() - began)
     matrices(flow, "rk4", np.arange(len(states)) * every * h, np.array(states), speed)
@@ -118,8 +118,8 @@ def matrices(flow: da.Flow, name: str, t: Any, states: Any, speed: float) -> Non
     for key, matrix in flow.matrices.items():
         found[key] = np.zeros((len(t), *matrix.shape))
         for place in np.ndindex(*matrix.shape):
-            for letter in matrix[place].free_symbols:
-                found[key][(slice(None), *place)] = float(matrix[place].coeff(letter)) * states[:, places[letter]]
+            for symbol in matrix[place].free_symbols:
+                found[key][(slice(None), *place)] = float(matrix[place].coeff(symbol)) * states[:, places[symbol]]
     M = found["M"]
     rates = np.array([[1.0 / (a + b) for b in INERTIAS[M.shape[1]]] for a in INERTIAS[M.shape[1]]])
     line(name, t, M, found["Q"], np.sum(M**2 * rates, axis=(1, 2)) / 4, speed, "finished")
@@ -140,11 +140,11 @@ def line(name: str, t: Any, M: Any, Q: Any, energy: Any, speed: float, outcome: 
         np.abs(Q @ M @ turned - Q[0] @ M[0] @ turned[0]).max() / size,
         np.abs(energy / energy[0] - 1).max(),
     ]
-    (slope, _), covariance = np.polyfit(t, energy / energy[0], 1, cov=True)
+    (derivative, _), covariance = np.polyfit(t, energy / energy[0], 1, cov=True)
     print(
         f"{name:15s} "
         + " ".join(f"{value:9.1e}" for value in figures)
-        + f" {slope:+9.1e} +-{np.sqrt(covariance[0, 0]):7.1e} {speed:9.2e}"
+        + f" {derivative:+9.1e} +-{np.sqrt(covariance[0, 0]):7.1e} {speed:9.2e}"
     )
 
 

@@ -19,7 +19,7 @@ from sympy import cos, sin
 import dalembert as da
 from dalembert.control.feedback.routhian_matching import closed_on_quotient
 
-SETTLED, TOO_FAST = 1e-6, 1e3
+CONVERGED, TOO_FAST = 1e-6, 1e3
 
 
 def furuta() -> tuple[da.System, dict[str, float]]:
@@ -50,7 +50,7 @@ def settles(equations: Any, start: dict[str, float], parameters: dict[str, float
     system = equations.system
     fast = da.event(sum(v**2 for v in system.velocities) - TOO_FAST**2, direction=1, terminal=True)
     motion = da.simulate(equations, start, (0.0, span), parameters=parameters, rtol=1e-8, events=[fast], max_steps=50_000)
-    return bool(motion.outcome.value == "finished" and np.max(np.abs(motion.y[:, -1])) < SETTLED)
+    return bool(motion.outcome.value == "finished" and np.max(np.abs(motion.y[:, -1])) < CONVERGED)
 
 
 def measured(name: str, system: da.System, parameters: dict[str, float], side: int, span: float, **options: Any) -> None:
@@ -74,7 +74,7 @@ def unicycle(span: float) -> None:
     """The largest tilt, alone, from which the balanced unicycle settles: by poles, and by a controlled Routhian."""
     scenario = da.gallery.load("unicycle-rider")
     _, _, psi, phi, x, y = scenario.system.coordinates
-    R = next(letter for letter in scenario.system.parameters if letter.name == "R")
+    R = next(symbol for symbol in scenario.system.parameters if symbol.name == "R")
     group = {"ahead": {x: cos(phi), y: sin(phi)}, "aside": {x: -sin(phi), y: cos(phi)}, "turn": {phi: 1}, "roll": {psi: 1}}
     section = [[0, 0, 1, 0], [-R, 0, 0, 1]]
     balanced = da.gallery.load("unicycle-balanced")
@@ -86,7 +86,7 @@ def unicycle(span: float) -> None:
         start = {"theta": tilt, "p_2": 0.5}
         motion = da.simulate(equations, start, (0.0, span), parameters=parameters, rtol=1e-8, max_steps=50_000)
         calm = motion.outcome.value == "finished" and np.max(np.abs(motion["theta"])) < 0.5
-        return bool(calm and abs(motion["kappa_dot"][-1]) < SETTLED)
+        return bool(calm and abs(motion["kappa_dot"][-1]) < CONVERGED)
 
     for name, equations, parameters in (
         ("poles", by_poles, balanced.parameters),
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--side", type=int, default=7)
     parser.add_argument("--time", type=float, default=60.0)
     options = parser.parse_args()
-    print(f"{'':<22} {'class':<26} {'residual':>9} {'level':>9} {'inside settled':>23} {'outside settled':>23} {'s':>6}")
+    print(f"{'':<22} {'class':<26} {'residual':>9} {'level':>9} {'inside converged':>23} {'outside converged':>23} {'s':>6}")
     for name, (system, parameters), ratio in (
         ("pendulum on a cart", cart(), 2.0),
         ("pendulum on a cart", cart(), 4.0),

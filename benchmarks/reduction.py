@@ -50,7 +50,7 @@ def main() -> None:
         rebuilt = da.symmetry.reduce(system, group(system), reconstruct=True)
         first = da.simulate(rebuilt, scenario.start, (0, 0), parameters=scenario.parameters)
         reduced = da.symmetry.reduce(system, group(system))
-        start = {letter.name: first[letter.name][0] for letter in reduced.state}
+        start = {symbol.name: first[symbol.name][0] for symbol in reduced.state}
         print(f"{name}, {end:g} s, rtol 1e-10")
         plain = None
         for label, equations, begin in (
@@ -65,8 +65,8 @@ def main() -> None:
             median = statistics.median(times[1:])
             plain = plain or median
             size = len(kernel_of(equations, equations.system.parameters).program("fast").instructions)
-            letters = len(motion.segments[0].book.kernel.equations.state)
-            print(f"  {label:18s} {letters:3d} letters {size:5d} instructions {median * 1e3:9.3f} ms {plain / median:6.2f}x")
+            symbols = len(motion.segments[0].context.kernel.equations.state)
+            print(f"  {label:18s} {symbols:3d} letters {size:5d} instructions {median * 1e3:9.3f} ms {plain / median:6.2f}x")
 
 
 if __name__ == "__main__":

@@ -33,14 +33,14 @@ def so(n: int, starts: int, seed: str) -> str:
 
 
 def knife_edge(starts: int) -> str:
-    z1, z2, z3, z4, z5 = letters = da.coordinates("z1 z2 z3 z4 z5")
+    z1, z2, z3, z4, z5 = symbols = da.coordinates("z1 z2 z3 z4 z5")
     u1, u2 = da.inputs("u1 u2")
     flow = da.Flow({z1: z4, z2: z5, z3: -z1 * z5, z4: u1 + u2 * z3 - z1 * z5**2, z5: u2}, inputs=[u1, u2])
     plan = da.control.fibration(flow)
     began = time.perf_counter()
     norms = []
     for start in np.random.default_rng(0).uniform(-3, 3, (starts, 5)):
-        norms.append(da.control.stabilise_by_loops(plan, dict(zip(letters, start, strict=True))).norms[-1])
+        norms.append(da.control.stabilise_by_loops(plan, dict(zip(symbols, start, strict=True))).norms[-1])
     arrived = sum(norm < 1e-6 for norm in norms)
     return f"knife edge: {arrived} of {starts} below 1e-6, largest {max(norms):.1e}, {time.perf_counter() - began:.1f} s"
 

@@ -90,8 +90,8 @@ def main() -> None:
 
 def show(rows: list[Row]) -> None:
     """One line for each way to make the sweep."""
-    heads = ("wall s", "runs' CPU", "caller", "workers", "overhead", "speed-up", "blocks", "runs there")
-    print(f"{'':24}" + "".join(f"{head:>11}" for head in heads) + "  same bits")
+    collected = ("wall s", "runs' CPU", "caller", "workers", "overhead", "speed-up", "blocks", "runs there")
+    print(f"{'':24}" + "".join(f"{head:>11}" for head in collected) + "  same bits")
     alone = rows[0].runs
     for name, wall, caller, workers, runs in rows:
         work, there = runs.statistics["cpu_seconds"], int((runs.codes >= 0).sum())

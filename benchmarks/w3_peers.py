@@ -355,12 +355,12 @@ def sundials_adams(rtol: float) -> Solver:
 def sundials_ida(rtol: float) -> Solver:
     import sksundae
 
-    compiled, rates, slopes = numba_rates(), np.zeros(8), np.zeros(8)
+    compiled, rates, derivatives = numba_rates(), np.zeros(8), np.zeros(8)
 
     def residual(_: float, y: np.ndarray, yp: np.ndarray, out: np.ndarray) -> None:
         compiled(y, rates)
         out[:] = yp - rates
 
     solver = sksundae.ida.IDA(residual, rtol=rtol, atol=rtol, max_num_steps=10**6)
-    compiled(reduced_start(), slopes)
-    return Solver(lambda: solver.solve(TIMES, reduced_start(), slopes).y.T, from_reduced)
+    compiled(reduced_start(), derivatives)
+    return Solver(lambda: solver.solve(TIMES, reduced_start(), derivatives).y.T, from_reduced)

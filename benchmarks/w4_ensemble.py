@@ -59,8 +59,8 @@ def heyoka_batch(rtol: float) -> Task:
 
     hy.llvm_state.set_diskcache_enabled(False)
     width = hy.recommended_simd_size()
-    letters = hy.make_vars(*NAMES, "turn", "fall", "spin")
-    system = list(zip(letters, rates_by_hand(hy.sin, hy.cos, letters), strict=True))
+    symbols = hy.make_vars(*NAMES, "turn", "fall", "spin")
+    system = list(zip(symbols, rates_by_hand(hy.sin, hy.cos, symbols), strict=True))
     integrator = hy.taylor_adaptive_batch(system, np.zeros((8, width)), tol=rtol)
     batches = np.ascontiguousarray(starts().reshape(-1, width, 8).transpose(0, 2, 1))
 
@@ -81,8 +81,8 @@ def heyoka_scalar(rtol: float) -> Task:
     import heyoka as hy
 
     hy.llvm_state.set_diskcache_enabled(False)
-    letters = hy.make_vars(*NAMES, "turn", "fall", "spin")
-    system = list(zip(letters, rates_by_hand(hy.sin, hy.cos, letters), strict=True))
+    symbols = hy.make_vars(*NAMES, "turn", "fall", "spin")
+    system = list(zip(symbols, rates_by_hand(hy.sin, hy.cos, symbols), strict=True))
     integrator = hy.taylor_adaptive(system, np.zeros(8), tol=rtol)
 
     def run() -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import w5_peers as peers
 from harness import Clock, Entry, Workload, cpu_seconds, report, serve
-from w5_model import GRAVITY, START, STEP, constraint_error, energy_error, energy_slope
+from w5_model import GRAVITY, START, STEP, constraint_error, energy_derivative, energy_error
 
 NAMES = "x1 y1 z1 x2 y2 z2"
 GENERIC, HAND = "Lagrangian and constraints", "equations by hand"
@@ -81,7 +81,7 @@ def measure(entry: Entry, size: str) -> None:
     report(name, entry.name, "derive_compile_s", cpu, error)
     report(name, entry.name, "us_a_step", seconds / steps * 1e6, error)
     report(name, entry.name, "energy_error", error, error)
-    report(name, entry.name, "energy_slope", abs(energy_slope(found)), error)
+    report(name, entry.name, "energy_slope", abs(energy_derivative(found)), error)
     report(name, entry.name, "constraint_error", constraint_error(found), error)
     report(name, entry.name, "script_s", cpu_seconds(), error)
 

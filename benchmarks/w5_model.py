@@ -31,7 +31,7 @@ def constraint_error(states: Any) -> float:
     return float(max(np.max(np.abs(np.linalg.norm(rod, axis=-1) - 1)) for rod in (first, second)))
 
 
-def energy_slope(states: Any) -> float:
+def energy_derivative(states: Any) -> float:
     """The drift of the energy over the whole run by a straight line through it, relative to that above the lowest state."""
     times = np.linspace(0, 1, len(states))
     return float(np.polyfit(times, energy(states), 1)[0] / (energy(START) + 3 * GRAVITY))

@@ -138,7 +138,7 @@ def stated_energies(system: Any) -> list[str]:
         else [("L", system.lagrangian)]
     )
     forces = [f"Q_{q} = {value}" for q, value in system.forces.items()]
-    return [f"{letter} = {value}" for letter, value in energies if value != 0] + forces
+    return [f"{symbol} = {value}" for symbol, value in energies if value != 0] + forces
 
 
 def stated_constraint(constraint: Any) -> str:
@@ -262,8 +262,8 @@ def errata_page() -> None:
         "its residual is more than a hundred times the tolerance that the correction meets. [The whole table](verify.md); "
         "[how it is made](../verification.md).\n",
     ]
-    for letter, title in DOCUMENTS.items():
-        own = [row for row in wrong if row.id.startswith(f"{letter}-")]
+    for symbol, title in DOCUMENTS.items():
+        own = [row for row in wrong if row.id.startswith(f"{symbol}-")]
         parts.append(f"## {title}\n")
         parts += [erratum(row) for row in own] or ["Nothing that was recomputed needed a correction.\n"]
     (GENERATED / "errata.md").write_text("\n".join(parts), encoding="utf-8")

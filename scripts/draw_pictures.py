@@ -254,7 +254,7 @@ def optimal_control() -> None:
         sphere.plot(*tips[:, -1], "s", color=LIGHT.color(name), markersize=4)
     sphere.set(title="axes of a body, rest to rest", aspect="equal", xticks=[], yticks=[])
     sphere.set_frame_on(False)
-    first = [letter.name for letter in turned.state].index("tau_12")
+    first = [symbol.name for symbol in turned.state].index("tau_12")
     for k, (plane, name) in enumerate({"12": "trace", "13": "accent", "23": "body"}.items()):
         torques.plot(times, states[first + k], color=LIGHT.color(name), linewidth=1.4, label=plane)
     torques.legend(title="plane", frameon=False, fontsize=7, title_fontsize=7)
@@ -371,7 +371,7 @@ def matching() -> None:
     course.set(title="cart, matched", xlabel="t")
     rider = da.gallery.load("unicycle-balanced")
     _, _, psi, heading, x, y = rider.system.coordinates
-    R = next(letter for letter in rider.system.parameters if letter.name == "R")
+    R = next(symbol for symbol in rider.system.parameters if symbol.name == "R")
     ahead, aside = {x: cos(heading), y: sin(heading)}, {x: -sin(heading), y: cos(heading)}
     group = {"ahead": ahead, "aside": aside, "turn": {heading: 1}, "roll": {psi: 1}}
     balanced = da.symmetry.reduce(rider.system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False)

@@ -234,8 +234,8 @@ def drift(problem: Problem, method: str, steps: int, step: float | None = None) 
     seconds = time.process_time() - began
     energy = problem.energies(motion)
     error = (energy - energy[0]) / max(abs(energy[0]), float(np.abs(energy).max()))
-    slope = float(np.polyfit(motion.t, error, 1)[0])
-    return Drift(float(np.abs(error).max()), slope * steps * size, seconds)
+    derivative = float(np.polyfit(motion.t, error, 1)[0])
+    return Drift(float(np.abs(error).max()), derivative * steps * size, seconds)
 
 
 def work_precision(problem: Problem, method: str, exact: Any, repeats: int = 5) -> list[tuple[float, float]]:

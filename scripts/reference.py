@@ -330,9 +330,9 @@ def signature_text(name: str, value: Any, method: bool = False) -> str:
 def split_arguments(text: str) -> list[str]:
     """Arguments of a call: commas inside brackets and quotes do not count; a bare star stays with what follows."""
     found, depth, start = [], 0, 0
-    for place, letter in enumerate(text):
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0:
+    for place, symbol in enumerate(text):
+        depth += (symbol in "([{") - (symbol in ")]}")
+        if symbol == "," and depth == 0:
             found.append(text[start:place].strip())
             start = place + 1
     return [*found, text[start:].strip()]

@@ -18,7 +18,7 @@ from typing import Any
 import dalembert as da
 
 from .differential_bodies import bodies_case
-from .differential_casadi import Rival
+from .differential_casadi import Reference
 from .differential_cases import Case, gallery_case, random_case
 from .differential_hand import HOLONOMIC, Hand
 from .differential_hand_rolling import ROLLING
@@ -93,10 +93,10 @@ def named_systems(ledger: Ledger, quick: bool, say: Callable[[str], Any]) -> Non
 def textbook(ledger: Ledger, hand: Hand) -> None:
     """A system with the book's own equations; particles also by KanesMethod."""
     case = hand.case()
-    rival = Rival(case.statement)
-    usable = healthy(case, rival)
+    reference = Reference(case.statement)
+    usable = healthy(case, reference)
     assert usable is not None, f"{hand.name} has no generic state"
-    ledger.hear(HAND, usable, rival, guarded(lambda: said_by(hand.word, usable, True)))
+    ledger.hear(HAND, usable, reference, guarded(lambda: said_by(hand.word, usable, True)))
     ask(ledger, case, (CASADI, LAGRANGE, *((KANE, QUASI) if case.bodies is not None else ())), moving=True)
 
 
@@ -125,18 +125,18 @@ def random_systems(ledger: Ledger, number: int, seed: int) -> None:
 
 def ask(ledger: Ledger, case: Case, peers: tuple[str, ...], moving: bool) -> None:
     """One case before some peers; states without digits are set aside."""
-    rival = Rival(case.statement)
-    usable = healthy(case, rival)
+    reference = Reference(case.statement)
+    usable = healthy(case, reference)
     ledger.set_aside += len(case.states) - (0 if usable is None else len(usable.states))
     if usable is None:
         return
     moving = moving and case.motion is not None and len(usable.states) == len(case.states) > 1 and not usable.system.image
     for peer in peers:
         if peer == CASADI:
-            answer = guarded(lambda: said_by(rival.word, usable, moving))
+            answer = guarded(lambda: said_by(reference.word, usable, moving))
         else:
             answer = in_a_child(lambda peer=peer: said_by(sympy_peer(peer, usable).word, usable, moving), PATIENCE)  # type: ignore[misc]
-        ledger.hear(peer, usable, rival, answer)
+        ledger.hear(peer, usable, reference, answer)
 
 
 def sympy_peer(peer: str, case: Case) -> LagrangePeer | KanePeer:

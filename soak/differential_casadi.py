@@ -29,7 +29,7 @@ _WORDS = ("sin", "cos", "tan", "sqrt", "exp", "log", "asin", "acos", "atan", "at
 _FUNCTIONS = {name: getattr(ca, name) for name in _WORDS} | {"Abs": ca.fabs, "fabs": ca.fabs, "pi": np.pi, "max": ca.fmax}
 
 
-class Rival:
+class Reference:
     """The equations of a statement as CasADi has them."""
 
     def __init__(self, statement: Statement) -> None:
@@ -37,7 +37,7 @@ class Rival:
         n = len(statement.coordinates)
         t, q, v, p = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("p", n)
         u = ca.SX.sym("u", max(1, len(statement.speeds)))
-        self.letters = [da.t, *statement.coordinates, *statement.velocities, *statement.momenta, *statement.speeds]
+        self.symbols = [da.t, *statement.coordinates, *statement.velocities, *statement.momenta, *statement.speeds]
         self.values = [t, *(s[k] for s in (q, v, p) for k in range(n)), *(u[k] for k in range(len(statement.speeds)))]
         energy = statement.lagrangian if statement.hamiltonian is None else statement.hamiltonian
         groups = (
@@ -61,7 +61,7 @@ class Rival:
     def read(self, groups: Any) -> list[Any]:
         """Groups of expressions of SymPy as columns of CasADi, by SymPy's own writer of Python functions."""
         flat = [expression for group in groups for expression in group]
-        values = iter(sympy.lambdify(self.letters, flat, modules=[_FUNCTIONS])(*self.values))
+        values = iter(sympy.lambdify(self.symbols, flat, modules=[_FUNCTIONS])(*self.values))
         return [ca.vertcat(*(ca.SX(next(values)) for _ in group)) if group else ca.SX(0, 1) for group in groups]
 
     def _by_lagrangian(self, lagrangian: Any, t: Any, q: Any, v: Any, forces: Any) -> list[Any]:

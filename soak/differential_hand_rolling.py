@@ -44,8 +44,8 @@ def chaplygin_sleigh() -> Hand:
 
 def knife_edge() -> Hand:
     x, y, phi = da.coordinates("x y phi")  # x points down the incline
-    m, inertia, slope = 1.1, 0.3, 0.5
-    pull = G * float(np.sin(slope))
+    m, inertia, derivative = 1.1, 0.3, 0.5
+    pull = G * float(np.sin(derivative))
     blade = da.velocity(x.dot * sympy.sin(phi) - y.dot * sympy.cos(phi), name="blade")
     kinetic = m * (x.dot**2 + y.dot**2) / 2 + inertia * phi.dot**2 / 2
     system = da.System([x, y, phi], kinetic=kinetic, potential=-m * pull * x, constraints=[blade])
@@ -66,14 +66,14 @@ def knife_edge() -> Hand:
 
 def snakeboard() -> Hand:
     """With J + J_r + 2 J_w = m l^2: xi with v = l xi cos(phi), theta_dot = xi sin(phi) obeys one equation; see the sources."""
-    x, y, theta, psi, phi = letters = da.coordinates("x y theta psi phi")
+    x, y, theta, psi, phi = symbols = da.coordinates("x y theta psi phi")
     m, length, rotor, wheels = 1.6, 0.9, 0.5, 0.2
     kinetic = m * (x.dot**2 + y.dot**2 + length**2 * theta.dot**2) / 2
     kinetic += rotor * psi.dot**2 / 2 + rotor * psi.dot * theta.dot + wheels * phi.dot**2
     back = -sympy.sin(theta - phi) * x.dot + sympy.cos(theta - phi) * y.dot - length * sympy.cos(phi) * theta.dot
     front = -sympy.sin(theta + phi) * x.dot + sympy.cos(theta + phi) * y.dot + length * sympy.cos(phi) * theta.dot
     constraints = [da.velocity(back, name="back"), da.velocity(front, name="front")]
-    system = da.System(letters, lagrangian=kinetic, constraints=constraints)
+    system = da.System(symbols, lagrangian=kinetic, constraints=constraints)
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
         heading, steering, turn = q[2], q[4], v[2]
@@ -103,7 +103,7 @@ def rolling_disk() -> Hand:
     (A + m r^2) theta_ddot = A phi_dot^2 sin cos - (C + m r^2) phi_dot w sin - m g r cos,
     (C + m r^2) w_dot = m r^2 theta_dot phi_dot sin,   A (phi_ddot sin + 2 phi_dot theta_dot cos) = C w theta_dot.
     """
-    x, y, theta, phi, psi = letters = da.coordinates("x y theta phi psi")  # (x, y) of the centre, theta = pi/2 upright
+    x, y, theta, phi, psi = symbols = da.coordinates("x y theta phi psi")  # (x, y) of the centre, theta = pi/2 upright
     m, r = 1.2, 0.5
     across, along = m * r**2 / 4, m * r**2 / 2
     st, ct, sp, cp = sympy.sin(theta), sympy.cos(theta), sympy.sin(phi), sympy.cos(phi)
@@ -114,7 +114,7 @@ def rolling_disk() -> Hand:
         da.velocity(x.dot - r * (theta.dot * sp * st - spin * cp), name="rolling_x"),
         da.velocity(y.dot + r * (theta.dot * cp * st + spin * sp), name="rolling_y"),
     ]
-    system = da.System(letters, kinetic=kinetic, potential=m * G * r * st, constraints=rolling)
+    system = da.System(symbols, kinetic=kinetic, potential=m * G * r * st, constraints=rolling)
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
         s, c = sin(q[2]), cos(q[2])
@@ -144,7 +144,7 @@ def rolling_disk() -> Hand:
 
 
 def upright_coin() -> Hand:
-    x, y, psi, phi = letters = da.coordinates("x y psi phi")
+    x, y, psi, phi = symbols = da.coordinates("x y psi phi")
     m, r, roll, turn = 0.9, 0.4, 0.11, 0.06
     rolling = [
         da.velocity(x.dot - r * psi.dot * sympy.cos(phi), name="rolling_x"),
@@ -153,7 +153,7 @@ def upright_coin() -> Hand:
     drive, steer = 0.7, 0.2
     kinetic = m * (x.dot**2 + y.dot**2) / 2 + roll * psi.dot**2 / 2 + turn * phi.dot**2 / 2
     forces = {psi: drive * sympy.cos(da.t), phi: steer}
-    system = da.System(letters, lagrangian=kinetic, constraints=rolling, forces=forces)
+    system = da.System(symbols, lagrangian=kinetic, constraints=rolling, forces=forces)
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
         a, c, s = drive * cos(t) / (roll + m * r**2), cos(q[3]), sin(q[3])
@@ -172,9 +172,9 @@ def appell() -> Hand:
     """z_dot = k sqrt(x_dot^2 + y_dot^2): the reaction m g / (1 + k^2) along (-k e, 1), by Chetaev's rule."""
     x, y, z = da.coordinates("x y z")
     m, k = 1.3, 0.6
-    slope = da.velocity(z.dot - k * sympy.sqrt(x.dot**2 + y.dot**2), name="slope")
+    derivative = da.velocity(z.dot - k * sympy.sqrt(x.dot**2 + y.dot**2), name="slope")
     kinetic = m * (x.dot**2 + y.dot**2 + z.dot**2) / 2
-    system = da.System([x, y, z], kinetic=kinetic, potential=m * G * z, constraints=[slope])
+    system = da.System([x, y, z], kinetic=kinetic, potential=m * G * z, constraints=[derivative])
     size = G / (1 + k**2)
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
@@ -192,8 +192,8 @@ def appell() -> Hand:
 
 def cylinder_on_incline() -> Hand:
     x, turn = da.coordinates("x turn")
-    m, r, slope = 2.1, 0.3, 0.4
-    pull = G * float(np.sin(slope))
+    m, r, derivative = 2.1, 0.3, 0.4
+    pull = G * float(np.sin(derivative))
     system = da.System(
         [x, turn],
         kinetic=m * x.dot**2 / 2 + m * r**2 / 4 * turn.dot**2,
@@ -212,7 +212,7 @@ def cylinder_on_incline() -> Hand:
 
 def ball_on_turntable() -> Hand:
     """A solid ball on a plate that turns with Omega: v_dot = 2/7 Omega z x v, with quasi-coordinates about fixed axes."""
-    x, y, a, b, c = letters = da.coordinates("x y a b c")  # rates of a, b, c: the angular velocity along x, y, z
+    x, y, a, b, c = symbols = da.coordinates("x y a b c")  # rates of a, b, c: the angular velocity along x, y, z
     m, r, rate = 0.8, 0.25, 1.7
     inertia = 2 * m * r**2 / 5
     rolling = [
@@ -220,7 +220,7 @@ def ball_on_turntable() -> Hand:
         da.velocity(y.dot + r * a.dot - rate * x, name="rolling_y"),
     ]
     kinetic = m * (x.dot**2 + y.dot**2) / 2 + inertia * (a.dot**2 + b.dot**2 + c.dot**2) / 2
-    system = da.System(letters, lagrangian=kinetic, constraints=rolling)
+    system = da.System(symbols, lagrangian=kinetic, constraints=rolling)
     share = 2 * rate / 7
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
@@ -261,20 +261,20 @@ def driven_oscillator() -> Hand:
 def rough_wire() -> Hand:
     """A bead on a line with viscous friction stated as the work of a nonideal constraint (Udwadia and Kalaba)."""
     x, y = da.coordinates("x y")
-    m, slope, drag = 1.1, 0.7, 0.5
-    line = da.holonomic(y - slope * x, name="wire", work={x: -drag * x.dot, y: -drag * y.dot})
+    m, derivative, drag = 1.1, 0.7, 0.5
+    line = da.holonomic(y - derivative * x, name="wire", work={x: -drag * x.dot, y: -drag * y.dot})
     system = da.System([x, y], kinetic=m * (x.dot**2 + y.dot**2) / 2, potential=m * G * y, constraints=[line])
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
-        a = -G * slope / (1 + slope**2) - drag / m * v[0]
-        return [a, slope * a]
+        a = -G * derivative / (1 + derivative**2) - drag / m * v[0]
+        return [a, derivative * a]
 
     def reaction(t: float, q: Any, v: Any) -> list[Any]:
         a = accelerations(t, q, v)
         return [m * a[0], m * (a[1] + G)]
 
     source = "Udwadia and Kalaba, J. Appl. Mech. 69, 335 (2002), on nonideal constraints"
-    start = {x: 0.2, y: 0.2 * slope, x.dot: 1.0, y.dot: slope}
+    start = {x: 0.2, y: 0.2 * derivative, x.dot: 1.0, y.dot: derivative}
     return Hand("bead on a rough wire", source, system, start, accelerations, reaction)
 
 

@@ -50,21 +50,21 @@ def chain(random: np.random.Generator, parts: int) -> tuple[da.System, dict[Any,
 
 def rods(random: np.random.Generator, parts: int) -> tuple[da.System, dict[Any, float]]:
     """Particles in space, each on a rod to the one before: sparse masses, sparse rows."""
-    letters = da.coordinates(f"x1:{3 * parts + 1}")
+    symbols = da.coordinates(f"x1:{3 * parts + 1}")
     places = np.cumsum(random.uniform(0.3, 1.0, (parts, 3)), axis=0)
     constraints, kinetic, potential = [], sympy.Integer(0), sympy.Integer(0)
     before: Any = (sympy.Integer(0),) * 3
     there = np.zeros(3)
     for k in range(parts):
-        here = letters[3 * k : 3 * k + 3]
+        here = symbols[3 * k : 3 * k + 3]
         mass = sympy.Float(float(np.round(random.uniform(0.5, 1.5), 2)))
         kinetic += mass * sum(c.dot**2 for c in here) / 2
         potential += mass * sympy.Float(9.81) * here[2]
         reach = sympy.Float(float(np.sum((places[k] - there) ** 2)))
         constraints.append(da.holonomic(sum((a - b) ** 2 for a, b in zip(here, before, strict=True)) - reach, name=f"rod{k}"))
         before, there = here, places[k]
-    start = {letter: float(x) for letter, x in zip(letters, places.ravel(), strict=True)}
-    return da.System(letters, kinetic=kinetic, potential=potential, constraints=constraints), start
+    start = {symbol: float(x) for symbol, x in zip(symbols, places.ravel(), strict=True)}
+    return da.System(symbols, kinetic=kinetic, potential=potential, constraints=constraints), start
 
 
 def full(random: np.random.Generator, parts: int) -> tuple[da.System, dict[Any, float]]:

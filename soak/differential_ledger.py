@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from .differential_casadi import DOUBLES, Rival
+from .differential_casadi import DOUBLES, Reference
 from .differential_cases import Case, State, Word, gap_of, word_of
 
 TRIAGE = Path(__file__).with_name("differential_triage.toml")
@@ -91,7 +91,7 @@ class Ledger:
         """The figures of a peer."""
         return self.tallies.setdefault(peer, Tally())
 
-    def hear(self, peer: str, case: Case, rival: Rival, answer: Answer) -> None:
+    def hear(self, peer: str, case: Case, reference: Reference, answer: Answer) -> None:
         """One answer: compared, counted, and triaged where it disagrees."""
         tally = self.tally(peer)
         if answer.raised == "TooSlow":
@@ -101,45 +101,45 @@ class Ledger:
             classes = "+".join(sorted(case.tags & {"dependent", "nonlinear", "image", "momentum", "hamiltonian"})) or "other"
             key = f"{answer.raised} ({classes})"
             tally.raised[key] = tally.raised.get(key, 0) + 1
-            self.judge(peer, case, rival, None, answer.raised, answer.text)
+            self.judge(peer, case, reference, None, answer.raised, answer.text)
             return
         tally.systems += 1
         for place, (ours, theirs) in enumerate(zip(case.words, answer.words, strict=True)):
             tally.states += 1
             gap, what = gap_of(ours, theirs)
             if gap > LIMIT:
-                self.judge(peer, case, rival, (place, theirs), "differs", f"{what} by {gap:.1e} at state {place + 1}")
+                self.judge(peer, case, reference, (place, theirs), "differs", f"{what} by {gap:.1e} at state {place + 1}")
             elif gap > tally.worst:
                 tally.worst, tally.where = gap, f"{what} of {case.label}"
         if answer.end is not None:
-            self.hear_motion(tally, peer, case, rival, np.asarray(answer.end))
+            self.hear_motion(tally, peer, case, reference, np.asarray(answer.end))
 
-    def hear_motion(self, tally: Tally, peer: str, case: Case, rival: Rival, end: Any) -> None:
+    def hear_motion(self, tally: Tally, peer: str, case: Case, reference: Reference, end: Any) -> None:
         """The end of a motion by scipy's DOP853 on the peer's accelerations."""
         last = case.states[-1]
         ours = np.concatenate([last.q, last.v])
         gap = float(np.max(np.abs(ours - end) / (1.0 + np.abs(ours))))
         tally.motions += 1
         if not gap <= MOTION_LIMIT:
-            self.judge(peer, case, rival, None, "motion differs", f"the end of the motion by {gap:.1e}")
+            self.judge(peer, case, reference, None, "motion differs", f"the end of the motion by {gap:.1e}")
         else:
             tally.worst_motion = max(tally.worst_motion, gap)
 
-    def judge(self, peer: str, case: Case, rival: Rival, theirs: tuple[int, Word] | None, outcome: str, text: str) -> None:
+    def judge(self, peer: str, case: Case, reference: Reference, theirs: tuple[int, Word] | None, outcome: str, text: str) -> None:
         """Writes a disagreement down, with the third opinion on both."""
         text = text[:160]
-        if theirs is not None and not rival.statement.image:
-            gap = gap_of(rival.exactly(case.states[theirs[0]]), theirs[1])[0]
+        if theirs is not None and not reference.statement.image:
+            gap = gap_of(reference.exactly(case.states[theirs[0]]), theirs[1])[0]
             text += f", the peer is off by {gap:.1e}"
-        wrong = self.third_opinion(case, rival)
+        wrong = self.third_opinion(case, reference)
         self.findings.append(Finding(peer, case.label, tuple(sorted(case.tags)), outcome, text, wrong))
 
-    def third_opinion(self, case: Case, rival: Rival) -> str:
+    def third_opinion(self, case: Case, reference: Reference) -> str:
         """What is wrong with dalembert's words, in 50 digits; nothing where they are right."""
-        if rival.statement.image:
+        if reference.statement.image:
             return ""
         for place, (state, word) in enumerate(zip(case.states, case.words, strict=True)):
-            gap, what = gap_of(word, rival.exactly(state))
+            gap, what = gap_of(word, reference.exactly(state))
             self.opinions += 1
             if gap > LIMIT:
                 return f"{what} by {gap:.1e} at state {place + 1}"
@@ -195,13 +195,13 @@ def triage_rows() -> list[dict[str, Any]]:
 # -- asking --------------------------------------------------------------------------------------------------------------------
 
 
-def healthy(case: Case, rival: Rival) -> Case | None:
+def healthy(case: Case, reference: Reference) -> Case | None:
     """The case at those of its states where rank and digits are beyond doubt, with the tag `dependent` where rows are."""
     kept, dependent = [], False
     for state, word in zip(case.states, case.words, strict=True):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            metric, _, rows, *_ = rival.gauss_problem(state, DOUBLES)
+            metric, _, rows, *_ = reference.gauss_problem(state, DOUBLES)
         if not np.all(np.isfinite(metric)) or not np.abs(word.accelerations).max() < LARGEST:
             continue
         if len(rows):

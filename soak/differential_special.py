@@ -56,9 +56,9 @@ class _Draw:
         """Two coordinates without mass, which the constraints give: the mass matrix is singular."""
         (a, b, c, _), v, number = self.q, self.v, self.number
         kinetic = (v[0] ** 2 + (1 + a**2) * v[1] ** 2 + number() * v[0] * v[1]) / 2
-        slope = v[3] - (number() + sympy.cos(a)) * v[1] - number() * v[0]
-        rows = [da.holonomic(c - number() * a - number() * sympy.sin(b), name="place"), da.velocity(slope, name="slope")]
-        rows += [da.velocity(slope * (1 + a**2), name="copy")] if copied else []
+        derivative = v[3] - (number() + sympy.cos(a)) * v[1] - number() * v[0]
+        rows = [da.holonomic(c - number() * a - number() * sympy.sin(b), name="place"), da.velocity(derivative, name="slope")]
+        rows += [da.velocity(derivative * (1 + a**2), name="copy")] if copied else []
         return da.System(
             self.q,
             kinetic=kinetic,
@@ -93,8 +93,8 @@ def special_case(number: int, seed: int) -> Case:
     draw, kind, twist = _Draw(seed + number), number % 3, bool(number // 3 % 2)
     system = (draw.image, draw.massless, draw.nonideal)[kind](twist)
     image = system.image
-    letters = (*system.coordinates, *(system.velocities if image is None else image.speeds))
-    start = {letter: float(draw.random.uniform(-0.5, 0.5)) for letter in letters}
+    symbols = (*system.coordinates, *(system.velocities if image is None else image.speeds))
+    start = {symbol: float(draw.random.uniform(-0.5, 0.5)) for symbol in symbols}
     form = FORMS[number // 6 % len(FORMS)] if kind == 2 else ("implicit-hamiltonian" if kind == 0 and number % 4 == 0 else None)
     motion = da.simulate(system, start, (0.3, 0.5), form=form, rtol=1e-11, atol=1e-12)
     return motion_case(f"special_case({number}, {seed})", system, motion, twist and kind != 0, 2, tags={"special"})

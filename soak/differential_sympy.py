@@ -26,7 +26,7 @@ class NotStatedError(Exception):
     """The peer has no way to state such a system."""
 
 
-class Letters:
+class Symbols:
     """Functions of time in the place of letters, and back."""
 
     def __init__(self, statement: Statement) -> None:
@@ -40,9 +40,9 @@ class Letters:
 
     def function(self, blocks: list[Any], more: Any = ()) -> Callable[..., Any]:
         """Blocks as a function of time, positions, velocities and further letters."""
-        table = self.back | {letter: sympy.Symbol(f"more{k}_") for k, letter in enumerate(more)}
+        table = self.back | {symbol: sympy.Symbol(f"more{k}_") for k, symbol in enumerate(more)}
         plain = [block.xreplace(table) for block in blocks]
-        arguments = [self.time, self.plain_q, self.plain_v, [table[letter] for letter in more]]
+        arguments = [self.time, self.plain_q, self.plain_v, [table[symbol] for symbol in more]]
         return sympy.lambdify(arguments, plain, modules="numpy", cse=True)  # type: ignore[no-any-return]
 
 
@@ -52,11 +52,11 @@ def lagrangian_of(statement: Statement) -> sympy.Expr:
         return statement.lagrangian
     h, p = statement.hamiltonian, sympy.Matrix(statement.momenta)
     assert h is not None
-    slopes = sympy.Matrix([sympy.diff(h, letter) for letter in p])
-    metric = slopes.jacobian(p)
+    derivatives = sympy.Matrix([sympy.diff(h, symbol) for symbol in p])
+    metric = derivatives.jacobian(p)
     if metric.free_symbols & set(statement.momenta):
         raise NotStatedError("the Hamiltonian is not quadratic in the momenta")
-    v, rest = sympy.Matrix(statement.velocities), slopes.xreplace(dict.fromkeys(p, sympy.Integer(0)))
+    v, rest = sympy.Matrix(statement.velocities), derivatives.xreplace(dict.fromkeys(p, sympy.Integer(0)))
     found = metric.LUsolve(v - rest)
     table = dict(zip(p, found, strict=True))
     return (v.T * found)[0] - h.xreplace(table)
@@ -68,8 +68,8 @@ class LagrangePeer:
     def __init__(self, statement: Statement) -> None:
         if statement.image:
             raise NotStatedError("velocities that are the image of speeds")
-        self.statement, self.letters = statement, Letters(statement)
-        lagrangian, forth = lagrangian_of(statement), self.letters.forth
+        self.statement, self.symbols = statement, Symbols(statement)
+        lagrangian, forth = lagrangian_of(statement), self.symbols.forth
         momenta = {p: sympy.diff(lagrangian, v) for p, v in zip(statement.momenta, statement.velocities, strict=True)}
         if any(row.level == "momentum" for row in statement.rows):
             momenta = {p: value.xreplace(forth) for p, value in momenta.items()}
@@ -79,16 +79,16 @@ class LagrangePeer:
         frame = me.ReferenceFrame("N")
         self.method = me.LagrangesMethod(
             lagrangian.xreplace(forth),
-            self.letters.q,
-            forcelist=generalised_forces(statement, self.letters, frame),
+            self.symbols.q,
+            forcelist=generalised_forces(statement, self.symbols, frame),
             frame=frame,
             hol_coneqs=[row.expression.xreplace(forth) for row in holonomic],
             nonhol_coneqs=[row.expression.xreplace(momenta).xreplace(forth) for row in others],
         )
         self.method.form_lagranges_equations()
         prescribed = sympy.Matrix([force.xreplace(forth) for force in statement.prescribed])
-        rows = self.method.coneqs.jacobian(sympy.Matrix(self.letters.v)) if self.names else sympy.Matrix()
-        self.function = self.letters.function([self.method.mass_matrix_full, self.method.forcing_full, rows, prescribed])
+        rows = self.method.coneqs.jacobian(sympy.Matrix(self.symbols.v)) if self.names else sympy.Matrix()
+        self.function = self.symbols.function([self.method.mass_matrix_full, self.method.forcing_full, rows, prescribed])
 
     def word(self, state: State) -> Word:
         """Accelerations and reactions."""
@@ -102,7 +102,7 @@ class LagrangePeer:
         return Word(solution[n : 2 * n], rows.T @ multipliers + given, {} if dependent or given.any() else each)
 
 
-def generalised_forces(statement: Statement, letters: Letters, frame: Any, potential: sympy.Expr | None = None) -> list[Any]:
+def generalised_forces(statement: Statement, symbols: Symbols, frame: Any, potential: sympy.Expr | None = None) -> list[Any]:
     """A force along N.x at a point for each coordinate on which one acts; None of them for a force that is zero."""
     found = []
     for k, force in enumerate(statement.forces):
@@ -110,8 +110,8 @@ def generalised_forces(statement: Statement, letters: Letters, frame: Any, poten
         if along == 0:
             continue
         point = me.Point(f"P{k}")
-        point.set_vel(frame, letters.v[k] * frame.x)
-        found.append((point, along.xreplace(letters.forth) * frame.x))
+        point.set_vel(frame, symbols.v[k] * frame.x)
+        found.append((point, along.xreplace(symbols.forth) * frame.x))
     return found
 
 
@@ -125,9 +125,9 @@ class KanePeer:
     def __init__(self, statement: Statement, bodies: Bodies, state: State, quasi: bool, reactions: bool) -> None:
         if statement.image or any(row.level == "momentum" for row in statement.rows):
             raise NotStatedError("momenta, or an image of speeds")
-        self.statement, self.letters, self.bodies = statement, Letters(statement), bodies
+        self.statement, self.symbols, self.bodies = statement, Symbols(statement), bodies
         self.frame = me.ReferenceFrame("N")
-        n, forth, letters = len(statement.coordinates), self.letters.forth, self.letters
+        n, forth, symbols = len(statement.coordinates), self.symbols.forth, self.symbols
         self.u = list(me.dynamicsymbols(f"u1:{n + 1}"))
         turned, shift = bodies.frame_of_speeds() if quasi else (sympy.eye(n), sympy.zeros(n, 1))
         self.speeds = (turned * sympy.Matrix(statement.velocities) + shift).xreplace(forth)
@@ -137,20 +137,20 @@ class KanePeer:
         method = self._method(rows, dependent)
         order = [*(k for k in range(n) if k not in dependent), *dependent]
         self.place = [order.index(k) for k in range(n)]
-        rate = self.speeds.diff(TIME).xreplace({v.diff(TIME): sympy.Integer(0) for v in letters.v})
+        rate = self.speeds.diff(TIME).xreplace({v.diff(TIME): sympy.Integer(0) for v in symbols.v})
         values = [method.mass_matrix_full, method.forcing_full, turned.xreplace(forth), rate, self.speeds]
-        self.function = letters.function(values, self.u)
+        self.function = symbols.function(values, self.u)
         if reactions and len(rows) and not quasi:
             free = self._method(sympy.Matrix(), [])
-            self.reaction = letters.function([free.mass_matrix, free.forcing], self.u)
+            self.reaction = symbols.function([free.mass_matrix, free.forcing], self.u)
 
     def _rate(self, row: Any) -> sympy.Expr:
-        expression = row.expression.xreplace(self.letters.forth)
+        expression = row.expression.xreplace(self.symbols.forth)
         return expression.diff(TIME) if row.level == "position" else expression
 
     def _choice(self, rows: Any, turned: Any, state: State) -> list[int]:
         """The columns with the largest determinant at a state."""
-        in_v = self.letters.function([rows.jacobian(sympy.Matrix(self.letters.v)), turned.xreplace(self.letters.forth)])
+        in_v = self.symbols.function([rows.jacobian(sympy.Matrix(self.symbols.v)), turned.xreplace(self.symbols.forth)])
         matrix, frame = (np.asarray(block, float) for block in in_v(state.time, state.q, state.v, []))
         in_speeds = matrix @ np.linalg.inv(frame)
         m, n = in_speeds.shape
@@ -163,14 +163,14 @@ class KanePeer:
         kinematics = [u - value for u, value in zip(self.u, self.speeds, strict=True)]
         method = me.KanesMethod(
             self.frame,
-            q_ind=self.letters.q,
+            q_ind=self.symbols.q,
             u_ind=free,
             u_dependent=[self.u[k] for k in dependent],
             kd_eqs=kinematics,
             velocity_constraints=list(rows),
         )
-        loads = generalised_forces(self.statement, self.letters, self.frame, self.bodies.potential)
-        parts, weights = self.bodies.in_sympy(self.letters.forth, self.frame)
+        loads = generalised_forces(self.statement, self.symbols, self.frame, self.bodies.potential)
+        parts, weights = self.bodies.in_sympy(self.symbols.forth, self.frame)
         method.kanes_equations(parts, [*loads, *weights])
         return method
 

@@ -64,12 +64,12 @@ def judge(
         tally.add(group, name, TOLD)
     elif error <= tolerance:
         tally.add(group, name, RIGHT, error)
-    elif has_remark(motion.message):
+    elif has_diagnostic(motion.message):
         tally.add(group, name, TOLD, error)
     else:
         tally.add(group, name, SILENT, error, motion.message[:160])
 
 
-def has_remark(message: str) -> bool:
+def has_diagnostic(message: str) -> bool:
     """Whether the message of a motion says more than how it ended."""
     return ". " in message.strip()

@@ -318,13 +318,13 @@ def _contacts_with_others(tally: Tally, group: str) -> None:
     table = da.System(
         [x], kinetic=x.dot**2 / 2, potential=10 * x, constraints=[da.unilateral(-moving, restitution=0.3, name="table")]
     )
-    rival = da.simulate(table, {x: 0.3}, (0, 2), rtol=1e-13, atol=1e-15)
+    reference = da.simulate(table, {x: 0.3}, (0, 2), rtol=1e-13, atol=1e-15)
     judge(
         tally,
         group,
         "a table that vibrates",
         lambda: da.simulate(table, {x: 0.3}, (0, 2)),
-        lambda motion: apart([t for t, _ in motion.impacts], [t for t, _ in rival.impacts]),
+        lambda motion: apart([t for t, _ in motion.impacts], [t for t, _ in reference.impacts]),
         1e-7,
     )
 

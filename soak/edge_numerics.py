@@ -198,15 +198,15 @@ def charts(tally: Tally) -> None:
     )
     for method in ADAPTIVE:
         for spin in (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14, 0.0):
-            rival = da.simulate(space, {x: np.sin(1), z: -np.cos(1), y.dot: np.sin(1) * spin}, (0, 3), rtol=1e-12, at=[3.0])
+            reference = da.simulate(space, {x: np.sin(1), z: -np.cos(1), y.dot: np.sin(1) * spin}, (0, 3), rtol=1e-12, at=[3.0])
 
-            def error(motion: Any, rival: Any = rival) -> float:
+            def error(motion: Any, reference: Any = reference) -> float:
                 place = [
                     np.sin(motion["theta"][-1]) * np.cos(motion["phi"][-1]),
                     np.sin(motion["theta"][-1]) * np.sin(motion["phi"][-1]),
                     -np.cos(motion["theta"][-1]),
                 ]
-                return float(np.max(np.abs(np.array(place) - [rival[name][-1] for name in "xyz"])))
+                return float(np.max(np.abs(np.array(place) - [reference[name][-1] for name in "xyz"])))
 
             judge(
                 tally,

@@ -71,9 +71,9 @@ def specimens() -> list[Specimen]:
     ]
 
 
-def factor(letter: Any, units: tuple[float, ...]) -> float:
+def factor(symbol: Any, units: tuple[float, ...]) -> float:
     """How many units a letter of size one has."""
-    name, is_rate = (letter.name.removesuffix("_dot"), letter.name.endswith("_dot"))
+    name, is_rate = (symbol.name.removesuffix("_dot"), symbol.name.endswith("_dot"))
     powers = DIMENSIONS[name]
     return math.prod(unit**power for unit, power in zip(units, powers, strict=True)) / (units[1] if is_rate else 1.0)
 
@@ -83,11 +83,11 @@ def run_scaled(case: Specimen, method: str, powers: tuple[int, ...]) -> Any:
     units = tuple(2.0**power for power in powers)
     system = case.system
     parameters = {symbol: VALUES[symbol.name] * factor(symbol, units) for symbol in system.parameters}
-    start = {letter: value * factor(letter, units) for letter, value in case.start.items()}
+    start = {symbol: value * factor(symbol, units) for symbol, value in case.start.items()}
     options: dict[str, Any] = {"step": units[1] / 32}
     if method in ADAPTIVE:
-        letters = (*system.coordinates, *system.velocities)
-        options = {"atol": [1e-12 * factor(letter, units) for letter in letters], "form": "lagrange"}
+        symbols = (*system.coordinates, *system.velocities)
+        options = {"atol": [1e-12 * factor(symbol, units) for symbol in symbols], "form": "lagrange"}
         options["events"] = [case.event] if case.event is not None else []
     return da.simulate(system, start, (0.0, 2.0 * units[1]), parameters=parameters, method=method, **options)
 
@@ -101,8 +101,8 @@ def same_in_other_units(tally: Tally) -> None:
 
                 def error(motion: Any, case: Specimen = case, first: Any = first, powers: Any = powers) -> float:
                     units = tuple(2.0**power for power in powers)
-                    letters = (*case.system.coordinates, *case.system.velocities)
-                    apart = [abs(motion[s.name][-1] / factor(s, units) - first[s.name][-1]) for s in letters]
+                    symbols = (*case.system.coordinates, *case.system.velocities)
+                    apart = [abs(motion[s.name][-1] / factor(s, units) - first[s.name][-1]) for s in symbols]
                     times = zip(motion.t_events, first.t_events, strict=True)
                     apart += [abs(a / units[1] - b) for then, now in times for a, b in zip(then, now, strict=True)]
                     alike = len(motion.impacts) == len(first.impacts) and len(motion.start_report) == len(first.start_report)

@@ -66,7 +66,7 @@ def _stored(method: str, count: int, options: Options, report: Report) -> None:
         return
     done, resident = np.array(found["done"]), np.array(found["rss"])
     quarters = [int(resident[np.searchsorted(done, share * count)]) for share in (0.0, 0.25, 0.5, 1.0 - 1e-12)]
-    slope = growth(done[done >= count / 4].tolist(), resident[done >= count / 4].tolist())
+    derivative = growth(done[done >= count / 4].tolist(), resident[done >= count / 4].tolist())
     report.figure(f"sweep by {method} into a store: runs", count)
     report.figure(f"sweep by {method} into a store: runs a second", round(count / found["seconds"]))
     report.figure(
@@ -75,13 +75,13 @@ def _stored(method: str, count: int, options: Options, report: Report) -> None:
     report.figure(f"sweep by {method} into a store: memory when the ensemble is there", _mb(found["after"]), "MB")
     report.figure(
         f"sweep by {method} into a store: growth after a quarter",
-        f"{slope.slope:.2f} +- {slope.uncertainty:.2f}",
+        f"{derivative.derivative:.2f} +- {derivative.uncertainty:.2f}",
         "bytes a run",
     )
     report.figure(f"sweep by {method} into a store: size of the store", _mb(found["bytes"]), "MB")
     report.figure(f"sweep by {method} into a store: files of the store", found["files"])
     report.figure(f"sweep by {method} into a store: memory for 100 runs read back", _mb(found["slice"]), "MB")
-    if slope.least > BYTES_A_RUN or found["after"] > quarters[1] + max(BYTES_A_RUN * count, 8e6):
+    if derivative.least > BYTES_A_RUN or found["after"] > quarters[1] + max(BYTES_A_RUN * count, 8e6):
         report.fault(
             f"the memory of a sweep of {count} runs by {method} grows: {quarters}, {found['after']} (python -m soak load)"
         )

@@ -26,7 +26,7 @@ def is_explained(motion: da.Motion, parameters: Mapping[str, float]) -> bool:
     n, t = len(system.coordinates), float(segment.step_t[-1])
     shown = segment.full_y[-1]
     v = np.asarray(
-        segment.book.kernel.velocities(segment.step_t[-1:], segment.step_y[-1:], segment.book.parameters), dtype=float
+        segment.context.kernel.velocities(segment.step_t[-1:], segment.step_y[-1:], segment.context.parameters), dtype=float
     )
     y = np.concatenate([shown[:n], v.ravel()])
     metric, rows, force = _blocks(kernel, t, y, np.array(list(parameters.values())))

@@ -177,9 +177,9 @@ class Trial:
 
     def simulate(self, edges: Any = None) -> da.Motion:
         """The motion from the consistent state, at the nodes of a quadrature."""
-        letters = (*self.system.coordinates, *self.system.velocities)
+        symbols = (*self.system.coordinates, *self.system.velocities)
         values = np.concatenate([self.instant.q, self.instant.v])
-        start = {symbol.name: float(value) for symbol, value in zip(letters, values, strict=True)}
+        start = {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
         at = quadrature_times(self.edges() if edges is None else edges)
         span = (self.first, self.last)
         motion = da.simulate(self.system, start, span, parameters=self.parameters, rtol=RTOL, at=at, max_steps=MOST_STEPS)
@@ -272,10 +272,10 @@ class Trial:
             last = self.short_of(ended, self.first)
             other = self.in_other_words(variant, last)
             motion = self.rerun(motion, self.named(motion, motion.y[:, 0]), (self.first, last))
-        letters = (*self.system.coordinates, *self.system.velocities)
+        symbols = (*self.system.coordinates, *self.system.velocities)
         scales = np.concatenate([variant.scales, variant.scales])
-        there = np.array([other[s][-1] for s in letters]) * scales
-        here = np.array([motion[s][-1] for s in letters])
+        there = np.array([other[s][-1] for s in symbols]) * scales
+        here = np.array([motion[s][-1] for s in symbols])
         gap = float(np.abs(there - here).max() / max(1.0, np.abs(here).max()))
         if ended is not None and not self.is_excused(motion, ended, gap):
             self.found.fault(f"in other words the motion ends early: {ended.message}")

@@ -153,9 +153,9 @@ class Stage:
 
     @property
     def start(self) -> Mapping[str, float]:
-        letters = (*self.system.coordinates, *self.system.velocities)
+        symbols = (*self.system.coordinates, *self.system.velocities)
         values = (*self.instant.q, *self.instant.v)
-        return {symbol.name: float(value) for symbol, value in zip(letters, values, strict=True)}
+        return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
 
     def run(self, **options: Any) -> da.Motion:
         return da.simulate(self.system, self.start, self.span, parameters=values_of(self.system), at=self.span, **options)

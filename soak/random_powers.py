@@ -96,15 +96,15 @@ class Statement:
         self._of_momenta = [isinstance(c, MomentumConstraint) for c in system.bilateral]
         matrix = ca.vertcat(*rows) if rows else ca.SX(0, q.numel())
         outputs = [energy, ca.dot(given, v) + explicit, nonideal, matrix, metric]
-        letters = [time, q, v, p, algebra.vector(system.parameters)]
-        self._function = ca.Function("statement", letters, [ca.densify(block) for block in outputs])
+        symbols = [time, q, v, p, algebra.vector(system.parameters)]
+        self._function = ca.Function("statement", symbols, [ca.densify(block) for block in outputs])
 
     def along(self, motion: da.Motion, count: int = 6) -> Along:
         """Energies and powers along a motion, virtual displacements at `count` of its times."""
         system = self.system
         nt, n = len(motion.t), len(system.coordinates)
         q, v, p = (
-            np.array([motion[s] for s in letters]) for letters in (system.coordinates, system.velocities, system.momenta)
+            np.array([motion[s] for s in symbols]) for symbols in (system.coordinates, system.velocities, system.momenta)
         )
         parameters = np.repeat(np.array(list(values_of(system).values()))[:, None], nt, axis=1)
         blocks = self._function.map(nt)(motion.t[None, :], q, v, p, parameters)

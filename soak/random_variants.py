@@ -23,9 +23,9 @@ class Variant:
 
     def start(self, q: Any, v: Any) -> dict[str, float]:
         """A state of the first system in letters of the second."""
-        letters = (*self.system.coordinates, *self.system.velocities)
+        symbols = (*self.system.coordinates, *self.system.velocities)
         values = np.concatenate([q / self.scales, v / self.scales])
-        return {symbol.name: float(value) for symbol, value in zip(letters, values, strict=True)}
+        return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
 
 
 def variant_of(system: da.System, random: np.random.Generator) -> Variant:

@@ -128,8 +128,8 @@ def _questions(system: da.System) -> Iterator[tuple[str, Any, Any]]:
 
 def _change(algebra: GraphAlgebra, block: Any, variables: Any) -> float:
     """The largest derivative of a block by some variables at random states, relative to the block."""
-    slopes = ca.jacobian(ca.vec(block), variables)
-    return max((_largest(a) / (_largest(b) + 1e-300) for a, b in _states(algebra, slopes, block)), default=0.0)
+    derivatives = ca.jacobian(ca.vec(block), variables)
+    return max((_largest(a) / (_largest(b) + 1e-300) for a, b in _states(algebra, derivatives, block)), default=0.0)
 
 
 def _size(algebra: GraphAlgebra, block: Any) -> float:
@@ -141,9 +141,9 @@ def _largest(values: Any) -> float:
 
 
 def _states(algebra: GraphAlgebra, *blocks: Any) -> Iterator[tuple[Any, ...]]:
-    function = ca.Function("values", list(algebra.letters.values()), [ca.densify(block) for block in blocks])
+    function = ca.Function("values", list(algebra.symbols.values()), [ca.densify(block) for block in blocks])
     random = np.random.default_rng(3)
     for _ in range(3):
-        values = [np.asarray(v, dtype=float) for v in function.call(list(random.uniform(0.4, 1.6, len(algebra.letters))))]
+        values = [np.asarray(v, dtype=float) for v in function.call(list(random.uniform(0.4, 1.6, len(algebra.symbols))))]
         if all(np.all(np.isfinite(value)) for value in values):
             yield tuple(values)

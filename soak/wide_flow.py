@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 
-from .differential_casadi import DOUBLES, Rival
+from .differential_casadi import DOUBLES, Reference
 from .differential_cases import State, statement_of
 
 __all__ = ["IndependentFlow"]
@@ -34,12 +34,12 @@ class IndependentFlow:
     """
 
     def __init__(self, system: da.System) -> None:
-        self.rival, self.n = Rival(statement_of(system)), len(system.coordinates)
+        self.reference, self.n = Reference(statement_of(system)), len(system.coordinates)
 
     def rates(self, time: float, y: Any) -> Any:
         """(v, a) at a state (q, v)."""
         v = y[self.n :]
-        return np.concatenate([v, self.rival.word(State(time, y[: self.n], v)).accelerations])
+        return np.concatenate([v, self.reference.word(State(time, y[: self.n], v)).accelerations])
 
     def end(self, first: float, last: float, y: Any) -> Any:
         """The state (2n,) that another one becomes, nan where it does not get there."""
@@ -57,7 +57,7 @@ class IndependentFlow:
 
     def _is_generic(self, time: float, y: Any) -> bool:
         state = State(time, y[: self.n], y[self.n :])
-        metric, _, rows, *_ = self.rival.gauss_problem(state, DOUBLES)
+        metric, _, rows, *_ = self.reference.gauss_problem(state, DOUBLES)
         if not np.all(np.isfinite(metric)) or np.linalg.cond(metric) > 1 / NEAR**3 or np.linalg.eigvalsh(metric)[0] <= 0:
             return False
         if not len(rows):
@@ -76,7 +76,7 @@ class IndependentFlow:
         """An orthonormal basis (2n, d) of the directions that keep the constraints at rest, for constraints without time."""
         rest = State(time, q, np.zeros(self.n))
         p = np.zeros(self.n)
-        blocks = self.rival._blocks(rest, p, DOUBLES)
+        blocks = self.reference._blocks(rest, p, DOUBLES)
         position, rows = blocks[9], blocks[4]
         zero = np.zeros_like(position)
         table = np.block([[position, zero], [np.zeros_like(rows), rows]])
@@ -90,7 +90,7 @@ class IndependentFlow:
         q, v = np.array(y[: self.n]), np.array(y[self.n :])
         for level in (8, 7):
             for _ in range(20):
-                blocks = self.rival._blocks(State(time, q, v), np.zeros(self.n), DOUBLES)
+                blocks = self.reference._blocks(State(time, q, v), np.zeros(self.n), DOUBLES)
                 residual, rows = (blocks[8], blocks[9]) if level == 8 else (blocks[7], blocks[4])
                 if not len(residual):
                     break

@@ -222,7 +222,7 @@ class WideTrial:
 
         if not np.all(np.isfinite(q)) or np.abs(q).max() > 4 or not flow._is_generic(0.0, np.concatenate([q, 0 * q])):
             return None
-        _, force, rows, right, _ = flow.rival.gauss_problem(State(0.0, q, np.zeros(len(q))), DOUBLES)
+        _, force, rows, right, _ = flow.reference.gauss_problem(State(0.0, q, np.zeros(len(q))), DOUBLES)
         if len(right) and np.abs(right).max() > 1e-9:
             return None
         return [float(x) for x in -force + rows.T @ self.random.uniform(-0.5, 0.5, len(rows))]
@@ -304,7 +304,7 @@ class WideTrial:
             from .differential_cases import State
 
             flow = IndependentFlow(system)
-            return flow.rival._momenta(State(instant.time, instant.q, instant.v), DOUBLES)
+            return flow.reference._momenta(State(instant.time, instant.q, instant.v), DOUBLES)
         state[da.t] = instant.time
         return [float(sympy.diff(system.lagrangian, w).subs(state)) for w in system.velocities]
 
@@ -324,7 +324,7 @@ class WideTrial:
         known, growth = flow.end(first, first + SPAN, y), flow.growth(first, first + SPAN, y, self.random)
         whole = self.simulate(da.symmetry.reduce(given, fields, reconstruct=True), self.units.start(given, q, v), first)
         quotient = da.symmetry.reduce(given, fields)
-        start = {letter.name: float(whole[letter][0]) for letter in quotient.state}
+        start = {symbol.name: float(whole[symbol][0]) for symbol in quotient.state}
         part = self.simulate(quotient, start, first)
         ended = next((motion for motion in (whole, part) if not motion.success), None)
         if ended is not None:
@@ -372,8 +372,8 @@ class WideTrial:
         given = self.given(plain)
         start = self.units.start(given, instant.q, instant.v)
         free = [] if system.constraints else [self.random.integers(0, 2 * n)]
-        letters = (*given.coordinates, *given.velocities)
-        wrt = [*values, *(letters[int(k)].name for k in free)]
+        symbols = (*given.coordinates, *given.velocities)
+        wrt = [*values, *(symbols[int(k)].name for k in free)]
         clock, scales = self.units.clock, self.units.scales
         sizes = np.concatenate([scales, scales / clock])
         known = np.array(
@@ -383,12 +383,12 @@ class WideTrial:
         span = (first / clock, (first + SPAN) / clock)
         options = {"parameters": values, "rtol": RTOL, "atol": self.units.atol(RTOL)}
         found = da.sensitivities(given, wrt, start, span, at=[span[1]], **options)
-        there = np.array([found.of(s)[:, 0] for s in letters]).T * sizes
+        there = np.array([found.of(s)[:, 0] for s in symbols]).T * sizes
         there[len(values) :] /= np.array([[sizes[int(k)]] for k in free]).reshape(len(free), 1)
         size = max(1.0, float(np.abs(known).max()))
         self.found.gap("sensitivities", float(np.abs(there - known).max()) / size, "forward", bound=BY_DIFFERENCES)
         place = int(self.random.integers(0, 2 * n))
-        back = da.gradient(given, wrt, start, span, final=letters[place], **options)
+        back = da.gradient(given, wrt, start, span, final=symbols[place], **options)
         pulled = back.values * sizes[place]
         pulled[len(values) :] /= np.array([sizes[int(k)] for k in free])
         self.found.gap("sensitivities", float(np.abs(pulled - known[:, place]).max()) / size, "adjoint", bound=BY_DIFFERENCES)
@@ -410,7 +410,7 @@ class WideTrial:
 def is_noisy(motion: da.Motion) -> bool:
     """Whether rounding of the last state changes the rates there by more than NOISE, as where a section degenerates."""
     segment = motion.segments[-1]
-    kernel, time, y, p = segment.book.kernel, segment.step_t[-1], segment.step_y[-1], segment.book.parameters
+    kernel, time, y, p = segment.context.kernel, segment.step_t[-1], segment.step_y[-1], segment.context.parameters
     random = np.random.default_rng(1)
     moved = [kernel.rates(time, y * (1 + 2e-16 * random.integers(-2, 3, len(y))), p) for _ in range(12)]
     return bool(np.any(np.std(moved, axis=0) > NOISE * np.abs(moved).max(axis=0)))

@@ -126,9 +126,9 @@ def switched(drawn: Wide, system: da.System, instant: Instant, positive: Positiv
     places = random.integers(0, len(q), 5)
     sizes, offsets = random.uniform(0.2, 0.9, 6), random.uniform(-0.4, 0.4, 6)
 
-    def beyond(k: int, letters: Any, values: Any) -> Any:
+    def beyond(k: int, symbols: Any, values: Any) -> Any:
         place = int(places[k])
-        return positive(letters[place] - float(np.round(values[place] + offsets[k], 6)))
+        return positive(symbols[place] - float(np.round(values[place] + offsets[k], 6)))
 
     drag = -float(sizes[2]) * beyond(2, system.velocities, instant.v) if drawn.forced else 0
     late = float(sizes[3]) * positive(da.t - float(np.round(instant.time + 0.2 + offsets[3] / 2, 6)))

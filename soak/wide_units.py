@@ -72,13 +72,13 @@ class Units:
 
     def start(self, system: da.System, q: Any, v: Any) -> dict[str, float]:
         """A state of the plain system by the names of the other."""
-        letters = (*system.coordinates, *system.velocities)
-        return {s.name: float(x) for s, x in zip(letters, np.concatenate(self.state(q, v)), strict=True)}
+        symbols = (*system.coordinates, *system.velocities)
+        return {s.name: float(x) for s, x in zip(symbols, np.concatenate(self.state(q, v)), strict=True)}
 
     def end(self, motion: da.Motion) -> Any:
         """The last state of a motion in these units, as one of the plain system (2n,)."""
         system = motion.system
-        q, v = (np.array([motion[s][-1] for s in letters]) for letters in (system.coordinates, system.velocities))
+        q, v = (np.array([motion[s][-1] for s in symbols]) for symbols in (system.coordinates, system.velocities))
         return self.plain(q, v)
 
     def atol(self, rtol: float) -> float:

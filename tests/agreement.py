@@ -49,8 +49,8 @@ class Instant:
     v: Any
 
     def named(self, system: da.System) -> dict[str, float]:
-        letters = (*system.coordinates, *system.velocities)
-        state = {s.name: float(x) for s, x in zip(letters, (*self.q, *self.v), strict=True)}
+        symbols = (*system.coordinates, *system.velocities)
+        state = {s.name: float(x) for s, x in zip(symbols, (*self.q, *self.v), strict=True)}
         return {"t": self.time} | values_of(system) | state
 
 
@@ -107,10 +107,10 @@ def instants(system: da.System, seed: int, count: int) -> list[Instant]:
     g, n, p = kernel.graph, len(system.coordinates), values(system)
     q, v = kernel.algebra.vector(system.coordinates), kernel.algebra.vector(system.velocities)
     functions = [
-        ca.Function("f", kernel._inputs(), [ca.densify(block) for block in (residual, ca.jacobian(residual, letters))])
+        ca.Function("f", kernel._inputs(), [ca.densify(block) for block in (residual, ca.jacobian(residual, symbols))])
         if residual.numel()
         else None
-        for residual, letters in ((g.position.residual, q), (g.velocity.residual, v))
+        for residual, symbols in ((g.position.residual, q), (g.velocity.residual, v))
     ]
     blocks = ca.Function("blocks", kernel._inputs(), [ca.densify(g.metric), ca.densify(g.rows)])
     random = np.random.default_rng(seed)
@@ -166,7 +166,7 @@ def evidence(equations: Equations, instant: Instant) -> dict[str, Any] | None:
     return said(kernel, instant.time, y)
 
 
-def letters_at(equations: Equations, instant: Instant) -> dict[str, float]:
+def symbols_at(equations: Equations, instant: Instant) -> dict[str, float]:
     """The state of a form at (q, q_dot), by name, in the choice of independent velocities that the form makes there."""
     record = equations if equations.rechoose is None else equations.rechoose(instant.named(equations.system))
     y = state_with_velocities(kernel_of(record), instant.time, instant.q, instant.v, values(record.system))
@@ -194,7 +194,7 @@ def said(kernel: Kernel, time: float, y: Any) -> dict[str, Any] | None:
         observed = [g.accelerations, total, g.velocities, g.energy, g.momenta]
         functions = kernel.__dict__["_functions"] = (
             ca.Function("blocks", kernel._inputs(), [ca.densify(ca.SX(b)) for b in blocks]),
-            ca.Function("observed", kernel._inputs(kernel._unknown_letters), [ca.densify(ca.SX(b)) for b in observed]),
+            ca.Function("observed", kernel._inputs(kernel._unknown_symbols), [ca.densify(ca.SX(b)) for b in observed]),
         )
     p = values(kernel.equations.system)
     metric, force, rows, right, quality = (np.asarray(b, dtype=float) for b in functions[0](time, y, p, [], []))
@@ -301,8 +301,8 @@ def numbered(system: da.System, values: Mapping[str, float]) -> da.System:
 
 def numbers_of(algebra: GraphAlgebra, block: Any, seed: int) -> Any:
     """A block of a graph at random values of all its letters."""
-    function = ca.Function("block", list(algebra.letters.values()), [ca.densify(ca.SX(block))])
-    point = np.random.default_rng(seed).uniform(0.3, 1.1, len(algebra.letters))
+    function = ca.Function("block", list(algebra.symbols.values()), [ca.densify(ca.SX(block))])
+    point = np.random.default_rng(seed).uniform(0.3, 1.1, len(algebra.symbols))
     return np.asarray(function.call(list(point))[0], dtype=float)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.runtime.context import Book
+from dalembert.runtime.context import Context
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler on this machine")
@@ -89,6 +89,6 @@ def _at(array: Any) -> ctypes.c_void_p:
 def observed(kernel: Any, parameters: Any, t: float, y: Any) -> Any:
     """What our own native code observes at a state."""
     inputs = np.zeros((1, max(1, len(kernel.free_inputs))))
-    results, statuses = Book(kernel, parameters).observe(np.array([t]), np.array([y], dtype=float), inputs)
+    results, statuses = Context(kernel, parameters).observe(np.array([t]), np.array([y], dtype=float), inputs)
     assert statuses[0] in (0, 1)
     return results[0]

@@ -164,10 +164,10 @@ class _Mechanism:
         if stated == "hamiltonian":
             return {"hamiltonian": total([*self.quadratic(p), *(self.linear(p) if gyroscopic else ()), potential])}
         if stated == "bundle":
-            letters = da.speeds(f"u1:{self.n + 2}")
-            fibre = {u: total((self.number() + self.wave()) * w for w in self.v) for u in letters}
-            drift = self.linear(letters) if gyroscopic else []
-            return {"lagrangian": total([*self.bilinear(letters), *drift, -potential]), "bundle": fibre}
+            symbols = da.speeds(f"u1:{self.n + 2}")
+            fibre = {u: total((self.number() + self.wave()) * w for w in self.v) for u in symbols}
+            drift = self.linear(symbols) if gyroscopic else []
+            return {"lagrangian": total([*self.bilinear(symbols), *drift, -potential]), "bundle": fibre}
         if stated == "planar":
             turn, others = q[2], (*self.v[2:],)
             ahead = self.v[0] * sympy.cos(turn) + self.v[1] * sympy.sin(turn)
@@ -191,17 +191,17 @@ class _Mechanism:
         made.append(da.damper(number(), q[-1]))
         return made
 
-    def bilinear(self, letters: Any) -> list[Any]:
+    def bilinear(self, symbols: Any) -> list[Any]:
         """The terms of w^T M w / 2 with a constant matrix."""
-        mass = random_mass_matrix(self.random, len(letters))
-        pairs = [(i, j) for i in range(len(letters)) for j in range(i, len(letters))]
-        return [float(mass[i, j]) * (0.5 if i == j else 1.0) * letters[i] * letters[j] for i, j in pairs]
+        mass = random_mass_matrix(self.random, len(symbols))
+        pairs = [(i, j) for i in range(len(symbols)) for j in range(i, len(symbols))]
+        return [float(mass[i, j]) * (0.5 if i == j else 1.0) * symbols[i] * symbols[j] for i, j in pairs]
 
-    def quadratic(self, letters: Any) -> list[Any]:
-        return [*self.bilinear(letters), total(self.wave() * letter for letter in letters) ** 2 / 2]
+    def quadratic(self, symbols: Any) -> list[Any]:
+        return [*self.bilinear(symbols), total(self.wave() * symbol for symbol in symbols) ** 2 / 2]
 
-    def linear(self, letters: Any) -> list[Any]:
-        return [(self.wave() + self.number() * sympy.cos(da.t)) * letter for letter in letters]
+    def linear(self, symbols: Any) -> list[Any]:
+        return [(self.wave() + self.number() * sympy.cos(da.t)) * symbol for symbol in symbols]
 
     # -- constraints ---------------------------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class _Mechanism:
             case "m":
                 momenta = [(number() + wave()) * c.momentum for c in q]
                 return da.momentum(total(momenta) - number() * sympy.sin(da.t), name=name)
-        last = self.n - 1 - sum(letter in "ec" for letter in self.kinds[:place])
+        last = self.n - 1 - sum(symbol in "ec" for symbol in self.kinds[:place])
         self.shown, shown = max(1, self.n - self.bound), self.shown
         if kind == "e":
             found = da.holonomic(q[last] - wave() - number() * sympy.sin(q[0] + da.t), name=name)

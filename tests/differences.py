@@ -16,9 +16,9 @@ def differences(function: Callable[[Any], Any], values: Any, size: float = 1e-4)
         push = np.zeros(len(point))
         push[c] = size * max(1.0, abs(point[c]))
 
-        def slope(times: float, push: Any = push, c: int = c) -> Any:
+        def derivative(times: float, push: Any = push, c: int = c) -> Any:
             ahead, behind = np.asarray(function(point + times * push)), np.asarray(function(point - times * push))
             return (ahead - behind) / (2 * times * push[c])
 
-        found.append((4 * slope(0.5) - slope(1.0)) / 3)
+        found.append((4 * derivative(0.5) - derivative(1.0)) / 3)
     return np.array(found)

@@ -21,14 +21,14 @@ def body(inertias: list[float]) -> da.Flow:
     """The free rigid body, written out here: M' = [M, O], Q' = Q O, M_ij = (l_i + l_j) O_ij."""
     n = len(inertias)
     upper = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    letters = {place: da.coordinates(f"m{place[0]}{place[1]}") for place in upper}
-    M = sympy.Matrix(n, n, lambda i, j: 0 if i == j else letters[i, j] if i < j else -letters[j, i])
+    symbols = {place: da.coordinates(f"m{place[0]}{place[1]}") for place in upper}
+    M = sympy.Matrix(n, n, lambda i, j: 0 if i == j else symbols[i, j] if i < j else -symbols[j, i])
     Q = sympy.Matrix(n, n, lambda i, j: da.coordinates(f"q{i}{j}"))
     turn = sympy.Matrix(n, n, lambda i, j: M[i, j] / (inertias[i] + inertias[j]))
     moved, turned = M * turn - turn * M, Q * turn
     side = sympy.ImmutableMatrix(-turn)
     return da.Flow(
-        {letters[place]: moved[place] for place in upper} | dict(zip(list(Q), list(turned), strict=True)),
+        {symbols[place]: moved[place] for place in upper} | dict(zip(list(Q), list(turned), strict=True)),
         matrices={"M": M, "Q": Q},
         actions=[da.lie.Action("M", side, side), da.lie.Action("Q", None, side)],
         integrals={"energy": -(M * turn).trace() / 4},

@@ -13,16 +13,16 @@ from dalembert.model.io.files import loads
 __all__ = ["FAULTS", "broken_models", "expression_texts", "model_tables", "toml_text"]
 
 UNARY = ["sin", "cos", "tanh", "atan", "exp", "Abs", "abs", "sign", "asinh", "-", "+", "(", "sqrt(1 + ", "log(2 + "]
-LETTERS = ["x", "y", "x_dot", "m", "t", "pi"]
+SYMBOLS = ["x", "y", "x_dot", "m", "t", "pi"]
 NUMBERS = ["0", "1", "2", "3", "7", "0.5", "1.25", "1e-3", "2.5e1", ".5", "3."]
 
 
 @st.composite
-def expression_texts(draw: Any, letters: tuple[str, ...] = tuple(LETTERS), depth: int = 4) -> str:
+def expression_texts(draw: Any, symbols: tuple[str, ...] = tuple(SYMBOLS), depth: int = 4) -> str:
     """Text that the model language takes, unless a constant in it has no value."""
     if depth == 0 or draw(st.integers(0, 4)) == 0:
-        return draw(st.sampled_from([*letters, *NUMBERS]))
-    part = expression_texts(letters, depth - 1)
+        return draw(st.sampled_from([*symbols, *NUMBERS]))
+    part = expression_texts(symbols, depth - 1)
     match draw(st.integers(0, 5)):
         case 0 | 1:
             sign = draw(st.sampled_from(["+", "-", "*", " + ", " - ", "*", "/"]))
@@ -71,8 +71,8 @@ def model_tables(draw: Any) -> dict[str, Any]:
 
 def toml_text(table: dict[str, Any]) -> str:
     """A table of model values as TOML, by a writer of its own: scalars and arrays first, then one table after the other."""
-    heads = {key: value for key, value in table.items() if not isinstance(value, dict)}
-    lines = [f"{_key(key)} = {_value(value)}" for key, value in heads.items()]
+    collected = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    lines = [f"{_key(key)} = {_value(value)}" for key, value in collected.items()]
     for key, entries in table.items():
         if isinstance(entries, dict):
             lines += [f"[{_key(key)}]", *(f"{_key(name)} = {_value(value)}" for name, value in entries.items())]

@@ -62,24 +62,24 @@ class OurEquations:
             ca.jacobian(momenta, self.v), force, ca.jacobian(rows, self.v), self._rate(rows, 0 * self.a),
             outputs, self._rate(outputs, 0 * self.a), ca.jacobian(outputs, self.v), rows,
         ]  # fmt: skip
-        self.letters = dict(self.algebra.letters)
-        self.function = ca.Function("equations", list(self.letters.values()), [ca.densify(block) for block in blocks])
+        self.symbols = dict(self.algebra.symbols)
+        self.function = ca.Function("equations", list(self.symbols.values()), [ca.densify(block) for block in blocks])
 
     def _rate(self, block: ca.SX, accelerations: ca.SX) -> ca.SX:
-        letters = ca.vertcat(self.q, self.v, self.time)
-        return ca.jtimes(block, letters, ca.vertcat(self.v, accelerations, 1))
+        symbols = ca.vertcat(self.q, self.v, self.time)
+        return ca.jtimes(block, symbols, ca.vertcat(self.v, accelerations, 1))
 
     def at(self, values: Mapping[str, float]) -> tuple[np.ndarray, dict[str, float], dict[str, float]]:
         """Accelerations, outputs and the rates of outputs, where values are given by name."""
-        numbers = [values[letter.name] for letter in self.letters]
-        mass, force, rows, rest, outputs, drift, slopes, _ = (
+        numbers = [values[symbol.name] for symbol in self.symbols]
+        mass, force, rows, rest, outputs, drift, derivatives, _ = (
             np.array(block, dtype=float) for block in self.function.call(numbers)
         )
         count = rows.shape[0]
         left = np.block([[mass, -rows.T], [rows, np.zeros((count, count))]])
         right = np.concatenate([force.ravel(), -rest.ravel()])
         accelerations = np.linalg.lstsq(left, right, rcond=1e-13)[0][: len(mass)]
-        rates = drift.ravel() + slopes @ accelerations if slopes.size else np.zeros(0)
+        rates = drift.ravel() + derivatives @ accelerations if derivatives.size else np.zeros(0)
         names = list(self.system.outputs)
         return (
             accelerations,
@@ -137,8 +137,8 @@ def _satisfy(equations: Any, unknown: Any, values: Draw) -> None:
     equations = sympy.Matrix(equations)
     jacobian = equations.jacobian(sympy.Matrix(unknown))
     for _ in range(50):
-        residual, slopes = sympy_values(equations, values), sympy_values(jacobian, values)
-        step = np.linalg.lstsq(slopes, -residual, rcond=1e-12)[0].ravel()
+        residual, derivatives = sympy_values(equations, values), sympy_values(jacobian, values)
+        step = np.linalg.lstsq(derivatives, -residual, rcond=1e-12)[0].ravel()
         for symbol, change in zip(unknown, step, strict=True):
             values[symbol] += float(change)
         if np.abs(residual).max() < 1e-14:

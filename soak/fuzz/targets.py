@@ -26,7 +26,7 @@ from dalembert.model.io.expressions import format as written
 from dalembert.model.io.files import dumps, loads
 from dalembert.model.symbols import Coordinate, Parameter, t
 
-from .rival import disagreement
+from .reference import disagreement
 
 __all__ = ["TARGETS", "BrokenError", "checked"]
 
@@ -38,11 +38,11 @@ SECRET = "only-outside-of-the-folder"
 TOKEN = "token-of-the-fuzzing"
 #: Letters of the expressions.
 _Q = Coordinate("x")
-LETTERS: dict[str, sympy.Symbol] = {
+SYMBOLS: dict[str, sympy.Symbol] = {
     symbol.name: symbol for symbol in (_Q, Coordinate("y"), _Q.dot, _Q.momentum, Parameter("m"), Parameter("θ"), t)
 }
 POINTS = tuple(
-    {symbol: value + shift for value, symbol in zip((0.7, 1.3, -0.4, 2.1, 0.9, -1.7, 0.2), LETTERS.values(), strict=True)}
+    {symbol: value + shift for value, symbol in zip((0.7, 1.3, -0.4, 2.1, 0.9, -1.7, 0.2), SYMBOLS.values(), strict=True)}
     for shift in (0.0, 0.31, -2.2)
 )
 
@@ -84,7 +84,7 @@ def expression(data: bytes) -> bool:
     """Text to expression, to text, to the same expression; and the value that Python's grammar gives the text."""
     text = data.decode("utf-8", "surrogateescape")  # which leaves halves of pairs in it
     try:
-        found = parse(text, LETTERS)
+        found = parse(text, SYMBOLS)
     except DalembertError as error:
         _in_three_parts(error)
         return False
@@ -98,7 +98,7 @@ def expression(data: bytes) -> bool:
 def _comes_back(found: sympy.Expr) -> None:
     text = written(found)
     try:
-        again = parse(text, LETTERS)
+        again = parse(text, SYMBOLS)
     except DalembertError as error:
         raise BrokenError(f"what was written is not read: {text[:200]!r}: {error}") from error
     if again == found:

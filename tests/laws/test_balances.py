@@ -23,9 +23,9 @@ def start_of(system: da.System, seed: int) -> dict[sympy.Symbol, float]:
 
 def on_motion(motion: da.Motion, expressions: Any) -> np.ndarray:
     """Expressions of the system's letters along a motion, by SymPy and NumPy."""
-    letters = [*motion.system.coordinates, *motion.system.velocities]
-    function = sympy.lambdify([letters, da.t], list(expressions), cse=True)
-    values = function([motion[s] for s in letters], motion.t)
+    symbols = [*motion.system.coordinates, *motion.system.velocities]
+    function = sympy.lambdify([symbols, da.t], list(expressions), cse=True)
+    values = function([motion[s] for s in symbols], motion.t)
     return np.array([np.broadcast_to(np.asarray(v, dtype=float), motion.t.shape) for v in values])
 
 
@@ -61,8 +61,8 @@ def test_reactions_do_no_virtual_work(kinds: str, form: str) -> None:
     motion = da.simulate(system, start_of(system, 3), (0, 2), at=np.linspace(0, 2, 9), form=form)
     rows = []
     for c in system.bilateral:
-        letters = system.velocities if c.expression.has(*system.velocities) else system.coordinates
-        rows.append(on_motion(motion, [sympy.diff(c.expression, s) for s in letters]))
+        symbols = system.velocities if c.expression.has(*system.velocities) else system.coordinates
+        rows.append(on_motion(motion, [sympy.diff(c.expression, s) for s in symbols]))
     for k in range(len(motion.t)):
         A = np.array([row[:, k] for row in rows])
         virtual = np.linalg.svd(A)[2][len(A) :]

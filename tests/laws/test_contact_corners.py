@@ -16,7 +16,7 @@ import pytest
 import dalembert as da
 
 X, Y = da.coordinates("x y")
-NX, NY, E = (da.parameters(" ".join(f"{letter}{k}" for k in range(2))) for letter in ("nx", "ny", "e"))
+NX, NY, E = (da.parameters(" ".join(f"{symbol}{k}" for k in range(2))) for symbol in ("nx", "ny", "e"))
 FX, FY = da.parameters("fx fy")
 #: One system for all pairs: a particle at the origin, inside the planes n q <= 1.
 BETWEEN_PLANES = da.System(

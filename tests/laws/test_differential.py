@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from soak.differential import CASADI, HAND, KANE, LAGRANGE, QUASI
 from soak.differential_bodies import bodies_case
-from soak.differential_casadi import Rival
+from soak.differential_casadi import Reference
 from soak.differential_cases import Case, Word, case_from, gallery_case, gap_of
 from soak.differential_hand import HOLONOMIC, Hand, double_pendulum, pendulum_by_its_rod
 from soak.differential_hand_rolling import ROLLING, chaplygin_sleigh, driven_oscillator
@@ -31,7 +31,7 @@ def peer_of(name: str, case: Case, hand: Hand | None = None) -> Any:
             assert hand is not None
             return hand.word
         case "CasADi":
-            return Rival(case.statement).word
+            return Reference(case.statement).word
         case "LagrangesMethod":
             return LagrangePeer(case.statement).word
     reactions, quasi = name == KANE, name == QUASI
@@ -40,10 +40,10 @@ def peer_of(name: str, case: Case, hand: Hand | None = None) -> Any:
 
 def account(name: str, case: Case, hand: Hand | None = None, moving: bool = False) -> Ledger:
     """The ledger of one case before one peer."""
-    ledger, rival = Ledger(), Rival(case.statement)
-    usable = healthy(case, rival)
+    ledger, reference = Ledger(), Reference(case.statement)
+    usable = healthy(case, reference)
     assert usable is not None
-    ledger.hear(name, usable, rival, guarded(lambda: said_by(peer_of(name, usable, hand), usable, moving)))
+    ledger.hear(name, usable, reference, guarded(lambda: said_by(peer_of(name, usable, hand), usable, moving)))
     return ledger
 
 
@@ -133,10 +133,10 @@ def test_a_peer_that_is_wrong_is_told_from_us() -> None:
     """A disagreement that is theirs needs a row of the table, or else it is a fault too."""
     hand = chaplygin_sleigh()
     case = hand.case()
-    rival = Rival(case.statement)
+    reference = Reference(case.statement)
     wrong = tuple(replace(word, accelerations=word.accelerations + 1e-6) for word in case.words)
     ledger = Ledger()
-    ledger.hear(CASADI, case, rival, Answer(wrong))
+    ledger.hear(CASADI, case, reference, Answer(wrong))
     assert ledger.findings and not any(finding.ours_wrong for finding in ledger.findings)
     faults = ledger.triage(triage_rows())[1]
     assert len(faults) == len(ledger.findings) and "no row of the triage" in faults[0]
@@ -145,13 +145,13 @@ def test_a_peer_that_is_wrong_is_told_from_us() -> None:
     assert counted[0] == len(ledger.findings) and not faults
 
 
-def test_fifty_digits_agree_with_doubles_and_with_a_book() -> None:
+def test_fifty_digits_agree_with_doubles_and_with_a_context() -> None:
     hand = chaplygin_sleigh()
     case = hand.case()
-    rival = Rival(case.statement)
+    reference = Reference(case.statement)
     for state in case.states:
-        assert gap_of(rival.exactly(state), rival.word(state))[0] < 1e-13
-        assert gap_of(rival.exactly(state), hand.word(state))[0] < 1e-13
+        assert gap_of(reference.exactly(state), reference.word(state))[0] < 1e-13
+        assert gap_of(reference.exactly(state), hand.word(state))[0] < 1e-13
 
 
 def test_the_multiplier_of_eom_still_has_the_other_sign() -> None:

@@ -53,7 +53,7 @@ def test_eigenvalues_are_those_of_the_flow(seed: int, speed: float) -> None:
     for k in range(len(found.eigenvalues)):
         ends = []
         for sign in (1, -1):
-            start = dict(zip(found.letters, found.point + sign * STEP * found.basis[:, k], strict=True))
+            start = dict(zip(found.symbols, found.point + sign * STEP * found.basis[:, k], strict=True))
             motion = da.simulate(system, start, (0, TIME), rtol=1e-12, atol=1e-14)
             ends.append(np.array([motion[name][-1] for name in found.independent]))
         table.append((ends[0] - ends[1]) / (2 * STEP))

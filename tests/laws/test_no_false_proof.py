@@ -164,10 +164,10 @@ def check_bound(potential: sympy.Expr, bound: da.ExistenceBound, start: dict, un
         assert sympy.N(potential.subs(x, point) - exactly(bound.a) + exactly(bound.b) * point**2, 60) < 0
     if bound.hypothesis.holds:
         force = sympy.lambdify(x, -sympy.diff(potential, x), "numpy")
-        rival = solve_ivp(
+        reference = solve_ivp(
             lambda t, s: [s[1], force(s[0])], (0, until), [start["x"], start["x_dot"]], method="DOP853", rtol=1e-10, atol=1e-12
         )
-        assert rival.success and np.all(np.abs(rival.y[0]) <= bound.radius(rival.t) * (1 + 1e-6))
+        assert reference.success and np.all(np.abs(reference.y[0]) <= bound.radius(reference.t) * (1 + 1e-6))
 
 
 def test_a_deficit_below_the_slack_is_not_hidden():
@@ -383,7 +383,7 @@ def test_sampled_casimirs_prove_no_stability():
 def test_nilpotent_motions_are_not_called_unstable_by_rounding():
     """A chain of four zero eigenvalues moves by 1e-4 under rounding; H = p2^2/2 + p1 q2 + ... has nothing but zeros."""
     random = np.random.default_rng(5)
-    q1, q2, p1, p2 = letters = sympy.symbols("q1 q2 p1 p2")
+    q1, q2, p1, p2 = symbols = sympy.symbols("q1 q2 p1 p2")
     canonical = sympy.Matrix(np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]]).astype(int))
     for _ in range(20):
         # rotations of the two planes together are canonical, and fill the matrix
@@ -391,5 +391,5 @@ def test_nilpotent_motions_are_not_called_unstable_by_rounding():
         cos, sin = (R(str(round(float(f(angle)), 12))) for f in (sympy.cos, sympy.sin))
         old = {q1: cos * q1 - sin * q2, q2: sin * q1 + cos * q2, p1: cos * p1 - sin * p2, p2: sin * p1 + cos * p2}
         energy = (p2**2 / 2 + p1 * q2).xreplace(old)
-        found = energy_casimir(PoissonStructure(canonical, letters), energy, [], dict.fromkeys(letters, 0.0))
+        found = energy_casimir(PoissonStructure(canonical, symbols), energy, [], dict.fromkeys(symbols, 0.0))
         assert found.stability == "not established"

@@ -119,16 +119,16 @@ def test_suslov_in_euler_angles_is_invariant(tilt):
 
 
 def test_left_invariant_constraints_on_sl2_are_invariant():
-    a, b, c = letters = da.coordinates("a b c")
+    a, b, c = symbols = da.coordinates("a b c")
     g = sympy.Matrix([[a, b], [c, (1 + b * c) / a]])
-    rate = sum((sympy.diff(g, q) * q.dot for q in letters), sympy.zeros(2, 2))
+    rate = sum((sympy.diff(g, q) * q.dot for q in symbols), sympy.zeros(2, 2))
     xi = (g.inv() * rate).applyfunc(sympy.simplify)
     body = [xi[0, 0], xi[0, 1], xi[1, 0]]
     kinetic = (1.3 * body[0] ** 2 + 0.7 * body[1] ** 2 + 1.1 * body[2] ** 2 + 0.3 * body[0] * body[1]) / 2
     held = da.velocity(body[1] + 0.4 * body[0] - 0.3 * body[2], name="held")
-    system = da.System(letters, kinetic=kinetic, constraints=[held])
+    system = da.System(symbols, kinetic=kinetic, constraints=[held])
     for identity in ({a: 1}, {a: 1.3, b: 0.2}):
-        assert len(da.symmetry.reduce(system, frame_of(letters, body, ("h", "e", "f")), identity=identity).state) == 2
+        assert len(da.symmetry.reduce(system, frame_of(symbols, body, ("h", "e", "f")), identity=identity).state) == 2
 
 
 def twisted(function, unit=1):
@@ -208,5 +208,5 @@ def test_an_integral_that_holds_only_inside_the_samples():
     integral = da.describe(system).constraints[0].integral
     for place in (2.0, 3e7):
         if integral is not None:
-            slopes = [float(sympy.diff(integral, q).subs({x: 0.5, y: place})) for q in (x, y)]
-            assert slopes[1] == pytest.approx(slopes[0] * (1 + max(place - 1e7, 0)), rel=1e-9)
+            derivatives = [float(sympy.diff(integral, q).subs({x: 0.5, y: place})) for q in (x, y)]
+            assert derivatives[1] == pytest.approx(derivatives[0] * (1 + max(place - 1e7, 0)), rel=1e-9)

@@ -37,8 +37,8 @@ class Reference:
         if not self.gains:
             return None
         theta, kappa = system.coordinates[:2]
-        letters = {"k1": theta, "k2": kappa, "k3": theta.dot, "k4": kappa.dot}
-        return {"u": sum(self.gains[name] * letter for name, letter in letters.items())}
+        symbols = {"k1": theta, "k2": kappa, "k3": theta.dot, "k4": kappa.dot}
+        return {"u": sum(self.gains[name] * symbol for name, symbol in symbols.items())}
 
 
 def read() -> dict[str, Reference]:

@@ -24,11 +24,11 @@ def _two_particles_at_the_case() -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     m1, m2 = case["masses"]
     weight = 9.81 * np.sin(0.5)
     inverse_mass = np.diag([1 / m1, 1 / m1, 1 / m2, 1 / m2])
-    slope = np.array([0.0, m1 * weight, 0.0, m2 * weight])
+    derivative = np.array([0.0, m1 * weight, 0.0, m2 * weight])
     first, second = np.array([0.0, 1.0]), np.array([0.0, -0.5])
     relative = first - second
     right = -np.array([relative @ relative, relative @ first, relative @ second])
-    return inverse_mass, -inverse_mass @ slope, np.array(case["A_p"]), right
+    return inverse_mass, -inverse_mass @ derivative, np.array(case["A_p"]), right
 
 
 def test_dependent_rows_have_their_rank_and_one_reaction() -> None:
@@ -41,7 +41,7 @@ def test_dependent_rows_have_their_rank_and_one_reaction() -> None:
     assert distance(full.reaction, independent.reaction) < 1e-14
 
 
-def test_multipliers_of_dependent_rows_are_the_shortest() -> None:
+def test_multipliers_of_dependent_rows_are_the_smallest() -> None:
     """mu = (A H_pp^-1 A^T)^+ (b - A a), the pseudo-inverse as the reference gives it (Udwadia, eq. 36)."""
     case = CASES["rank_deficient_two_particles"]
     G, f, A, b = _two_particles_at_the_case()
@@ -275,12 +275,12 @@ def test_quasi_velocities_of_solved_constraints_turn_the_other_way(name: str) ->
     reduction = Reduction(da.gallery.load(name).system, GraphAlgebra())
     quasi = hamel.QuasiVelocities(reduction)
     turning = hamel.transitivity(quasi)[len(reduction.split.independent) :, :]
-    letters = list(reduction.algebra.letters.values())
+    symbols = list(reduction.algebra.symbols.values())
     # eta_a is the constraint as written; its coefficient of the dependent velocity scales W.
-    slope = reduction.here(ca.jacobian(reduction.level.residual[list(reduction.split.rows), :], reduction.dependent))
-    function = ca.Function("symbols", letters, [turning, slope @ voronets.transitivity(reduction).T])
+    derivative = reduction.here(ca.jacobian(reduction.level.residual[list(reduction.split.rows), :], reduction.dependent))
+    function = ca.Function("symbols", symbols, [turning, derivative @ voronets.transitivity(reduction).T])
     random = np.random.default_rng(5)
     for _ in range(5):
-        found, expected = (np.asarray(block, dtype=float) for block in function(*random.uniform(0.3, 1.2, len(letters))))
+        found, expected = (np.asarray(block, dtype=float) for block in function(*random.uniform(0.3, 1.2, len(symbols))))
         assert np.abs(expected).max() > 1e-3
         assert found == pytest.approx(-expected, abs=1e-12)

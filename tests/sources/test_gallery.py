@@ -56,7 +56,7 @@ def _positions(shape: shapes.Shape) -> list:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_its_drawing_is_in_one_space_and_known_letters(name: str) -> None:
+def test_its_drawing_is_in_one_space_and_known_symbols(name: str) -> None:
     scenario = da.gallery.load(name)
     drawing = scenario.drawing
     known = {*scenario.system.coordinates, *scenario.system.parameters, t}

@@ -21,10 +21,10 @@ def run_as_file(reference: Any, folder: Path, capsys: pytest.CaptureFixture[str]
     inputs = reference.inputs(system)
     if inputs:
         system = system.driven(inputs)
-    letters = {**scenario.parameters, **reference.parameters}
+    symbols = {**scenario.parameters, **reference.parameters}
     options = {key: value for key, value in scenario.simulate.items() if key == "form"}
     options |= {"span": (reference.times[0], reference.times[-1]), "rtol": 1e-12}
-    scenario = scenario.replacing(system=system, parameters=letters, start=reference.start, simulate=options)
+    scenario = scenario.replacing(system=system, parameters=symbols, start=reference.start, simulate=options)
     path = folder / "model.toml"
     path.write_text(files.dumps(scenario), encoding="utf-8")
     capsys.readouterr()

@@ -162,7 +162,7 @@ def test_generalised_momenta_of_the_vakonomic_motions(key: str) -> None:
         augmented += sympy.Symbol(f"chi_{constraint.name}") * constraint.expression
     for q in system.coordinates:
         momentum = sympy.diff(augmented, q.dot)
-        letters = sorted(momentum.free_symbols, key=str)
-        values = [motion.parameters.get(s.name, motion[s.name] if s.name in motion.names else None) for s in letters]
-        found = sympy.lambdify(letters, momentum, modules="numpy")(*values)
+        symbols = sorted(momentum.free_symbols, key=str)
+        values = [motion.parameters.get(s.name, motion[s.name] if s.name in motion.names else None) for s in symbols]
+        found = sympy.lambdify(symbols, momentum, modules="numpy")(*values)
         assert distance(found, reference.generalised_momenta[q.name]) < DERIVED * reference.tolerance, q

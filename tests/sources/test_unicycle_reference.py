@@ -23,7 +23,7 @@ SHAPE = ("theta", "kappa", "theta_dot", "kappa_dot")
 
 def on_quotient(system: da.System) -> da.Equations:
     _, _, psi, phi, x, y = system.coordinates
-    R = next(letter for letter in system.parameters if letter.name == "R")
+    R = next(symbol for symbol in system.parameters if symbol.name == "R")
     ahead, aside = {x: sympy.cos(phi), y: sympy.sin(phi)}, {x: -sympy.sin(phi), y: sympy.cos(phi)}
     group = {"ahead": ahead, "aside": aside, "turn": {phi: 1}, "roll": {psi: 1}}
     return da.symmetry.reduce(system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False)
@@ -33,7 +33,7 @@ def on_quotient(system: da.System) -> da.Equations:
 def placed() -> Any:
     system = da.gallery.load("unicycle-rider").system
     opened = on_quotient(system.replacing(inputs=list(system.inputs)))
-    return da.control.place_poles(opened, POLES, {"p_2": 0.5}, parameters=RECORD["parameters"], letters=SHAPE)
+    return da.control.place_poles(opened, POLES, {"p_2": 0.5}, parameters=RECORD["parameters"], symbols=SHAPE)
 
 
 @cache
@@ -76,8 +76,8 @@ def test_states_on_the_quotient() -> None:
         da.gallery.load("unicycle-rider").system, {"u": dict(zip(SHAPE, RECORD["gains"].values(), strict=True))}
     )
     motion = da.simulate(on_quotient(system), start, (0, 3), parameters=RECORD["parameters"], rtol=1e-12, at=RECORD["times"])
-    for name, letter in {**{name: name for name in SHAPE}, "p1": "p_1", "p2": "p_2"}.items():
-        np.testing.assert_allclose(motion[letter], expected[name], rtol=0, atol=RECORD["tolerance"], err_msg=name)
+    for name, symbol in {**{name: name for name in SHAPE}, "p1": "p_1", "p2": "p_2"}.items():
+        np.testing.assert_allclose(motion[symbol], expected[name], rtol=0, atol=RECORD["tolerance"], err_msg=name)
 
 
 def test_lyapunov_and_malkin() -> None:

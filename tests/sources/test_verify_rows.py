@@ -15,8 +15,8 @@ from dalembert.verification.numeric import distance
 from dalembert.verification.row_registry import SEPARATION, Claim, Corrected, judge, registered
 from dalembert.verification.udwadia.constrained_motion import example_states
 
-LETTERS = ("U", "G", "R")
-CLAIMS = {item.id: item for item in registered(LETTERS)}
+SYMBOLS = ("U", "G", "R")
+CLAIMS = {item.id: item for item in registered(SYMBOLS)}
 
 #: The errata of the documents, by the row that shows them.
 ERRATA = {
@@ -63,12 +63,12 @@ def test_every_erratum_has_a_row() -> None:
 
 
 def test_ids_are_unique_and_listed_in_the_order_of_the_table() -> None:
-    listed = [identifier for identifier in identifiers() if identifier.split("-")[0] in LETTERS]
+    listed = [identifier for identifier in identifiers() if identifier.split("-")[0] in SYMBOLS]
     assert listed == list(CLAIMS)
     assert len({identifier.lower() for identifier in listed}) == len(listed)
 
 
-def test_a_letter_selects_a_document_and_ids_are_found_in_any_case() -> None:
+def test_a_symbol_selects_a_document_and_ids_are_found_in_any_case() -> None:
     assert [row.id for row in rows(["u-23", "U-23", "g-42"])] == ["U-23", "G-42"]
     table = rows("U")
     assert next(table).id == "U-1" and next(table).id == "U-2"

@@ -52,7 +52,7 @@ def test_matrix_bundles_have_an_action(name: str) -> None:
     twin = matrix_bundle(name)
     for here in places(name):
         g = twin.element(here.q[G])
-        assert np.allclose(twin.letters(g), here.q[G]) and np.allclose(
+        assert np.allclose(twin.symbols(g), here.q[G]) and np.allclose(
             twin.adjoint(here.h @ g), twin.adjoint(here.h) @ twin.adjoint(g)
         )
         there, step = twin.moved(here.h, here.q), 1e-6

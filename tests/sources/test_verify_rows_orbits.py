@@ -139,7 +139,7 @@ def test_the_bases_are_orthonormal_and_closed_under_brackets(name: str) -> None:
             assert np.abs(here.matrix(here.vector(c)) - c).max() < 1e-14
 
 
-def test_the_exponential_of_the_rivals_is_that_of_a_rotation() -> None:
+def test_the_exponential_of_the_references_is_that_of_a_rotation() -> None:
     a = 2.7 * np.array([[0.0, -1.0], [1.0, 0.0]])
     expected = [[np.cos(2.7), -np.sin(2.7)], [np.sin(2.7), np.cos(2.7)]]
     assert np.abs(matrix_flows.exponential(a) - expected).max() < 1e-14

@@ -89,7 +89,7 @@ def test_the_numeric_bodies_keep_their_hinges_together() -> None:
 
 def test_both_statements_of_the_potentials_agree() -> None:
     for particle in particles.particles():
-        point = np.linspace(-0.8, 1.1, len(particle.letters))
+        point = np.linspace(-0.8, 1.1, len(particle.symbols))
         table = {q: sympy.Float(c) for q, c in zip(particle.system.coordinates, point, strict=True)}
         value = float(particle.system.potential.xreplace(table))
         assert value == pytest.approx(particle.mass * float(particle.numeric(point)), rel=1e-12)

@@ -13,7 +13,7 @@ from dalembert.analysis.symmetry.reduced_coefficients import ReducedCoefficients
 from dalembert.formulations.forms.bates_sniatycki import ConstraintManifold
 from dalembert.verification.independent import planar_bundles, planar_charts
 from dalembert.verification.independent.planar_bundles import CONSTANTS, KINDS, Spot, bracket, frame, planar, spots
-from dalembert.verification.numeric import Probe, slope
+from dalembert.verification.numeric import Probe, derivative
 from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict
 
@@ -82,8 +82,8 @@ def test_the_random_system_is_not_a_special_case() -> None:
 def test_the_frame_has_the_brackets_of_the_plane() -> None:
     """Left-invariant fields by complex steps: [ahead, turn] = -aside and so on."""
     g = np.array([0.4, -0.7, 1.2])
-    slopes = slope(lambda x: frame(x[2]).ravel(), g).reshape(3, 3, 3)  # component, field, direction
-    turned = np.einsum("ibj,ja->iab", slopes, frame(g[2]))
+    derivatives = derivative(lambda x: frame(x[2]).ravel(), g).reshape(3, 3, 3)  # component, field, direction
+    turned = np.einsum("ibj,ja->iab", derivatives, frame(g[2]))
     assert np.allclose(turned - np.swapaxes(turned, 1, 2), np.einsum("ic,abc->iab", frame(g[2]), CONSTANTS), atol=1e-14)
 
 

@@ -22,7 +22,7 @@ KNIFE = da.Flow({x: u, y: w, z: -x * w}, inputs=[u, w])
 # -- steering ----------------------------------------------------------------------------------------------------------
 
 
-def test_loops_stabilise_a_base_of_three_letters() -> None:
+def test_loops_stabilise_a_base_of_three_symbols() -> None:
     """The loop began at a place of two letters, whatever the base: zip() complained."""
     found = da.control.stabilise_by_loops(da.control.brockett_form(3), {"x_1": 0.1, "Y_12": 0.3, "Y_13": -0.2, "Y_23": 0.5})
     assert found.success and max(abs(value) for value in found.final.values()) < 1e-6
@@ -41,7 +41,7 @@ def test_the_curvature_is_integrated_near_the_path() -> None:
     assert found.by_curvature[0] == pytest.approx(-1.5, abs=1e-9) and found.area == pytest.approx(3.0)
 
 
-def test_holonomy_has_no_area_over_three_letters() -> None:
+def test_holonomy_has_no_area_over_three_symbols() -> None:
     found = da.control.holonomy(da.control.brockett_form(3), [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 1)])
     assert found.area is None and found.by_curvature is None and np.isfinite(found.displacement).all()
     assert "nan" not in str(found)

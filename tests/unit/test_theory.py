@@ -71,8 +71,8 @@ def rate(value: Any) -> Any:
     return sum((sp.diff(value, a) * b for a, b in along), sp.diff(value, T))
 
 
-def gradient(value: Any, letters: Any) -> Any:
-    return sp.Matrix([sp.diff(value, a) for a in letters])
+def gradient(value: Any, symbols: Any) -> Any:
+    return sp.Matrix([sp.diff(value, a) for a in symbols])
 
 
 class Case:
@@ -101,15 +101,15 @@ class Case:
             M, h, A, b, _ = blocks(*point)
             whole = np.block([[M, -A.T], [A, np.zeros((1, 1))]])
             solved = np.linalg.solve(whole, [*h.ravel(), b])
-            letters = (*Q, *V, *Z, sp.Symbol("mu"))
-            found.append(dict(zip(letters, [*point, *solved], strict=True)))
+            symbols = (*Q, *V, *Z, sp.Symbol("mu"))
+            found.append(dict(zip(symbols, [*point, *solved], strict=True)))
         return found
 
     def residual(self, expressions: Any, further: Any = None) -> float:
         """The largest of some expressions of q, v, z and mu at the states; `further` letters are given by expressions."""
-        letters, more = list(self.states[0]), further or {}
-        value = sp.lambdify([*letters, *more], sp.Matrix(list(expressions)), "numpy", cse=True)
-        extra = sp.lambdify(letters, list(more.values()), "numpy")
+        symbols, more = list(self.states[0]), further or {}
+        value = sp.lambdify([*symbols, *more], sp.Matrix(list(expressions)), "numpy", cse=True)
+        extra = sp.lambdify(symbols, list(more.values()), "numpy")
         found = [value(*state.values(), *extra(*state.values())) for state in self.states]
         return max(float(np.abs(array).max()) for array in found)
 
@@ -162,9 +162,9 @@ def test_voronets(case):
 
     euler, terms = [], []
     for s in range(2):
-        slope = sp.diff(phi, V[s])
-        transitivity = moved(slope) - sp.diff(phi, Q[s]) - sp.diff(phi, W) * slope
-        euler.append(moved(sp.diff(case.lc, V[s])) - sp.diff(case.lc, Q[s]) - sp.diff(case.lc, W) * slope - case.applied[s])
+        derivative = sp.diff(phi, V[s])
+        transitivity = moved(derivative) - sp.diff(phi, Q[s]) - sp.diff(phi, W) * derivative
+        euler.append(moved(sp.diff(case.lc, V[s])) - sp.diff(case.lc, Q[s]) - sp.diff(case.lc, W) * derivative - case.applied[s])
         terms.append(case.dependent_momentum.subs(on) * transitivity)
     assert case.residual([a - b for a, b in zip(euler, terms, strict=True)]) < 1e-12
     assert case.residual(euler) > 1e-2
@@ -242,11 +242,11 @@ def test_the_two_form_on_the_constraint_manifold_and_the_canonical_form(linear):
     at = dict(zip(V, velocities, strict=True))
     p = gradient(LAGRANGIAN, V).subs(at, simultaneous=True)
     H = (p.T * velocities)[0] - LAGRANGIAN.subs(at, simultaneous=True)
-    P, slope = p.jacobian(Q), gradient(H, Q)
+    P, derivative = p.jacobian(Q), gradient(H, Q)
     chart = [sp.diff(linear.lc, v) for v in V[:2]]
     rates = sp.Matrix([rate(value) for value in chart])
     turning = frame.T * (P.T - P) * sp.Matrix(V)
-    force = frame.T * (FORCE - slope)
+    force = frame.T * (FORCE - derivative)
     symbols = []
     for s in range(2):
         bend = sp.diff(LINEAR, V[s])
@@ -264,13 +264,13 @@ def test_the_two_form_on_the_constraint_manifold_and_the_canonical_form(linear):
 def test_extremals_are_vakonomic_and_differ_from_dalembert(linear):
     """xi = p + f_v^T chi turns one into the other; along d'Alembert's motion Euler's equations of L + chi f fail."""
     chi, lam = sp.Symbol("chi"), LAGRANGIAN + sp.Symbol("chi") * linear.f
-    slope = gradient(lam, V)
-    bend = slope.applyfunc(rate) - gradient(lam, Q) - FORCE  # and chi_dot f_v
+    derivative = gradient(lam, V)
+    bend = derivative.applyfunc(rate) - gradient(lam, Q) - FORCE  # and chi_dot f_v
     xi = sp.symbols("xi1:4")
     u = sp.symbols("u1:3")
     allowed = sp.Matrix([*u, LINEAR.subs({VX: u[0], VY: u[1]}, simultaneous=True)])
     Lambda = LAGRANGIAN.subs(dict(zip(V, allowed, strict=True)), simultaneous=True) - (sp.Matrix(xi).T * allowed)[0]
-    back = {**dict(zip(xi, slope, strict=True)), u[0]: VX, u[1]: VY}
+    back = {**dict(zip(xi, derivative, strict=True)), u[0]: VX, u[1]: VY}
     numbers = {chi: sp.Rational(3, 7)}
 
     def there(value: Any) -> Any:
@@ -305,8 +305,8 @@ def test_the_bracket_of_the_implicit_forms_is_eulers_expression():
         ]
     )
     moved = sigma.T * momenta.applyfunc(rate)
-    slope = gradient(fibre, Q).subs(values, simultaneous=True)
-    assert (moved - slope - turning - euler).applyfunc(sp.expand).is_zero_matrix
+    derivative = gradient(fibre, Q).subs(values, simultaneous=True)
+    assert (moved - derivative - turning - euler).applyfunc(sp.expand).is_zero_matrix
     assert (moved + by_p - turning - euler).applyfunc(sp.cancel).is_zero_matrix
 
 

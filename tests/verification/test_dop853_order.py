@@ -56,7 +56,7 @@ def fixed(case: str, steps: int, form: str | None = None) -> da.Motion:
     return motion
 
 
-def slopes(sizes: list[int], errors: list[float]) -> np.ndarray:
+def derivatives(sizes: list[int], errors: list[float]) -> np.ndarray:
     return np.diff(np.log(errors)) / -np.diff(np.log(sizes))
 
 
@@ -68,7 +68,7 @@ def test_the_order_is_eight(case: str, form: str) -> None:
     errors = [float(np.abs(fixed(case, n, form).y[:2, -1] - exact(end)).max()) for n in sizes]
     assert min(errors) > 1e-14
     measured = np.log(errors[0] / errors[-1]) / np.log(sizes[-1] / sizes[0])
-    assert 7.5 < measured < 10.0, (errors, slopes(sizes, errors))
+    assert 7.5 < measured < 10.0, (errors, derivatives(sizes, errors))
 
 
 def test_the_order_between_the_steps_is_seven() -> None:
@@ -79,7 +79,7 @@ def test_the_order_between_the_steps_is_seven() -> None:
         inside = (motion.t[:-1, None] + np.diff(motion.t)[:, None] * np.array([0.23, 0.5, 0.81])).ravel()
         errors.append(float(np.abs(motion.sol(inside)[:2] - kepler(inside)).max()))
     measured = np.log(errors[0] / errors[-1]) / np.log(sizes[-1] / sizes[0])
-    assert 6.5 < measured < 9.0, (errors, slopes(sizes, errors))
+    assert 6.5 < measured < 9.0, (errors, derivatives(sizes, errors))
 
 
 def test_a_step_is_exact_for_polynomials_up_to_its_order() -> None:
@@ -102,7 +102,7 @@ def test_the_coefficients_satisfy_the_conditions_of_quadrature() -> None:
         assert A[s].sum() == pytest.approx(C[s] if s != 12 else 1.0, abs=1e-13)
 
 
-def test_a_rival_makes_the_same_errors() -> None:
+def test_a_reference_makes_the_same_errors() -> None:
     """SciPy's DOP853 with the same fixed steps ends at the same point, to rounding."""
 
     def rates(t: float, y: np.ndarray) -> np.ndarray:
@@ -111,10 +111,10 @@ def test_a_rival_makes_the_same_errors() -> None:
     end, steps = 5.0, 20
     start = [PERIHELION[X], 0.0, 0.0, PERIHELION[Y.dot]]
     h = end / steps * (1 + 1e-12)
-    rival = solve_ivp(rates, (0, end), start, method="DOP853", rtol=0.1, atol=1e3, max_step=h, first_step=h)
+    reference = solve_ivp(rates, (0, end), start, method="DOP853", rtol=0.1, atol=1e3, max_step=h, first_step=h)
     ours = fixed("kepler", steps)
-    assert len(rival.t) == len(ours.t)
-    assert np.allclose(rival.y[:, -1], ours.y[:, -1], rtol=1e-12, atol=1e-12)
+    assert len(reference.t) == len(ours.t)
+    assert np.allclose(reference.y[:, -1], ours.y[:, -1], rtol=1e-12, atol=1e-12)
 
 
 TOLERANCES = [1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13]

@@ -55,11 +55,11 @@ def test_spectrum_casimirs_and_attitude_over_a_million_steps(n: int, method: str
     motion = long_run(n, method, 1_000_000)
     assert_kept(motion, method, 1e-12)
     if method != "rkmk4":
-        slope = np.polyfit(motion.t, motion.energy, 1)[0] * motion.t[-1]
-        assert abs(slope) < 0.1 * np.ptp(motion.energy) + 1e-12 * motion.energy[0]
+        derivative = np.polyfit(motion.t, motion.energy, 1)[0] * motion.t[-1]
+        assert abs(derivative) < 0.1 * np.ptp(motion.energy) + 1e-12 * motion.energy[0]
 
 
-def test_gauss_on_letters_does_not_know_the_group() -> None:
+def test_gauss_on_symbols_does_not_know_the_group() -> None:
     """Q M Q^T is of third degree in the letters for n = 4: Gauss's method keeps M and Q on their orbits but not this."""
     motion = long_run(4, "gauss2", 2000)
     Q, M = motion["Q"], motion["M"]
@@ -67,7 +67,7 @@ def test_gauss_on_letters_does_not_know_the_group() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_the_energy_of_symmetric_methods_has_no_slope(n: int) -> None:
+def test_the_energy_of_symmetric_methods_has_no_derivative(n: int) -> None:
     """A hundred thousand steps at a coarse step: bounded for symmetric methods, a straight line for the explicit one."""
     drifts = {}
     for method in ("isospectral2", "lie-verlet", "rkmk4"):
@@ -154,7 +154,7 @@ def test_a_dissipative_bracket_flow_keeps_its_spectrum_and_sorts(method: str) ->
 
 
 @pytest.mark.parametrize("method", ["isospectral4", "lie-verlet", "rkmk4"])
-def test_letters_that_no_action_moves(method: str) -> None:
+def test_symbols_that_no_action_moves(method: str) -> None:
     """With a potential only x moves by the group; p is then a plain letter, and the spectrum of x stays."""
     flow = orbit_flow(3, brockett=[[0, 1, 0], [-1, 0, 0.5], [0, -0.5, 0]])
     assert len(flow.actions) == 1
@@ -167,6 +167,6 @@ def test_letters_that_no_action_moves(method: str) -> None:
 def test_between_the_steps_the_invariants_stay() -> None:
     motion = long_run(4, "isospectral2", 1000)
     inside = np.linspace(0.013, 49.0, 57)
-    letters = {s.name: row for s, row in zip(motion.state, motion.sol(inside), strict=True)}
-    Q = np.array([[letters[f"q{i}{j}"] for j in range(4)] for i in range(4)]).transpose(2, 0, 1)
+    symbols = {s.name: row for s, row in zip(motion.state, motion.sol(inside), strict=True)}
+    Q = np.array([[symbols[f"q{i}{j}"] for j in range(4)] for i in range(4)]).transpose(2, 0, 1)
     assert np.abs(np.swapaxes(Q, 1, 2) @ Q - np.eye(4)).max() < 1e-13

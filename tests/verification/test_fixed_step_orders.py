@@ -34,11 +34,11 @@ def two_sided() -> da.Flow:
 
 def similarity() -> da.Flow:
     """A 2 x 2 matrix moved by a generator that is not skew."""
-    letters = da.coordinates("a b c d")
-    X = sympy.Matrix(2, 2, list(letters))
-    a, b, c, _ = letters
+    symbols = da.coordinates("a b c d")
+    X = sympy.Matrix(2, 2, list(symbols))
+    a, b, c, _ = symbols
     side = sympy.Matrix([[sympy.cos(c), b / 2], [sympy.Rational(3, 10) * a, -c / 3]])
-    rates = dict(zip(letters, list(side * X - X * side), strict=True))
+    rates = dict(zip(symbols, list(side * X - X * side), strict=True))
     return da.Flow(
         rates, matrices={"X": X}, actions=[da.lie.Action("X", sympy.ImmutableMatrix(side), sympy.ImmutableMatrix(side))]
     )
@@ -132,7 +132,7 @@ BUTCHER = {
 }
 
 
-def gauss_rival(rates: Any, y: np.ndarray, h: float, stages: int) -> np.ndarray:
+def gauss_reference(rates: Any, y: np.ndarray, h: float, stages: int) -> np.ndarray:
     """One step by SciPy's root finder on the stages."""
     a, b = BUTCHER[stages]
 
@@ -149,15 +149,15 @@ def generator(M: np.ndarray, inertias: list[float]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3])
-def test_gauss_against_a_rival(stages: int) -> None:
+def test_gauss_against_a_reference(stages: int) -> None:
     pendulum = da.Flow({X: V, V: -sympy.sin(X)})
     motion = da.simulate(pendulum, {X: 1.0, V: 0.3}, (0, 0.4), method=f"gauss{2 * stages}", step=0.4)
-    rival = gauss_rival(lambda y: np.array([y[1], -np.sin(y[0])]), np.array([1.0, 0.3]), 0.4, stages)
-    assert np.allclose(motion.y[:, -1], rival, rtol=0, atol=1e-13)
+    reference = gauss_reference(lambda y: np.array([y[1], -np.sin(y[0])]), np.array([1.0, 0.3]), 0.4, stages)
+    assert np.allclose(motion.y[:, -1], reference, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3])
-def test_isospectral_against_a_rival(stages: int) -> None:
+def test_isospectral_against_a_reference(stages: int) -> None:
     """Gauss's method on the cotangent bundle of GL(n): Q' = B Q, P' = -B^T P, W = Q P^T (Modin and Viviani 2020)."""
     inertias, h = [1.0, 2.0, 3.5], 0.3
     flow, M = body(inertias), skew(3, 4, 2.0)
@@ -168,12 +168,12 @@ def test_isospectral_against_a_rival(stages: int) -> None:
         b = generator(q @ p.T, inertias)
         return np.concatenate([(b @ q).ravel(), (-b.T @ p).ravel()])
 
-    q, p = gauss_rival(rates, np.concatenate([np.eye(3).ravel(), M.T.ravel()]), h, stages).reshape(2, 3, 3)
+    q, p = gauss_reference(rates, np.concatenate([np.eye(3).ravel(), M.T.ravel()]), h, stages).reshape(2, 3, 3)
     assert np.allclose(motion["M"][-1], q @ p.T, rtol=0, atol=1e-12)
     assert np.allclose(motion["Q"][-1], np.linalg.inv(q), rtol=0, atol=1e-12)
 
 
-def test_lie_verlet_against_a_rival() -> None:
+def test_lie_verlet_against_a_reference() -> None:
     inertias, h = [1.0, 1.5, 2.2, 3.1], 0.3
     M = skew(4, 4, 2.0)
     motion = da.simulate(BODY, BODY.start(M=M, Q=np.eye(4)), (0, h), method="lie-verlet", step=h)
@@ -185,7 +185,7 @@ def test_lie_verlet_against_a_rival() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_rkmk_against_a_rival(n: int) -> None:
+def test_rkmk_against_a_reference(n: int) -> None:
     inertias, h = [1.0, 1.5, 2.2, 3.1][:n], 0.3
     flow, M = body(inertias), skew(n, 4, 2.0)
     motion = da.simulate(flow, flow.start(M=M, Q=np.eye(n)), (0, h), method="rkmk4", step=h)

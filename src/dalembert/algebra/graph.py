@@ -62,7 +62,7 @@ class GraphAlgebra:
         self._ranks: dict[sympy.Basic, int] = {}
         self._beginnings: dict[tuple[int, sympy.Basic], int] = {}
         self._partial: list[Any] = [None]
-        self.letters: dict[sympy.Symbol, Any] = {}
+        self.symbols: dict[sympy.Symbol, Any] = {}
 
     # -- from the model ------------------------------------------------------------------------------------------
 
@@ -93,8 +93,8 @@ class GraphAlgebra:
         nodes = self._nodes
         match node:
             case sympy.Symbol():
-                self.letters[node] = ca.SX.sym(node.name)
-                return self.letters[node]
+                self.symbols[node] = ca.SX.sym(node.name)
+                return self.symbols[node]
             case sympy.NumberSymbol():
                 return ca.SX(float(node))
             case sympy.Add():
@@ -200,9 +200,9 @@ class GraphAlgebra:
 
     # -- many equal parts ----------------------------------------------------------------------------------------
 
-    def for_parts(self, letters: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> _PartsAlgebra:
+    def for_parts(self, symbols: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> _PartsAlgebra:
         """An algebra for expressions of one part; `letters` says what each of its letters is in every part."""
-        return _PartsAlgebra(self, letters)
+        return _PartsAlgebra(self, symbols)
 
     def know(self, expressions: Sequence[sympy.Expr], column: Any) -> None:
         """Take the entries of a column for expressions of the model."""
@@ -220,20 +220,20 @@ class GraphAlgebra:
 
     # -- derivatives ---------------------------------------------------------------------------------------------
 
-    def gradient(self, scalar: Any, letters: Any) -> Any:
-        return ca.gradient(scalar, letters) if letters.numel() else ca.SX(0, 1)
+    def gradient(self, scalar: Any, symbols: Any) -> Any:
+        return ca.gradient(scalar, symbols) if symbols.numel() else ca.SX(0, 1)
 
-    def hessian(self, scalar: Any, letters: Any) -> tuple[Any, Any]:
-        second, first = ca.hessian(scalar, letters)
+    def hessian(self, scalar: Any, symbols: Any) -> tuple[Any, Any]:
+        second, first = ca.hessian(scalar, symbols)
         return second, first
 
-    def jacobian(self, vector: Any, letters: Any) -> Any:
-        return ca.jacobian(vector, letters)
+    def jacobian(self, vector: Any, symbols: Any) -> Any:
+        return ca.jacobian(vector, symbols)
 
-    def along(self, vector: Any, letters: Any, direction: Any) -> Any:
-        if vector.numel() == 0 or letters.numel() == 0:
+    def along(self, vector: Any, symbols: Any, direction: Any) -> Any:
+        if vector.numel() == 0 or symbols.numel() == 0:
             return ca.SX(vector.numel(), 1)
-        return ca.jtimes(vector, letters, direction)
+        return ca.jtimes(vector, symbols, direction)
 
     # -- matrices ------------------------------------------------------------------------------------------------
 
@@ -268,58 +268,58 @@ class GraphAlgebra:
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
         return matrix[list(rows), list(columns)]
 
-    def substitute(self, block: Any, letters: Any, values: Any) -> Any:
-        return ca.substitute(block, letters, ca.densify(values))
+    def substitute(self, block: Any, symbols: Any, values: Any) -> Any:
+        return ca.substitute(block, symbols, ca.densify(values))
 
-    def without(self, block: Any, letters: Any) -> Any | None:
-        if not self.depends(block, letters):
+    def without(self, block: Any, symbols: Any) -> Any | None:
+        if not self.depends(block, symbols):
             return block
-        if not self.independence(block, letters).is_proved:
+        if not self.independence(block, symbols).is_proved:
             return None
-        fixed = ca.DM([0.3 + 0.7 * ((k * 0.618034) % 1.0) for k in range(letters.numel())])
-        return ca.substitute(block, letters, fixed)
+        fixed = ca.DM([0.3 + 0.7 * ((k * 0.618034) % 1.0) for k in range(symbols.numel())])
+        return ca.substitute(block, symbols, fixed)
 
-    def depends(self, block: Any, letters: Any) -> bool:
-        return bool(ca.depends_on(block, letters))
+    def depends(self, block: Any, symbols: Any) -> bool:
+        return bool(ca.depends_on(block, symbols))
 
     # -- what expressions are (see `structure`) ----------------------------------------------------------------------
 
     def vanishing(self, block: Any, accuracy: float = structure.UNIT) -> structure.Verdict:
         """Whether a block is zero for all values of its symbols; `accuracy` is that of its constants."""
-        return structure.vanishing(self.letters, block, accuracy)
+        return structure.vanishing(self.symbols, block, accuracy)
 
     def independence(self, block: Any, variables: Any) -> structure.Verdict:
         """Whether a block has the same value for all values of some variables."""
-        return structure.independence(self.letters, block, variables)
+        return structure.independence(self.symbols, block, variables)
 
     def degree(self, block: Any, variables: Any, at_most: int) -> structure.Verdict:
         """Whether a block is a polynomial of at most this degree in some variables."""
-        return structure.degree(self.letters, block, variables, at_most)
+        return structure.degree(self.symbols, block, variables, at_most)
 
     def homogeneity(self, block: Any, variables: Any, of_degree: int) -> structure.Verdict:
         """Whether a block is homogeneous of a degree in some variables."""
-        return structure.homogeneity(self.letters, block, variables, of_degree)
+        return structure.homogeneity(self.symbols, block, variables, of_degree)
 
     def rank(self, matrix: Any) -> structure.Rank:
         """The rank of a matrix at almost all values of its symbols; for hypotheses, not for solving."""
-        return structure.rank(self.letters, matrix)
+        return structure.rank(self.symbols, matrix)
 
 
 class _PartsAlgebra(GraphAlgebra):
     """Expressions of one part as columns: an entry for every part."""
 
-    def __init__(self, whole: GraphAlgebra, letters: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> None:
+    def __init__(self, whole: GraphAlgebra, symbols: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> None:
         super().__init__()
-        self._whole, self._letters = whole, letters
+        self._whole, self._symbols = whole, symbols
 
     def _lower(self, node: sympy.Basic) -> Any:
         if isinstance(node, sympy.Symbol):
-            return self._whole.vector(self._letters[node]) if node in self._letters else self._whole.scalar(node)
+            return self._whole.vector(self._symbols[node]) if node in self._symbols else self._whole.scalar(node)
         return super()._lower(node)
 
     def column(self, expression: sympy.Expr) -> Any:
         """The expression in every part, (count x 1)."""
-        value, count = self.scalar(expression), len(next(iter(self._letters.values())))
+        value, count = self.scalar(expression), len(next(iter(self._symbols.values())))
         return value if value.numel() == count else ca.repmat(value, count, 1)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import sympy
 
-__all__ = ["Later", "each", "entries_of", "now"]
+__all__ = ["Lazy", "each", "entries_of", "now"]
 
 
-class Later:
+class Lazy:
     """A matrix or scalar that is computed when someone reads it: a derivation states more than its equations need."""
 
     _op_priority = 1000.0  # SymPy's matrices then leave the operation to this class
@@ -25,45 +25,45 @@ class Later:
             self._value = self._make()
         return self._value
 
-    def __add__(self, other: Any) -> Later:
-        return Later(lambda: self.value + now(other))
+    def __add__(self, other: Any) -> Lazy:
+        return Lazy(lambda: self.value + now(other))
 
-    def __radd__(self, other: Any) -> Later:
-        return Later(lambda: now(other) + self.value)
+    def __radd__(self, other: Any) -> Lazy:
+        return Lazy(lambda: now(other) + self.value)
 
-    def __sub__(self, other: Any) -> Later:
-        return Later(lambda: self.value - now(other))
+    def __sub__(self, other: Any) -> Lazy:
+        return Lazy(lambda: self.value - now(other))
 
-    def __rsub__(self, other: Any) -> Later:
-        return Later(lambda: now(other) - self.value)
+    def __rsub__(self, other: Any) -> Lazy:
+        return Lazy(lambda: now(other) - self.value)
 
-    def __neg__(self) -> Later:
-        return Later(lambda: -self.value)
+    def __neg__(self) -> Lazy:
+        return Lazy(lambda: -self.value)
 
-    def __mul__(self, other: Any) -> Later:
-        return Later(lambda: self.value * now(other))
+    def __mul__(self, other: Any) -> Lazy:
+        return Lazy(lambda: self.value * now(other))
 
-    def __rmul__(self, other: Any) -> Later:
-        return Later(lambda: now(other) * self.value)
+    def __rmul__(self, other: Any) -> Lazy:
+        return Lazy(lambda: now(other) * self.value)
 
-    def __truediv__(self, other: Any) -> Later:
-        return Later(lambda: self.value / now(other))
+    def __truediv__(self, other: Any) -> Lazy:
+        return Lazy(lambda: self.value / now(other))
 
-    def __pow__(self, power: Any) -> Later:
-        return Later(lambda: self.value**power)
+    def __pow__(self, power: Any) -> Lazy:
+        return Lazy(lambda: self.value**power)
 
-    def __matmul__(self, other: Any) -> Later:
-        return Later(lambda: self.value @ now(other))
+    def __matmul__(self, other: Any) -> Lazy:
+        return Lazy(lambda: self.value @ now(other))
 
-    def __rmatmul__(self, other: Any) -> Later:
-        return Later(lambda: now(other) @ self.value)
+    def __rmatmul__(self, other: Any) -> Lazy:
+        return Lazy(lambda: now(other) @ self.value)
 
-    def __getitem__(self, place: Any) -> Later:
-        return Later(lambda: self.value[place])
+    def __getitem__(self, place: Any) -> Lazy:
+        return Lazy(lambda: self.value[place])
 
     @property
-    def T(self) -> Later:
-        return Later(lambda: self.value.T)
+    def T(self) -> Lazy:
+        return Lazy(lambda: self.value.T)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,7 +78,7 @@ class Later:
 
 def now(item: Any) -> Any:
     """The value of what may have been put off."""
-    return item.value if isinstance(item, Later) else item
+    return item.value if isinstance(item, Lazy) else item
 
 
 def each(block: Any, change: Callable[[sympy.Expr], sympy.Expr]) -> Any:

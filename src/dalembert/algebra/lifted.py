@@ -56,7 +56,7 @@ class Lifting:
     form: list[Column]
 
 
-def lift(scalar: Any, letters: Any) -> Lifting | None:
+def lift(scalar: Any, symbols: Any) -> Lifting | None:
     """The Hessian of `scalar` with respect to `letters` (n x 1) as a form in shared nodes.
 
     None where the letters occur in other operations than sums, products, and quotients by what does not depend on them.
@@ -70,7 +70,7 @@ def lift(scalar: Any, letters: Any) -> Lifting | None:
     >>> {i: float(value) for i, value in sorted(LiftedFactor(found).solve(right).items())}
     {0: -1.0, 1: 1.0, 2: -1.0}
     """
-    tape = _Tape(scalar, letters)
+    tape = _Tape(scalar, symbols)
     return _Lifter(tape).lifting() if tape.is_polynomial else None
 
 
@@ -79,7 +79,7 @@ class _Step:
     """A node that depends on the letters: which nodes it is made of, and its derivative with respect to each."""
 
     arguments: tuple[int, ...]
-    slopes: tuple[Any, ...]
+    derivatives: tuple[Any, ...]
     is_bent: bool = False
 
 
@@ -98,14 +98,14 @@ class _Tape:
         Whether all of these nodes could be read.
     """
 
-    def __init__(self, scalar: Any, letters: Any) -> None:
-        self.n = letters.numel()
+    def __init__(self, scalar: Any, symbols: Any) -> None:
+        self.n = symbols.numel()
         self.steps: dict[int, _Step] = {}
         self.places: dict[int, int] = {}
         self.root, self.is_polynomial = -1, True
-        function = ca.Function("tape", [letters], [scalar], {"allow_free": True})
+        function = ca.Function("tape", [symbols], [scalar], {"allow_free": True})
         values: list[Any] = function.instructions_sx().nonzeros()
-        of_letters = ca.vertsplit(function.sx_in(0)) if self.n else []
+        of_symbols = ca.vertsplit(function.sx_in(0)) if self.n else []
         slots: dict[int, int] = {}
         for k in range(function.n_instructions()):
             code = function.instruction_id(k)
@@ -115,7 +115,7 @@ class _Tape:
             (slot,) = function.instruction_output(k)
             if code == ca.OP_INPUT:
                 self.places[k] = place = function.instruction_input(k)[1]
-                self.steps[k], values[k] = _Step((), ()), of_letters[place]
+                self.steps[k], values[k] = _Step((), ()), of_symbols[place]
             elif code not in (ca.OP_CONST, ca.OP_PARAMETER):
                 arguments = [slots[a] for a in function.instruction_input(k)]
                 if any(a in self.steps for a in arguments):
@@ -128,29 +128,29 @@ class _Tape:
         first, last = arguments[0], arguments[-1]
         moves = [a in self.steps for a in arguments]
         is_bent = False
-        slopes: list[Any]
+        derivatives: list[Any]
         match code:
             case ca.OP_ADD:
-                slopes = [_ONE, _ONE]
+                derivatives = [_ONE, _ONE]
             case ca.OP_SUB:
-                slopes = [_ONE, -_ONE]
+                derivatives = [_ONE, -_ONE]
             case ca.OP_NEG:
-                slopes = [-_ONE]
+                derivatives = [-_ONE]
             case ca.OP_TWICE:
-                slopes = [_TWO]
+                derivatives = [_TWO]
             case ca.OP_ASSIGN:
-                slopes = [_ONE]
+                derivatives = [_ONE]
             case ca.OP_SQ:
-                slopes, is_bent = [times(_TWO, values[first])], True
+                derivatives, is_bent = [times(_TWO, values[first])], True
             case ca.OP_MUL:
-                slopes, is_bent = [values[last], values[first]], all(moves)
+                derivatives, is_bent = [values[last], values[first]], all(moves)
             case ca.OP_DIV if not moves[1]:
-                slopes = [over(_ONE, values[last])]
+                derivatives = [over(_ONE, values[last])]
             case _:
                 self.is_polynomial = False
                 return
-        chosen = [(a, slope) for a, slope, moving in zip(arguments, slopes, moves, strict=False) if moving]
-        self.steps[k] = _Step(tuple(a for a, _ in chosen), tuple(slope for _, slope in chosen), is_bent)
+        chosen = [(a, derivative) for a, derivative, moving in zip(arguments, derivatives, moves, strict=False) if moving]
+        self.steps[k] = _Step(tuple(a for a, _ in chosen), tuple(derivative for _, derivative in chosen), is_bent)
 
 
 class _Lifter:
@@ -179,15 +179,15 @@ class _Lifter:
         for k, step in self.steps.items():
             if step.is_bent or any(a in bent for a in step.arguments):
                 bent.add(k)
-        slopes: dict[int, Any] = {self.tape.root: _ONE}
+        derivatives: dict[int, Any] = {self.tape.root: _ONE}
         for k in reversed(self.steps):
-            if k not in bent or k not in slopes:
+            if k not in bent or k not in derivatives:
                 continue
-            for a, slope in zip(self.steps[k].arguments, self.steps[k].slopes, strict=True):
+            for a, derivative in zip(self.steps[k].arguments, self.steps[k].derivatives, strict=True):
                 if a in bent:
-                    further = times(slopes[k], slope)
-                    slopes[a] = plus(slopes[a], further) if a in slopes else further
-        return {k: slopes[k] for k, step in self.steps.items() if step.is_bent and k in slopes and not slopes[k].is_zero()}
+                    further = times(derivatives[k], derivative)
+                    derivatives[a] = plus(derivatives[a], further) if a in derivatives else further
+        return {k: derivatives[k] for k, step in self.steps.items() if step.is_bent and k in derivatives and not derivatives[k].is_zero()}
 
     def _combinations(self, weights: dict[int, Any]) -> dict[int, Column]:
         """dx of every node that the form needs, by letters and shared nodes."""
@@ -207,9 +207,9 @@ class _Lifter:
                 made[k] = {self.tape.places[k]: _ONE}
                 continue
             found: Column = {}
-            for a, slope in zip(step.arguments, step.slopes, strict=True):
+            for a, derivative in zip(step.arguments, step.derivatives, strict=True):
                 for unknown, entry in made[a].items():
-                    _add(found, unknown, times(slope, entry))
+                    _add(found, unknown, times(derivative, entry))
             if len(found) > 1 and (uses[k] > 1 or len(found) > WIDEST):
                 self.definitions.append(found)
                 self.form.append({})
@@ -276,9 +276,9 @@ class LiftedFactor:
         left = (1 << len(self._definitions)) - 1
         waiting = set(range(self.n))
         while waiting:
-            letter = min(waiting, key=lambda i: ((depending[i] & left).bit_count(), len(self._form[i]), i))
-            waiting.remove(letter)
-            nodes = depending[letter] & left
+            symbol = min(waiting, key=lambda i: ((depending[i] & left).bit_count(), len(self._form[i]), i))
+            waiting.remove(symbol)
+            nodes = depending[symbol] & left
             while nodes:
                 last = nodes.bit_length() - 1
                 nodes ^= 1 << last
@@ -286,8 +286,8 @@ class LiftedFactor:
                 self._put_in(self._form, self.n + last)
                 self._put_in(self._composite, self.n + last)
                 yield self.n + last
-            self._eliminate(letter)
-            yield letter
+            self._eliminate(symbol)
+            yield symbol
 
     def _depending(self) -> list[int]:
         """The nodes that depend on each unknown, as bits."""
@@ -323,19 +323,19 @@ class LiftedFactor:
                 if value is not None:
                     _add_both(form, i, j, value)
 
-    def _eliminate(self, letter: int) -> None:
-        row, self._form[letter] = self._form[letter], {}
-        self.pivots[letter] = pivot = row.pop(letter, ca.SX(0))
-        composite, self._composite[letter] = self._composite[letter], {}
-        self.diagonal[letter] = composite.pop(letter, ca.SX(0))
+    def _eliminate(self, symbol: int) -> None:
+        row, self._form[symbol] = self._form[symbol], {}
+        self.pivots[symbol] = pivot = row.pop(symbol, ca.SX(0))
+        composite, self._composite[symbol] = self._composite[symbol], {}
+        self.diagonal[symbol] = composite.pop(symbol, ca.SX(0))
         for other in composite:
-            del self._composite[other][letter]
-        inverse = self._inverses[letter] = over(_ONE, pivot)
-        column = self._columns[letter] = {other: times(entry, inverse) for other, entry in row.items()}
+            del self._composite[other][symbol]
+        inverse = self._inverses[symbol] = over(_ONE, pivot)
+        column = self._columns[symbol] = {other: times(entry, inverse) for other, entry in row.items()}
         others = list(row.items())
         self.budget.spend(len(others) * (len(others) + 3) // 2 + 1)
         for number, (i, entry) in enumerate(others):
-            del self._form[i][letter]
+            del self._form[i][symbol]
             for j, _ in others[number:]:
                 value = times(entry, column[j])
                 known = self._form[i].get(j)
@@ -390,9 +390,9 @@ class LiftedFactor:
     def health(self) -> Any:
         """The least |pivot / diagonal entry|, as one scalar; 1 at best."""
         largest = _ONE
-        for letter, entry in self.diagonal.items():
-            if not ca.is_equal(self.pivots[letter], entry, 1):
-                largest = ca.fmax(largest, ca.fabs(times(entry, self._inverses[letter])))
+        for symbol, entry in self.diagonal.items():
+            if not ca.is_equal(self.pivots[symbol], entry, 1):
+                largest = ca.fmax(largest, ca.fabs(times(entry, self._inverses[symbol])))
         return over(_ONE, largest)
 
 

@@ -26,16 +26,16 @@ class Algebra(Protocol):
     def zeros(self, rows: int, columns: int = 1) -> Any:
         """A matrix of zeros."""
 
-    def gradient(self, scalar: Any, letters: Any) -> Any:
+    def gradient(self, scalar: Any, symbols: Any) -> Any:
         """d scalar / d letters, (n x 1)."""
 
-    def hessian(self, scalar: Any, letters: Any) -> tuple[Any, Any]:
+    def hessian(self, scalar: Any, symbols: Any) -> tuple[Any, Any]:
         """The symmetric matrix of second derivatives (n x n), and the gradient (n x 1)."""
 
-    def jacobian(self, vector: Any, letters: Any) -> Any:
+    def jacobian(self, vector: Any, symbols: Any) -> Any:
         """d vector / d letters, (m x n)."""
 
-    def along(self, vector: Any, letters: Any, direction: Any) -> Any:
+    def along(self, vector: Any, symbols: Any, direction: Any) -> Any:
         """The derivative of a vector along `direction`, (m x 1): J(vector, letters) @ direction."""
 
     def stack(self, blocks: Sequence[Any]) -> Any:
@@ -65,11 +65,11 @@ class Algebra(Protocol):
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
         """The matrix of some rows and columns."""
 
-    def substitute(self, block: Any, letters: Any, values: Any) -> Any:
+    def substitute(self, block: Any, symbols: Any, values: Any) -> Any:
         """The block with a vector of letters replaced by a vector of values."""
 
-    def without(self, block: Any, letters: Any) -> Any | None:
+    def without(self, block: Any, symbols: Any) -> Any | None:
         """The block written without the letters where its value does not depend on them, else None."""
 
-    def depends(self, block: Any, letters: Any) -> bool:
+    def depends(self, block: Any, symbols: Any) -> bool:
         """Whether a block contains any of the letters."""

@@ -18,7 +18,7 @@ from .graph import GraphAlgebra
 __all__ = ["tabulated"]
 
 
-def tabulated(letters: Sequence[sympy.Symbol], expressions: Sequence[sympy.Expr]) -> Callable[[Sequence[Any]], Any]:
+def tabulated(symbols: Sequence[sympy.Symbol], expressions: Sequence[sympy.Expr]) -> Callable[[Sequence[Any]], Any]:
     """The values of `expressions`, (len(expressions), k), as a function of the values of the letters, numbers or arrays (k,).
 
     >>> sin, x = sympy.symbols("sin x", real=True)
@@ -26,7 +26,7 @@ def tabulated(letters: Sequence[sympy.Symbol], expressions: Sequence[sympy.Expr]
     [[0.0, 0.959], [0.0, 0.5]]
     """
     algebra = GraphAlgebra()
-    columns = algebra.vector(list(letters)) if letters else ca.SX(0, 1)
+    columns = algebra.vector(list(symbols)) if symbols else ca.SX(0, 1)
     function = ca.Function("table", [columns], [algebra.vector(list(expressions))])
 
     def values(numbers: Sequence[Any]) -> Any:
@@ -35,7 +35,7 @@ def tabulated(letters: Sequence[sympy.Symbol], expressions: Sequence[sympy.Expr]
         if not count or not expressions:
             return np.zeros((len(expressions), count))
         table = np.array([column.ravel() for column in wide]).reshape(len(wide), count)
-        if not letters:
+        if not symbols:
             return function(np.zeros((0, 1))).full()
         return function(table).full()
 

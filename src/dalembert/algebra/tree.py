@@ -28,19 +28,19 @@ class TreeAlgebra:
     def zeros(self, rows: int, columns: int = 1) -> Any:
         return sympy.zeros(rows, columns)
 
-    def gradient(self, scalar: Any, letters: Any) -> Any:
-        return sympy.Matrix(len(letters), 1, [sympy.diff(_entry(scalar), letter) for letter in letters])
+    def gradient(self, scalar: Any, symbols: Any) -> Any:
+        return sympy.Matrix(len(symbols), 1, [sympy.diff(_entry(scalar), symbol) for symbol in symbols])
 
-    def hessian(self, scalar: Any, letters: Any) -> tuple[Any, Any]:
-        first = self.gradient(scalar, letters)
-        return self.jacobian(first, letters), first
+    def hessian(self, scalar: Any, symbols: Any) -> tuple[Any, Any]:
+        first = self.gradient(scalar, symbols)
+        return self.jacobian(first, symbols), first
 
-    def jacobian(self, vector: Any, letters: Any) -> Any:
-        return sympy.Matrix(len(vector), len(letters), lambda i, j: sympy.diff(vector[i], letters[j]))
+    def jacobian(self, vector: Any, symbols: Any) -> Any:
+        return sympy.Matrix(len(vector), len(symbols), lambda i, j: sympy.diff(vector[i], symbols[j]))
 
-    def along(self, vector: Any, letters: Any, direction: Any) -> Any:
-        pairs = list(zip(letters, direction, strict=True))
-        entries = [sum((sympy.diff(entry, letter) * rate for letter, rate in pairs), sympy.S.Zero) for entry in vector]
+    def along(self, vector: Any, symbols: Any, direction: Any) -> Any:
+        pairs = list(zip(symbols, direction, strict=True))
+        entries = [sum((sympy.diff(entry, symbol) * rate for symbol, rate in pairs), sympy.S.Zero) for entry in vector]
         return sympy.Matrix(len(entries), 1, entries)
 
     def stack(self, blocks: Sequence[Any]) -> Any:
@@ -77,19 +77,19 @@ class TreeAlgebra:
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
         return matrix.extract(list(rows), list(columns))
 
-    def substitute(self, block: Any, letters: Any, values: Any) -> Any:
-        return block.xreplace(dict(zip(letters, values, strict=True)))
+    def substitute(self, block: Any, symbols: Any, values: Any) -> Any:
+        return block.xreplace(dict(zip(symbols, values, strict=True)))
 
-    def without(self, block: Any, letters: Any) -> Any | None:
-        if not self.depends(block, letters):
+    def without(self, block: Any, symbols: Any) -> Any | None:
+        if not self.depends(block, symbols):
             return block
         plain = block.applyfunc(sympy.expand) if isinstance(block, sympy.MatrixBase) else sympy.expand(block)
-        if self.depends(plain, letters):
+        if self.depends(plain, symbols):
             plain = plain.applyfunc(sympy.cancel) if isinstance(plain, sympy.MatrixBase) else sympy.cancel(plain)
-        return None if self.depends(plain, letters) else plain
+        return None if self.depends(plain, symbols) else plain
 
-    def depends(self, block: Any, letters: Any) -> bool:
-        return bool(len(letters)) and bool(block.has(*letters))
+    def depends(self, block: Any, symbols: Any) -> bool:
+        return bool(len(symbols)) and bool(block.has(*symbols))
 
 
 def _entry(scalar: Any) -> Any:

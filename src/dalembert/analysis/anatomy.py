@@ -178,8 +178,8 @@ def read_model(
 def _check_start(system: System, start: Mapping[str, Any]) -> None:
     """Every name is a letter of the state in some form."""
     speeds = system.image.speeds if system.image is not None else ()
-    letters = (*system.coordinates, *system.velocities, *system.momenta, *speeds)
-    known = [*(s.name for s in letters), *(f"chi_{c.name}" for c in system.bilateral)]
+    symbols = (*system.coordinates, *system.velocities, *system.momenta, *speeds)
+    known = [*(s.name for s in symbols), *(f"chi_{c.name}" for c in system.bilateral)]
     for name in start:
         if name not in known:
             near = nearest(name, known)

@@ -27,10 +27,10 @@ class NamedBlocks:
     def __init__(self, algebra: GraphAlgebra, blocks: Mapping[str, Any], known: Sequence[str] = ()) -> None:
         dense = {name: ca.densify(block) for name, block in blocks.items()}
         column = ca.vertcat(*(ca.vec(block) for block in dense.values()))
-        self.letters = [letter for letter, node in algebra.letters.items() if ca.depends_on(column, node)]
+        self.symbols = [symbol for symbol, node in algebra.symbols.items() if ca.depends_on(column, node)]
         self.names, self.shapes = list(dense), [block.shape for block in dense.values()]
-        self._known = {*known, *(letter.name for letter in self.letters)}
-        self._function = ca.Function("blocks", [algebra.letters[letter] for letter in self.letters], list(dense.values()))
+        self._known = {*known, *(symbol.name for symbol in self.symbols)}
+        self._function = ca.Function("blocks", [algebra.symbols[symbol] for symbol in self.symbols], list(dense.values()))
 
     def __call__(self, values: Mapping[str, float], finite: bool = True) -> dict[str, Any]:
         """The blocks as arrays, by name.
@@ -45,15 +45,15 @@ class NamedBlocks:
                 guess = nearest(name, sorted(self._known))
                 remedy = f"did you mean {guess}" if guess else f"use {', '.join(sorted(self._known))}"
                 raise ModelError(f"There is no `{name}` here", remedy=remedy)
-        missing = [letter.name for letter in self.letters if letter.name not in values]
+        missing = [symbol.name for symbol in self.symbols if symbol.name not in values]
         if missing:
             raise ModelError(f"`{missing[0]}` has no value", seen=", ".join(values) or "no values", remedy="give it by name")
-        found = self._function.call([values[letter.name] for letter in self.letters])
+        found = self._function.call([values[symbol.name] for symbol in self.symbols])
         arrays = {
             name: np.asarray(block, dtype=float).reshape(shape)
             for name, block, shape in zip(self.names, found, self.shapes, strict=True)
         }
         if finite and not all(np.all(np.isfinite(block)) for block in arrays.values()):
-            shown = ", ".join(f"{letter.name} = {values[letter.name]:g}" for letter in self.letters)
+            shown = ", ".join(f"{symbol.name} = {values[symbol.name]:g}" for symbol in self.symbols)
             raise ModelError("This place has no finite values", seen=shown, remedy="choose another one")
         return arrays

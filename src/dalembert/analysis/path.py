@@ -57,7 +57,7 @@ class Path:
         return self.motion.system
 
     @cached_property
-    def letters(self) -> tuple[Any, ...]:
+    def symbols(self) -> tuple[Any, ...]:
         """Everything that may occur in an expression along a motion: t, q, q_dot, q_ddot, parameters and inputs."""
         system = self.system
         accelerations = (q.ddot for q in system.coordinates)
@@ -67,21 +67,21 @@ class Path:
     def values(self) -> Any:
         """The letters along the motion, (letters, nt)."""
         columns, constants = self.motion.columns, self.motion.parameters
-        rows = [constants[s.name] if s in self.system.parameters else columns[s.name] for s in self.letters]
+        rows = [constants[s.name] if s in self.system.parameters else columns[s.name] for s in self.symbols]
         return np.array([np.broadcast_to(np.asarray(row, dtype=float), self.times.shape) for row in rows])
 
     def state(self, place: int) -> dict[str, float]:
         """Every letter by name at one of the times."""
-        return {symbol.name: float(value) for symbol, value in zip(self.letters, self.values[:, place], strict=True)}
+        return {symbol.name: float(value) for symbol, value in zip(self.symbols, self.values[:, place], strict=True)}
 
     def along(self, algebra: Any, blocks: Sequence[Any], extra: Any = None, numbers: Any = None) -> list[Any]:
         """Blocks of a graph algebra along the motion, each (nt, rows, columns).
 
         `extra` is a column of further letters and `numbers` (letters, nt) their values.
         """
-        letters = algebra.vector(self.letters)
+        symbols = algebra.vector(self.symbols)
         further = ca.SX(0, 1) if extra is None else extra
-        function = ca.Function("along", [letters, further], [ca.densify(block) for block in blocks])
+        function = ca.Function("along", [symbols, further], [ca.densify(block) for block in blocks])
         count = len(self.times)
         given = np.zeros((0, count)) if numbers is None else numbers
         found = function.map(count).call([self.values, given])

@@ -18,7 +18,7 @@ from ..errors import ModelError, RunError, StartError
 from ..integrate.start import LIMIT, consistent_start
 from ..model.symbols import by_name
 from ..model.values import numbers_by_name
-from ..runtime.context import Book
+from ..runtime.context import Context
 from ..runtime.gauss.constrained_solve import solve
 from ..runtime.gauss.solve_status import REGULAR
 from ..runtime.kernel import Kernel, parameter_values
@@ -115,7 +115,7 @@ def consistent_states(
         Where no state could be found.
     """
     random = np.random.default_rng(seed)
-    known = {s.name for s in (*kernel.equations.state, *_motion_letters(kernel))}
+    known = {s.name for s in (*kernel.equations.state, *_motion_symbols(kernel))}
     middle = numbers_by_name(start)
     middle = {name: value for name, value in middle.items() if name in known}
     complaint: Exception | None = None
@@ -132,7 +132,7 @@ def consistent_states(
     )
 
 
-def _motion_letters(kernel: Kernel) -> tuple[sympy.Symbol, ...]:
+def _motion_symbols(kernel: Kernel) -> tuple[sympy.Symbol, ...]:
     system = kernel.equations.system
     return (*system.velocities, *system.momenta)
 
@@ -143,7 +143,7 @@ class _Sampler:
     def __init__(self, kernel: Kernel, parameters: Any, random: Any, determined: bool, radii: Sequence[float]) -> None:
         self.kernel, self.parameters, self.random, self.determined = kernel, parameters, random, determined
         self.radii = radii
-        self.book = Book(kernel, parameters)
+        self.context = Context(kernel, parameters)
         g = kernel.graph
         blocks = [ca.densify(block) for block in (g.metric, g.force, g.rows, g.right)]
         residuals = ca.densify(ca.vertcat(g.position.residual, g.velocity.residual))
@@ -154,7 +154,7 @@ class _Sampler:
         """Up to n pairs of a time and a state; and the last complaint."""
         complaint: Exception | None = None
         try:
-            center = consistent_start(self.book, 0.0, middle, self.parameters).state
+            center = consistent_start(self.context, 0.0, middle, self.parameters).state
         except (ModelError, RunError) as error:
             center, complaint = self._named(middle), error
         found: list[tuple[float, Any]] = []
@@ -167,7 +167,7 @@ class _Sampler:
                     return found, complaint
                 time = float(self.random.uniform(0.0, 2.0))
                 y = center + radius * self.random.uniform(-1.0, 1.0, len(center)) * np.maximum(np.abs(center), 1.0)
-                if self.book.project(time, y) == REGULAR and self._is_generic(time, y, CONDITION):
+                if self.context.project(time, y) == REGULAR and self._is_generic(time, y, CONDITION):
                     found.append((time, y))
         return found, complaint
 

@@ -212,15 +212,15 @@ def _animated(motion: Motion, path: Path, options: dict[str, Any]) -> None:
 def motion_json(motion: Motion) -> dict[str, Any]:
     """A motion as ``run --json`` prints it."""
     system = motion.system
-    letters = [symbol.name for symbol in motion.state]
-    letters += [symbol.name for symbol in system.velocities if symbol.name not in letters]
+    symbols = [symbol.name for symbol in motion.state]
+    symbols += [symbol.name for symbol in system.velocities if symbol.name not in symbols]
     if system.is_hamiltonian:
-        letters += [symbol.name for symbol in system.momenta if symbol.name not in letters]
+        symbols += [symbol.name for symbol in system.momenta if symbol.name not in symbols]
     shown = [*(["energy"] if "energy" in motion.names else []), *system.outputs, *(symbol.name for symbol in system.inputs)]
     coordinates = [q.name for q in system.coordinates]
     return {
         "t": motion.t,
-        "state": {name: motion[name] for name in letters},
+        "state": {name: motion[name] for name in symbols},
         "outputs": {name: motion[name] for name in shown},
         "residual": motion.worst_residual,
         "reactions": {
@@ -244,10 +244,10 @@ def _nothing_json(scenario: Scenario, error: RunError) -> dict[str, Any]:
 
     outcome = Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
     system = scenario.system
-    letters = (*system.coordinates, *(system.momenta if system.is_hamiltonian else ()), *system.velocities)
+    symbols = (*system.coordinates, *(system.momenta if system.is_hamiltonian else ()), *system.velocities)
     return {
         "t": [],
-        "state": {symbol.name: [] for symbol in letters},
+        "state": {symbol.name: [] for symbol in symbols},
         "outputs": {name: [] for name in ("energy", *system.outputs)},
         "residual": {"position": None, "velocity": None},
         "reactions": {},

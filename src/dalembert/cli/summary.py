@@ -79,8 +79,8 @@ def _final_table(motion: Motion) -> Table:
     system = motion.system
     with_momenta = system.is_hamiltonian
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    heads = ["", f"t = {motion.t[0]:.6g}", f"t = {motion.t[-1]:.6g}", "velocity"] + ["momentum"] * with_momenta
-    for place, head in enumerate(heads):
+    collected = ["", f"t = {motion.t[0]:.6g}", f"t = {motion.t[-1]:.6g}", "velocity"] + ["momentum"] * with_momenta
+    for place, head in enumerate(collected):
         table.add_column(head, justify="left" if place == 0 else "right", no_wrap=True)
     rows: list[list[str]] = []
     for q in system.coordinates:

@@ -246,8 +246,8 @@ def _summary(ensemble: Ensemble, output: Path) -> list[Any]:
         ("outcome", ", ".join(f"{count} {name}" for name, count in ensemble.counts.items())),
     ]
     lines += [("failed", _told(failure)) for failure in _failures(ensemble)]
-    if ensemble.remark:
-        lines.append(("remarks", ensemble.remark))
+    if ensemble.diagnostic:
+        lines.append(("remarks", ensemble.diagnostic))
     made = len(ensemble) - told["runs_before"] - ensemble.counts.get("not run", 0)
     speed = f", {made / told['wall_seconds']:.0f} runs a second" if made > 0 and told["wall_seconds"] > 0 else ""
     before = f"; {told['runs_before']} runs were there" if told["runs_before"] else ""

@@ -34,16 +34,16 @@ def derived_axes(
         return []
     table = tomllib.loads(Path(name).read_text(encoding="utf-8-sig"))
     held = {*over, *read_settings(settings)}
-    letters = {key: Parameter(key) for key in table.get("parameters", {})}
-    swept = {letters[key] for key in over if key in letters}
-    formulas = {letters[key]: parse(value, letters) for key, value in _texts(table, "parameters").items() if key not in held}
-    _check_options(table, letters, formulas, swept, stated)
+    symbols = {key: Parameter(key) for key in table.get("parameters", {})}
+    swept = {symbols[key] for key in over if key in symbols}
+    formulas = {symbols[key]: parse(value, symbols) for key, value in _texts(table, "parameters").items() if key not in held}
+    _check_options(table, symbols, formulas, swept, stated)
     found = []
     for is_start, section in ((False, "parameters"), (True, "start")):
         for key, text in _texts(table, section).items():
             if key in held or (is_start and key not in scenario.start):
                 continue
-            expression = _resolved(parse(text, letters), formulas)
+            expression = _resolved(parse(text, symbols), formulas)
             if expression.free_symbols & swept:
                 found.append(Axis(key, is_start, _values(expression, scenario, over, paired), is_derived=True))
     return found
@@ -63,7 +63,7 @@ def _resolved(expression: sympy.Expr, formulas: Mapping[sympy.Symbol, sympy.Expr
 
 
 def _check_options(
-    table: Mapping[str, Any], letters: Mapping[str, Any], formulas: Any, swept: set[Any], stated: Collection[str]
+    table: Mapping[str, Any], symbols: Mapping[str, Any], formulas: Any, swept: set[Any], stated: Collection[str]
 ) -> None:
     """All runs of a sweep share span, times and tolerances."""
     for key, value in table.get("simulate", {}).items():
@@ -71,7 +71,7 @@ def _check_options(
         if key in ("form", "method", "adapt") or key in stated:
             continue
         for text in texts:
-            bound = _resolved(parse(text, letters), formulas).free_symbols & swept
+            bound = _resolved(parse(text, symbols), formulas).free_symbols & swept
             if bound:
                 raise ModelError(
                     f"simulate.{key} of the model depends on {min(symbol.name for symbol in bound)}, which is swept",
@@ -83,9 +83,9 @@ def _check_options(
 def _values(expression: sympy.Expr, scenario: Scenario, over: Mapping[str, Any], paired: bool) -> Any:
     """The values of an expression, shaped like the runs along the arrays it depends on."""
     order = list(over)
-    letters = sorted(expression.free_symbols, key=lambda symbol: symbol.name)
+    symbols = sorted(expression.free_symbols, key=lambda symbol: symbol.name)
     columns = []
-    for symbol in letters:
+    for symbol in symbols:
         if symbol.name not in over:
             columns.append(np.array(float(scenario.parameters[symbol.name])))
             continue
@@ -94,6 +94,6 @@ def _values(expression: sympy.Expr, scenario: Scenario, over: Mapping[str, Any],
         columns.append(values.reshape(shape))
     wide = np.broadcast_arrays(*columns)
     algebra = GraphAlgebra()
-    function = ca.Function("formula", [algebra.vector(letters)], [algebra.vector([expression])])
+    function = ca.Function("formula", [algebra.vector(symbols)], [algebra.vector([expression])])
     flat = np.stack([column.ravel() for column in wide])
     return function(flat).full().reshape(wide[0].shape)

@@ -55,20 +55,20 @@ def configured(name: str, settings: Sequence[str]) -> Scenario:
     scenario = named_system(name, values)
     system = scenario.system
     parameters = {*scenario.parameters, *(symbol.name for symbol in system.parameters)}
-    rivals = {q.dot.name: q.momentum.name for q in system.coordinates}
-    rivals |= {momentum: velocity for velocity, momentum in rivals.items()}
-    letters = {*(q.name for q in system.coordinates), *rivals, *(f"chi_{c.name}" for c in system.constraints)}
-    letters |= {f"xi_{q.name}" for q in system.coordinates} | {*scenario.start}
+    references = {q.dot.name: q.momentum.name for q in system.coordinates}
+    references |= {momentum: velocity for velocity, momentum in references.items()}
+    symbols = {*(q.name for q in system.coordinates), *references, *(f"chi_{c.name}" for c in system.constraints)}
+    symbols |= {f"xi_{q.name}" for q in system.coordinates} | {*scenario.start}
     if system.image is not None:
-        letters |= {speed.name for speed in system.image.speeds}
+        symbols |= {speed.name for speed in system.image.speeds}
     start = dict(scenario.start)
     for key, value in values.items():
-        if key in letters:
-            if rivals.get(key) not in values:  # of two that are set neither gives way
-                start.pop(rivals.get(key, ""), None)
+        if key in symbols:
+            if references.get(key) not in values:  # of two that are set neither gives way
+                start.pop(references.get(key, ""), None)
             start[key] = value
         elif key not in parameters:
-            near = nearest(key, [*sorted(letters), *sorted(parameters)])
+            near = nearest(key, [*sorted(symbols), *sorted(parameters)])
             raise ModelError(
                 f"--set names {shortened(key)}, which is neither a parameter nor a start value",
                 seen=f"parameters {', '.join(sorted(parameters)) or 'none'}",

@@ -55,6 +55,6 @@ def function_of_one(symbol: sympy.Symbol, expression: sympy.Expr) -> Callable[[A
     [0.0, 2.0]
     """
     algebra = GraphAlgebra()
-    column, letter = algebra.vector([expression]), algebra.vector([symbol])
-    function = ca.Function("value", [letter], [ca.densify(column)])
+    column, variable = algebra.vector([expression]), algebra.vector([symbol])
+    function = ca.Function("value", [variable], [ca.densify(column)])
     return lambda values: np.asarray(function(np.asarray(values, dtype=float)[None, :])).ravel()

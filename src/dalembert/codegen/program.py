@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 from ..errors import ModelError
-from ..model.without_gc import uncollected
+from ..model.without_gc import without_gc
 
 __all__ = ["INPUTS", "OPERATORS", "Instruction", "Program", "straight_line"]
 
@@ -88,7 +88,7 @@ class Program:
         return sum(step.operation not in ("input", "constant") for step in self.instructions)
 
 
-@uncollected
+@without_gc
 def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip: Iterable[int] = ()) -> Program:
     """The program of dense column outputs (SX) as functions of the standard inputs (SX columns).
 

@@ -94,13 +94,13 @@ def c_model(task: ExportTask, name: str | None = None) -> CModel:
             f"The name of an export has at most {LONGEST_NAME} characters", seen=f"{len(word)}", remedy="shorten it"
         )
     inputs = _pairs([symbol.name for symbol in kernel.free_inputs])
-    letters = [symbol.name for symbol in kernel.equations.state]
+    symbols = [symbol.name for symbol in kernel.equations.state]
     taken = CONSTANTS | {f"INPUT_{name}" for name, _ in inputs}
-    taken |= {found for found in map(identifier, letters) if is_taken(f"{word.upper()}_{found}")}
+    taken |= {found for found in map(identifier, symbols) if is_taken(f"{word.upper()}_{found}")}
     return CModel(
         task,
         word,
-        _pairs(letters, taken),
+        _pairs(symbols, taken),
         _pairs([symbol.name for symbol in kernel.parameters]),
         inputs,
         tuple(kernel.multiplier_names),

@@ -65,23 +65,23 @@ def _listed(model: CModel) -> Iterator[UnitVariable]:
     for state, name in states:
         what = f"rate of {name}"
         yield UnitVariable(next(references), f"der({name})", "local", "continuous", "calculated", None, what, state)
-    letters = {name for _, name in model.state}
+    symbols = {name for _, name in model.state}
     for quantity in model.observed:
         for entry, reference in zip(quantity.entries or ("",), references, strict=False):
             name, what = _named(model, quantity, entry)
-            if name not in letters:
+            if name not in symbols:
                 causality = "local" if "residual" in quantity.name else "output"
                 yield UnitVariable(reference, name, causality, "continuous", "calculated", None, what)
 
 
 def _named(model: CModel, quantity: Observed, entry: str) -> tuple[str, str]:
     """The name of an entry of an observed quantity, and what it is."""
-    symbols = model.task.kernel.equations.system
+    system = model.task.kernel.equations.system
     kind, _, word = quantity.name.partition(" ")
     if kind in ("velocities", "momenta"):
-        letters = dict(zip((q.name for q in symbols.coordinates), getattr(symbols, kind, ()), strict=False))
-        if entry in letters:
-            return letters[entry].name, f"{'velocity' if kind == 'velocities' else 'momentum'} of {entry}"
+        symbols = dict(zip((q.name for q in system.coordinates), getattr(system, kind, ()), strict=False))
+        if entry in symbols:
+            return symbols[entry].name, f"{'velocity' if kind == 'velocities' else 'momentum'} of {entry}"
     if kind == "accelerations":
         return f"{entry}_ddot", f"acceleration of {entry}"
     if kind == "multipliers":

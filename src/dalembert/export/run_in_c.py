@@ -24,7 +24,7 @@ from ..integrate.advance import (
 )
 from ..integrate.run_fields import RunFields
 from ..runtime.gauss.solve_status import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
-from ..runtime.projection import MISSING, STUCK, call_events, evaluate, run_program, settle, solve_unknowns
+from ..runtime.projection import MISSING, STUCK, call_events, evaluate, evaluate_on_constraints, run_program, solve_unknowns
 
 __all__ = ["STATUSES", "begin", "first_step", "follow", "observe_state"]
 
@@ -87,7 +87,7 @@ def begin(context: RunFields, time: float, until: float) -> int:
     clock.t, clock.t_end = time, until
     counts.evaluations, counts.accepted, counts.rejected, counts.projected = 0, 0, 0, 0
     counts.recorded, counts.next_at, counts.last_status, counts.has_dense = 0, 0, 0, 0
-    status = settle(context, time, y, context.stages)
+    status = evaluate_on_constraints(context, time, y, context.stages)
     if status == MISSING:
         return LEFT_OUT
     if status == SINGULAR or status == CONTRADICTORY:

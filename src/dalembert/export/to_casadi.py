@@ -165,14 +165,14 @@ class CasadiEquations:
     def state_vector(self, values: Mapping[Any, Any]) -> Any:
         """Values of the state by name or symbol as a DM (n_state x 1), such as ``motion.start``; it may hold more."""
         table = {str(getattr(key, "name", key)): value for key, value in values.items()}
-        missing = [letter for letter in self.state if letter not in table]
+        missing = [symbol for symbol in self.state if symbol not in table]
         if missing:
             raise ModelError(
                 "A value of the state is missing",
                 seen=", ".join(missing),
                 remedy="give them all; motion.start of a run has a consistent set",
             )
-        return ca.DM(np.array([float(table[letter]) for letter in self.state]))
+        return ca.DM(np.array([float(table[symbol]) for symbol in self.state]))
 
 
 def to_casadi(kernel: Any) -> CasadiEquations:

@@ -75,21 +75,21 @@ class JaxRates:
         determined = (results[-1] > HEALTHY) & numpy.all(numpy.isfinite(rates))
         return numpy.where(determined, rates, numpy.nan)
 
-    def _block(self, name: str, given: Any, letters: tuple[str, ...]) -> Any:
+    def _block(self, name: str, given: Any, symbols: tuple[str, ...]) -> Any:
         numpy = self._numpy
         given = labelled(given)
         if isinstance(given, Mapping):
             table = {str(getattr(key, "name", key)): value for key, value in given.items()}
-            wrong = [letter for letter in letters if letter not in table] + [key for key in table if key not in letters]
+            wrong = [symbol for symbol in symbols if symbol not in table] + [key for key in table if key not in symbols]
             if wrong:
-                raise ModelError(f"`{name}` must name {', '.join(letters) or 'nothing'}", seen=f"{wrong[0]} missing or unknown")
-            given = [table[letter] for letter in letters]
+                raise ModelError(f"`{name}` must name {', '.join(symbols) or 'nothing'}", seen=f"{wrong[0]} missing or unknown")
+            given = [table[symbol] for symbol in symbols]
         block = numpy.asarray(given, dtype=float)
-        if block.shape != (len(letters),):
+        if block.shape != (len(symbols),):
             raise ModelError(
-                f"`{name}` must hold {len(letters)} numbers",
+                f"`{name}` must hold {len(symbols)} numbers",
                 seen=f"shape {block.shape}",
-                remedy=f"the order is {', '.join(letters)}; use jax.vmap for many",
+                remedy=f"the order is {', '.join(symbols)}; use jax.vmap for many",
             )
         return block
 

@@ -28,8 +28,8 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..algebra.lazy import entries_of, now
-from ..algebra.simplify.simplifier import tidy
-from ..algebra.simplify.simplifying_algebra import BriefAlgebra
+from ..algebra.simplify.simplifier import simplify
+from ..algebra.simplify.simplifying_algebra import SimplifyingAlgebra
 from ..algebra.simplify.statement import helpful_turns
 from ..algebra.tree import TreeAlgebra
 from ..errors import FormError, ModelError
@@ -81,14 +81,14 @@ class SympyEquations:
         self.form = equations.form
         self._equations = equations
         self._blocks = _short_blocks(equations)
-        self._letters = letters = _Letters(equations)
+        self._symbols = symbols = _Symbols(equations)
         system = equations.system
         names = {q.name for q in system.coordinates}
-        self.q = sympy.Matrix([letters.dynamic(s) for s in equations.state if s.name in names])
-        rest = [letters.dynamic(s) for s in equations.state if s.name not in names]
+        self.q = sympy.Matrix([symbols.dynamic(s) for s in equations.state if s.name in names])
+        rest = [symbols.dynamic(s) for s in equations.state if s.name not in names]
         self.u = sympy.Matrix(rest) if rest else sympy.zeros(0, 1)
         self.constants: tuple[sympy.Symbol, ...] = tuple(sympy.Symbol(p.name) for p in system.parameters)
-        self.specifieds = tuple(letters.dynamic(s) for s, value in system.inputs.items() if value is None)
+        self.specifieds = tuple(symbols.dynamic(s) for s, value in system.inputs.items() if value is None)
         self._assemble()
 
     def __repr__(self) -> str:
@@ -105,24 +105,24 @@ class SympyEquations:
             for sign in (1, -1):
                 if sign * rate in (*z, *mu) and sign * rate not in column:
                     column[sign * rate] = (place, sign)
-        own = [letter for letter in (*z, *mu) if letter not in column]
-        for place, letter in enumerate(own, start=len(state)):
-            column[letter] = (place, 1)
-        heads = [self._letters.rate(letter) for letter in state]
-        self.unknowns = sympy.Matrix([*heads, *(self._letters.dynamic(letter) for letter in own)])
-        kept = [self._letters.dynamic(letter) for letter in own if letter in mu]
+        own = [symbol for symbol in (*z, *mu) if symbol not in column]
+        for place, symbol in enumerate(own, start=len(state)):
+            column[symbol] = (place, 1)
+        collected = [self._symbols.rate(symbol) for symbol in state]
+        self.unknowns = sympy.Matrix([*collected, *(self._symbols.dynamic(symbol) for symbol in own)])
+        kept = [self._symbols.dynamic(symbol) for symbol in own if symbol in mu]
         self.lam = sympy.Matrix(kept) if kept else sympy.zeros(0, 1)
         table: list[tuple[dict[int, sympy.Expr], sympy.Expr]] = []
-        letters = [*z, *mu]
+        symbols = [*z, *mu]
         taken = {place for place, _ in column.values()}
         for place, rate in enumerate(rates):
             if place not in taken:
-                moving = {letter: sympy.diff(rate, letter) for letter in letters if rate.has(letter)}
-                rest = rate.xreplace(dict.fromkeys(letters, sympy.S.Zero))
-                entries = {column[letter][0]: -column[letter][1] * slope for letter, slope in moving.items()}
+                moving = {symbol: sympy.diff(rate, symbol) for symbol in symbols if rate.has(symbol)}
+                rest = rate.xreplace(dict.fromkeys(symbols, sympy.S.Zero))
+                entries = {column[symbol][0]: -column[symbol][1] * derivative for symbol, derivative in moving.items()}
                 table.append((entries | {place: sympy.S.One}, rest))
         self._kinematic = len(table)
-        table += [(_placed(row, letters, column), right) for row, right in self._balance()]
+        table += [(_placed(row, symbols, column), right) for row, right in self._balance()]
         table += [(_placed(blocks.rows.row(k), z, column), blocks.right[k]) for k in range(len(mu))]
         self._table = table
 
@@ -223,7 +223,7 @@ class SympyEquations:
     def coneqs(self) -> sympy.Matrix:
         """All two-sided constraints at velocity level (m x 1), in q(t) and its derivatives; holonomic ones differentiated."""
         residual = list(self._velocity_level().residual) if isinstance(self._equations.system, System) else []
-        written = [self._letters.written(tidy(entry)) for entry in residual]
+        written = [self._symbols.written(simplify(entry)) for entry in residual]
         return sympy.Matrix(written) if written else sympy.zeros(0, 1)
 
     def _velocity_level(self) -> Any:
@@ -246,7 +246,7 @@ class SympyEquations:
 
         system = self._equations.system
         self._refuse_what_sympy_lacks()
-        algebra, plain = TreeAlgebra(), self._letters.written
+        algebra, plain = TreeAlgebra(), self._symbols.written
         function, momenta = lagrange.lagrangian_and_momenta(system, algebra)
         level = velocity_level(system, algebra, momenta)
         applied = lagrange.applied_force(system, algebra, momenta)
@@ -286,10 +286,10 @@ class SympyEquations:
             )
 
     def _written(self, expression: sympy.Expr) -> sympy.Expr:
-        return self._letters.written(tidy(expression), on_state=True)
+        return self._symbols.written(simplify(expression), on_state=True)
 
 
-class _Letters:
+class _Symbols:
     """Takes the letters of a model to dynamic symbols and plain symbols; no two letters become the same one."""
 
     def __init__(self, equations: Equations) -> None:
@@ -306,8 +306,8 @@ class _Letters:
                 self._table |= {q.dot: moving.diff(self._clock), q.ddot: moving.diff(self._clock, 2)}
         chosen = [s for s in equations.state if isinstance(s, Velocity)]
         independent = chosen if len(chosen) < len(system.coordinates) else []
-        letters = (*equations.state, *system.inputs, *getattr(system, "momenta", ()))
-        own = dict.fromkeys(s for s in letters if s not in self._table)
+        symbols = (*equations.state, *system.inputs, *getattr(system, "momenta", ()))
+        own = dict.fromkeys(s for s in symbols if s not in self._table)
         self._table |= {s: self._function(s.name) for s in own}
         self._table |= {p: sympy.Symbol(p.name) for p in system.parameters}
         #: Velocities that are in the state without all the others are speeds of their own, as in Kane's method.
@@ -320,17 +320,17 @@ class _Letters:
         self._taken.add(name)
         return sympy.Function(name)(self._clock)
 
-    def dynamic(self, letter: sympy.Symbol) -> sympy.Expr:
+    def dynamic(self, symbol: sympy.Symbol) -> sympy.Expr:
         """q(t), its derivative or a speed for a velocity; other letters, such as multipliers, are functions of time as well."""
-        if letter in self.speeds:
-            return self.speeds[letter]
-        if letter not in self._table:
-            self._table[letter] = self._function(letter.name)
-        return self._table[letter]
+        if symbol in self.speeds:
+            return self.speeds[symbol]
+        if symbol not in self._table:
+            self._table[symbol] = self._function(symbol.name)
+        return self._table[symbol]
 
-    def rate(self, letter: sympy.Symbol) -> sympy.Expr:
+    def rate(self, symbol: sympy.Symbol) -> sympy.Expr:
         """The time derivative of a letter of the state."""
-        return self.dynamic(letter).diff(self._clock)
+        return self.dynamic(symbol).diff(self._clock)
 
     def written(self, expression: sympy.Expr, on_state: bool = False) -> sympy.Expr:
         """An expression of the model's letters in these; `on_state` where its velocities are those of the state."""
@@ -338,13 +338,13 @@ class _Letters:
 
 
 def _placed(
-    row: Iterable[sympy.Expr], letters: Sequence[sympy.Symbol], column: dict[sympy.Symbol, tuple[int, int]]
+    row: Iterable[sympy.Expr], symbols: Sequence[sympy.Symbol], column: dict[sympy.Symbol, tuple[int, int]]
 ) -> dict[int, sympy.Expr]:
     """The entries of a row before the letters, by the column that each letter has."""
     found: dict[int, sympy.Expr] = {}
-    for entry, letter in zip(row, letters, strict=True):
+    for entry, symbol in zip(row, symbols, strict=True):
         if entry != 0:
-            place, sign = column[letter]
+            place, sign = column[symbol]
             found[place] = found.get(place, sympy.S.Zero) + sign * entry
     return found
 
@@ -352,7 +352,7 @@ def _placed(
 def _short_blocks(equations: Equations) -> Blocks:
     """The blocks as matrices of expressions: in lowest terms, or as plain derivatives where that takes too much work."""
     try:
-        blocks = equations.blocks(BriefAlgebra(named=False, turns=helpful_turns(_stated(equations))))
+        blocks = equations.blocks(SimplifyingAlgebra(named=False, turns=helpful_turns(_stated(equations))))
         names = ("metric", "force", "rows", "right", "unknowns", "multipliers", "rates", "free", "dual_rows")
         return replace(blocks, **{name: now(getattr(blocks, name)) for name in names})
     except FormError:

@@ -21,13 +21,13 @@ __all__ = ["Blocks", "Hessian", "Projection", "WhenRead"]
 class Hessian:
     """The matrix of second derivatives of a scalar, formed when someone reads it: a large solve may do without."""
 
-    def __init__(self, algebra: Any, scalar: Any, letters: Any) -> None:
-        self.algebra, self.scalar, self.letters = algebra, scalar, letters
+    def __init__(self, algebra: Any, scalar: Any, symbols: Any) -> None:
+        self.algebra, self.scalar, self.symbols = algebra, scalar, symbols
 
     @cached_property
     def matrix(self) -> Any:
         """The matrix (n x n)."""
-        return self.algebra.hessian(self.scalar, self.letters)[0]
+        return self.algebra.hessian(self.scalar, self.symbols)[0]
 
 
 class _Formed:
@@ -151,7 +151,7 @@ class Blocks(_WithMetric):
     outputs: Mapping[str, Any] = field(default_factory=dict)
     row_multipliers: Any | None = None
     chart_quality: Any | None = None
-    own_letters: Any | None = None
+    own_symbols: Any | None = None
     free: Any | None = None
     dual_rows: Any | None = None
 
@@ -161,7 +161,7 @@ class Blocks(_WithMetric):
         given = self.__dict__["metric"]
         return given if isinstance(given, Hessian) else None
 
-    def substituted(self, algebra: Any, letters: Any, values: Any) -> Blocks:
+    def substituted(self, algebra: Any, symbols: Any, values: Any) -> Blocks:
         """Every block with some letters replaced."""
 
         def change(item: Any) -> Any:
@@ -173,11 +173,11 @@ class Blocks(_WithMetric):
                 return {key: change(value) for key, value in item.items()}
             if isinstance(item, Projection):
                 return Projection(change(item.residual), change(item.rows), change(item.lift), change(item.metric))
-            return algebra.substitute(item, letters, values)
+            return algebra.substitute(item, symbols, values)
 
         changed = {f.name: change(getattr(self, f.name)) for f in fields(self) if f.name not in _NOT_SUBSTITUTED}
         hessian = self.hessian
-        kept = hessian is not None and not algebra.depends(hessian.scalar, letters)
+        kept = hessian is not None and not algebra.depends(hessian.scalar, symbols)
         return replace(self, **changed, metric=hessian if kept else change(self.metric))
 
 

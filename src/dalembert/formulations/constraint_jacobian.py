@@ -58,12 +58,12 @@ class ConstraintRows:
 
     def near(self, values: Mapping[str, float]) -> list[Any]:
         """The rows at one state, (m x n), each of length one; empty where they are not defined."""
-        return self._scaled([np.array([values.get(symbol.name, 0.0) for symbol in self.algebra.letters])])
+        return self._scaled([np.array([values.get(symbol.name, 0.0) for symbol in self.algebra.symbols])])
 
     def generic(self) -> tuple[list[Any], int]:
         """The rows at generic states, and their rank; at states on the constraints where it is lower there."""
         random = np.random.default_rng(3)
-        points = [random.uniform(0.2, 1.4, len(self.algebra.letters)) for _ in range(STATES)]
+        points = [random.uniform(0.2, 1.4, len(self.algebra.symbols)) for _ in range(STATES)]
         samples = self._scaled(points)
         near = [point.copy() for point in points[:4]]  # a closed mechanism is often stated where it is assembled
         for point in near:
@@ -90,7 +90,7 @@ class ConstraintRows:
         kept = [*range(self.positions), *(self.positions + k for k in chosen)]
         random = np.random.default_rng(5)
         for _ in range(4 if dropped else 0):
-            place = self._landed(random.uniform(0.2, 1.4, len(self.algebra.letters)), kept)
+            place = self._landed(random.uniform(0.2, 1.4, len(self.algebra.symbols)), kept)
             if place is None:
                 continue
             value = np.abs(np.asarray(self.landing(*place)[0], dtype=float).ravel()[self.positions :])
@@ -120,15 +120,15 @@ class ConstraintRows:
         """A point moved to the constraints, or to some of them, by Newton's method; None where it does not get there."""
         place = point.copy()
         for _ in range(20):
-            value, slope = (np.asarray(block, dtype=float)[kept] for block in self.landing(*place))
+            value, derivative = (np.asarray(block, dtype=float)[kept] for block in self.landing(*place))
             worst = np.max(np.abs(value))
             if worst < 1e-13:
                 return place
-            size = float(np.max(np.abs(slope)))
+            size = float(np.max(np.abs(derivative)))
             if not (worst < 1e50 and 0 < size < 1e50):
                 return None
-            normal = slope @ slope.T
-            place[self.movable] -= slope.T @ np.linalg.solve(normal + 1e-13 * size**2 * np.eye(len(normal)), value.ravel())
+            normal = derivative @ derivative.T
+            place[self.movable] -= derivative.T @ np.linalg.solve(normal + 1e-13 * size**2 * np.eye(len(normal)), value.ravel())
         return None
 
 
@@ -143,26 +143,26 @@ def constraint_rows(system: System) -> ConstraintRows:
     rows = algebra.jacobian(level.residual, algebra.vector(system.velocities))
     state = (*system.coordinates, *system.velocities)
     holding = algebra.stack([level.holonomic, level.residual])
-    slopes = algebra.jacobian(holding, algebra.vector(state))
-    symbols, letters = list(algebra.letters), list(algebra.letters.values())
-    units = ca.DM(_units(ca.Function("slopes", letters, [ca.densify(slopes)])))
-    holding, slopes = holding / units, slopes / ca.repmat(units, 1, slopes.shape[1])
+    derivatives = algebra.jacobian(holding, algebra.vector(state))
+    names, variables = list(algebra.symbols), list(algebra.symbols.values())
+    units = ca.DM(_units(ca.Function("slopes", variables, [ca.densify(derivatives)])))
+    holding, derivatives = holding / units, derivatives / ca.repmat(units, 1, derivatives.shape[1])
     made = ConstraintRows(
         algebra,
         rows,
-        ca.Function("rows", letters, [rows]),
-        ca.Function("landing", letters, [ca.densify(holding), ca.densify(slopes)]),
-        [symbols.index(symbol) for symbol in state],
+        ca.Function("rows", variables, [rows]),
+        ca.Function("landing", variables, [ca.densify(holding), ca.densify(derivatives)]),
+        [names.index(symbol) for symbol in state],
         int(level.holonomic.numel()),
     )
     object.__setattr__(system, "_constraint_rows", made)
     return made
 
 
-def _units(slopes: Any) -> Any:
+def _units(derivatives: Any) -> Any:
     """The power of 1000 next to the length of each row at a generic state, (k,)."""
-    point = np.random.default_rng(7).uniform(0.2, 1.4, slopes.n_in())
-    lengths = np.linalg.norm(np.asarray(slopes(*point), dtype=float), axis=1)
+    point = np.random.default_rng(7).uniform(0.2, 1.4, derivatives.n_in())
+    lengths = np.linalg.norm(np.asarray(derivatives(*point), dtype=float), axis=1)
     usable = np.isfinite(lengths) & (lengths > 0)
     return 1000.0 ** np.round(np.log10(np.where(usable, lengths, 1.0)) / 3)
 

@@ -96,10 +96,10 @@ class Equations:
         system = self.system
         fixed = {symbol.name for symbol in (*system.parameters, *system.inputs)}
         moving = {symbol.name: symbol for symbol in (*system.coordinates, *system.velocities)}
-        needed = {letter.name: letter for letter in (*self.state, *self.unknowns)}
+        needed = {symbol.name: symbol for symbol in (*self.state, *self.unknowns)}
         taken = [name for name in needed if name in system.outputs]
         needed |= {f"mu_{name}": None for name in self.row_names}
-        taken += [name for name, letter in needed.items() if name in fixed or moving.get(name, letter) != letter]
+        taken += [name for name, symbol in needed.items() if name in fixed or moving.get(name, symbol) != symbol]
         if taken:
             raise FormError(
                 f'The form "{self.form}" needs the letter `{taken[0]}` for itself',

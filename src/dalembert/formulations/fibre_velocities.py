@@ -36,7 +36,7 @@ class Fibre:
     algebra: Any
     q: Any
     velocities: Any
-    letters: Any
+    symbols: Any
     sigma: Any
     lagrangian: Any
     hamiltonian: Any | None
@@ -45,17 +45,17 @@ class Fibre:
 
     def here(self, block: Any) -> Any:
         """A block of q and v along the velocities."""
-        return self.algebra.substitute(block, self.letters, self.values)
+        return self.algebra.substitute(block, self.symbols, self.values)
 
     def turning(self, momenta: Any) -> Any:
         """p_m (d_i sigma_mj - d_j sigma_mi) q_dot_j, (n x 1), for momenta p along the velocities."""
         algebra = self.algebra
-        n, count = self.q.shape[0], self.letters.shape[0]
+        n, count = self.q.shape[0], self.symbols.shape[0]
         total = algebra.zeros(n)
         for m in range(count):
             row = algebra.part(self.sigma, [m], range(n)).T
-            slope = algebra.jacobian(row, self.q)  # slope[j, i] = d_i sigma_mj
-            total = total + ((slope.T - slope) @ self.velocities) @ algebra.part(momenta, [m], [0])
+            derivative = algebra.jacobian(row, self.q)  # slope[j, i] = d_i sigma_mj
+            total = total + ((derivative.T - derivative) @ self.velocities) @ algebra.part(momenta, [m], [0])
         return total
 
 
@@ -64,16 +64,16 @@ def fibre_of(on: Any) -> Fibre:
     system, algebra = on.system, on.algebra
     v = algebra.vector(system.velocities)
     if system.bundle:
-        letters = algebra.vector(system.bundle)
+        symbols = algebra.vector(system.bundle)
         sigma = algebra.jacobian(algebra.vector(system.bundle.values()), v)
         lagrangian, hamiltonian, momenta = algebra.scalar(system.bundle_lagrangian), None, None
     else:
-        letters, sigma = v, algebra.jacobian(v, v)
+        symbols, sigma = v, algebra.jacobian(v, v)
         lagrangian, _ = lagrangian_and_momenta(system, algebra)
         hamiltonian = algebra.scalar(system.hamiltonian) if system.hamiltonian is not None else None
         momenta = algebra.vector(system.momenta)
     values = sigma @ on.velocities
-    return Fibre(algebra, on.q, on.velocities, letters, sigma, lagrangian, hamiltonian, momenta, values)
+    return Fibre(algebra, on.q, on.velocities, symbols, sigma, lagrangian, hamiltonian, momenta, values)
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,14 @@ def legendre_state(system: System) -> LegendreState:
     """
     algebra = GraphAlgebra()
     if system.hamiltonian is not None:
-        function, letters = algebra.scalar(system.hamiltonian), algebra.vector(system.momenta)
+        function, symbols = algebra.scalar(system.hamiltonian), algebra.vector(system.momenta)
     elif system.bundle:
-        function, letters = algebra.scalar(system.bundle_lagrangian), algebra.vector(system.bundle)
+        function, symbols = algebra.scalar(system.bundle_lagrangian), algebra.vector(system.bundle)
     else:
-        function, letters = algebra.scalar(system.lagrangian), algebra.vector(system.velocities)
+        function, symbols = algebra.scalar(system.lagrangian), algebra.vector(system.velocities)
     algebra.vector([*system.coordinates, t])
-    second, _ = algebra.hessian(function, letters)
-    size, rank = letters.shape[0], algebra.rank(second).value
+    second, _ = algebra.hessian(function, symbols)
+    size, rank = symbols.shape[0], algebra.rank(second).value
     if rank < size:
         return LegendreState(rank, size, False, False, f"a matrix of second derivatives of rank {rank} of {size}")
     if _is_constant(algebra, second, system):
@@ -132,5 +132,5 @@ def legendre_state(system: System) -> LegendreState:
 
 def _is_constant(algebra: GraphAlgebra, matrix: Any, system: System) -> bool:
     """Whether a matrix depends on parameters alone."""
-    letters = [symbol for symbol in algebra.letters if symbol not in system.parameters]
-    return algebra.without(matrix, algebra.vector(letters)) is not None
+    symbols = [symbol for symbol in algebra.symbols if symbol not in system.parameters]
+    return algebra.without(matrix, algebra.vector(symbols)) is not None

@@ -30,7 +30,7 @@ from .constraint_jacobian import constraint_rows, independent_rows
 from .equations import Equations
 from .forms import lagrange
 
-__all__ = ["Letters", "Reduction", "Split", "choose_split", "reduced_equations", "velocity_letters"]
+__all__ = ["Symbols", "Reduction", "Split", "choose_split", "reduced_equations", "velocity_symbols"]
 
 #: The least quality of a split, the determinant of the solved columns with rows of length one, at most generic states.
 LEAST_QUALITY = 1e-3
@@ -238,7 +238,7 @@ class Reduction:
         force = -algebra.substitute(residual, self.z, algebra.zeros(len(self.split.independent)))
         return self.blocks(metric, force)
 
-    def in_letters(self, residual: Any, letters: Any, rates: Any, independent: Any, definition: Any = None) -> Blocks:
+    def in_symbols(self, residual: Any, symbols: Any, rates: Any, independent: Any, definition: Any = None) -> Blocks:
         """Blocks of equations residual(q, w, w_dot, t) = 0 in letters w that take the place of the independent velocities.
 
         Parameters
@@ -255,7 +255,7 @@ class Reduction:
         algebra = self.algebra
         old = algebra.stack([self.independent, self.z])
         velocities = algebra.substitute(self.velocities, self.independent, independent)
-        moved = self.rate_of(independent, letters, rates, velocities)
+        moved = self.rate_of(independent, symbols, rates, velocities)
         empty = algebra.zeros(len(self.split.independent))
         blocks = self.blocks(algebra.zeros(len(self.split.independent), len(self.split.independent)), empty)
         blocks = blocks.substituted(algebra, old, algebra.stack([independent, moved]))
@@ -265,14 +265,14 @@ class Reduction:
             force=-algebra.substitute(residual, rates, empty),
             unknowns=rates,
             rates=algebra.stack([velocities, rates]),
-            own_letters=definition,
+            own_symbols=definition,
         )
 
-    def rate_of(self, block: Any, letters: Any, rates: Any, velocities: Any) -> Any:
+    def rate_of(self, block: Any, symbols: Any, rates: Any, velocities: Any) -> Any:
         """The time derivative of a column of (q, w, t) along the motion, in letters w with rates w_dot."""
         algebra = self.algebra
         return (
-            algebra.along(block, self.q, velocities) + algebra.along(block, letters, rates) + algebra.jacobian(block, self.time)
+            algebra.along(block, self.q, velocities) + algebra.along(block, symbols, rates) + algebra.jacobian(block, self.time)
         )
 
     def blocks(self, metric: Any, force: Any) -> Blocks:
@@ -343,23 +343,23 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class Letters:
+class Symbols:
     """What a form on independent velocities keeps in its state beside the coordinates: letters and their rates, (k,) each."""
 
     state: tuple[sympy.Symbol, ...]
     rates: tuple[sympy.Symbol, ...]
 
     @classmethod
-    def named(cls, names: Iterable[str]) -> Letters:
+    def named(cls, names: Iterable[str]) -> Symbols:
         """Letters of a form's own."""
         kept = tuple(names)
         return cls(tuple(Parameter(name) for name in kept), tuple(Parameter(f"{name}_dot") for name in kept))
 
 
-def velocity_letters(system: System, split: Split) -> Letters:
+def velocity_symbols(system: System, split: Split) -> Symbols:
     """The independent velocities themselves."""
     chosen = [system.coordinates[k] for k in split.independent]
-    return Letters(tuple(q.dot for q in chosen), tuple(q.ddot for q in chosen))
+    return Symbols(tuple(q.dot for q in chosen), tuple(q.ddot for q in chosen))
 
 
 def reduced_equations(
@@ -370,7 +370,7 @@ def reduced_equations(
     *,
     near: Mapping[str, float] | None = None,
     allowed: Callable[[Split], bool] | None = None,
-    letters: Callable[[System, Split], Letters] = velocity_letters,
+    symbols: Callable[[System, Split], Symbols] = velocity_symbols,
     variant: Hashable = None,
     hypotheses: Mapping[str, Verdict] | None = None,
 ) -> Equations:
@@ -387,14 +387,14 @@ def reduced_equations(
 
     def rechoose(where: Any) -> Equations:
         again = partial(
-            reduced_equations, system, form, citation, derivation, letters=letters, variant=variant, hypotheses=hypotheses
+            reduced_equations, system, form, citation, derivation, symbols=symbols, variant=variant, hypotheses=hypotheses
         )
         if isinstance(where, Mapping):
             return again(near=where, allowed=allowed)
         places = tuple(k for k, q in enumerate(system.coordinates) if q.dot.name in where)
         return again(allowed=lambda s: s.independent == places)
 
-    chosen = letters(system, split)
+    chosen = symbols(system, split)
     kept[key] = Equations(
         system=system,
         form=form,

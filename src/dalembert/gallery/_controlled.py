@@ -50,7 +50,7 @@ def powerless_force(metric: Matrix, wanted: Matrix, lift: Expr, x: Coordinate, s
 def law(
     metric: Matrix,
     wanted: Matrix,
-    slopes: Matrix,
+    derivatives: Matrix,
     damping: Parameter,
     x: Coordinate,
     s: Coordinate,
@@ -58,7 +58,7 @@ def law(
 ) -> Expr:
     """The input u: `wanted` is g~, `slopes` is dU~, `beside` is Y; U does not depend on s."""
     velocity = Matrix([x.dot, s.dot])
-    push = bend(wanted, x, s) + slopes - (Matrix([0, 0]) if beside is None else beside)
+    push = bend(wanted, x, s) + derivatives - (Matrix([0, 0]) if beside is None else beside)
     forces = bend(metric, x, s) - metric * inverse(wanted) * push
     return forces[1] - damping * (inverse(metric) * wanted * velocity)[1]
 
@@ -87,7 +87,7 @@ class CartPendulum:
     values: dict[str, float]
 
     @classmethod
-    def letters(cls) -> CartPendulum:
+    def symbols(cls) -> CartPendulum:
         """With the masses of Bloch, Leonard and Marsden."""
         phi, s = coordinates("phi s")
         m, M, l, g = parameters("m M l g", positive=True)

@@ -11,7 +11,7 @@ from ._controlled import CartPendulum
 
 def scenario() -> Scenario:
     """The pendulum falls, and the cart gives way."""
-    cart = CartPendulum.letters()
+    cart = CartPendulum.symbols()
     return Scenario(
         cart.system(),
         parameters=cart.values,

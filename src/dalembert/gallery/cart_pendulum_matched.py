@@ -17,7 +17,7 @@ from ._controlled import CartPendulum, controlled_energy, law
 
 def scenario() -> Scenario:
     """From far off upright, at rest."""
-    cart = CartPendulum.letters()
+    cart = CartPendulum.symbols()
     phi, s, m, M, l, g = cart.phi, cart.s, cart.m, cart.M, cart.l, cart.g
     a, c, eps, d = parameters("a c eps d", positive=True)
     cross, whole = m * l * cos(phi), M + m
@@ -26,8 +26,8 @@ def scenario() -> Scenario:
     wanted = Matrix([[a * strong * cross**2 / whole - m * l**2, strong * cross], [strong * cross, c * whole]])
     y = s + a * m * l * sin(phi) / whole
     potential = m * g * l * (1 - cos(phi)) + eps * whole * y**2 / 2
-    slopes = Matrix([potential.diff(phi), potential.diff(s)])
-    control = law(metric, wanted, slopes, d, phi, s)
+    derivatives = Matrix([potential.diff(phi), potential.diff(s)])
+    control = law(metric, wanted, derivatives, d, phi, s)
     energy = controlled_energy(wanted, potential, phi, s)
     return Scenario(
         cart.system(control, name="Pendulum on a cart, matched", controlled_energy=energy),

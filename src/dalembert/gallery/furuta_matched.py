@@ -38,14 +38,14 @@ def scenario() -> Scenario:
     wanted = row * row.T / (cross * lift - m * l**2) + k * arm * ahead * ahead.T
     y = theta + R * sqrt(a * m / arm) * atan(l * sqrt(a * m / arm) * sin(phi))
     potential = m * g * l * (1 - cos(phi)) + eps * arm * y**2 / 2
-    slopes = Matrix([potential.diff(phi), potential.diff(theta)])
+    derivatives = Matrix([potential.diff(phi), potential.diff(theta)])
     beside = powerless_force(metric, wanted, lift, phi, theta)
     system = System(
         coordinates=[phi, theta],
         kinetic=J * theta.dot**2 / 2,
         parts=[particle(m, list(bob)), gravity(m, bob[2], g)],
         forces={theta: u},
-        inputs={u: law(metric, wanted, slopes, d, phi, theta, beside)},
+        inputs={u: law(metric, wanted, derivatives, d, phi, theta, beside)},
         outputs={"controlled_energy": controlled_energy(wanted, potential, phi, theta)},
         name="Furuta's pendulum, matched",
     )

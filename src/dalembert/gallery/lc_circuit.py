@@ -31,11 +31,11 @@ LOOPS = (
 def scenario() -> Scenario:
     """Current in two of the inductors, no voltage anywhere."""
     values = {"Ca": 1.0, "Cb": 1.5, "Cc": 0.8, "Cab": 0.3, "Cbc": 0.2, "Cca": 0.4, "La": 1.0, "Lb": 0.7, "Lc": 1.3}
-    letters = dict(zip(values, parameters(" ".join(values), positive=True), strict=True))
-    branches = {name: ("capacitor", *COUPLINGS[name], letters[name]) for name in COUPLINGS}
+    symbols = dict(zip(values, parameters(" ".join(values), positive=True), strict=True))
+    branches = {name: ("capacitor", *COUPLINGS[name], symbols[name]) for name in COUPLINGS}
     for node in "abc":
-        branches[f"C{node}"] = ("capacitor", node, "0", letters[f"C{node}"])
-        branches[f"L{node}"] = ("inductor", node, "0", letters[f"L{node}"])
+        branches[f"C{node}"] = ("capacitor", node, "0", symbols[f"C{node}"])
+        branches[f"L{node}"] = ("inductor", node, "0", symbols[f"L{node}"])
     fluxes = {"a": 1.0, "b": 0.0, "c": -0.4}
     start = {f"phi_{name}": fluxes[ends[0]] - fluxes[ends[1]] for name, ends in COUPLINGS.items()}
     start |= {f"phi_{kind}{node}": flux for kind in "CL" for node, flux in fluxes.items()}

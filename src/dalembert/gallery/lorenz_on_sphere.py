@@ -34,9 +34,9 @@ def scenario() -> Scenario:
     flow = plant()
     k, r, R = parameters("k r R", positive=True)
     (phi,) = requirements().values()
-    slope = Matrix([diff(phi, q) for q in flow.coordinates])
+    derivative = Matrix([diff(phi, q) for q in flow.coordinates])
     field = Matrix([rate.xreplace(dict.fromkeys(flow.inputs, 0)) for rate in flow.rates.values()])
-    law = -slope * ((slope.T * field)[0] + k * phi) / (slope.T * slope)[0]
+    law = -derivative * ((derivative.T * field)[0] + k * phi) / (derivative.T * derivative)[0]
     u = Matrix(list(flow.inputs))
     closed = flow.driven(dict(zip(flow.inputs, law, strict=True)))
     x, y, z = flow.coordinates

@@ -111,8 +111,8 @@ def _efforts(system: System, load: Matrix, k: Expr) -> list[Any]:
     psi = pulled - law_x
     first = rate(psi).expand().xreplace({turning: 0})  # the coefficient of theta_ddot is zero
     second = rate(first) + 2 * k * first + k**2 * psi
-    slope = diff(second, turning)
-    found = -second.xreplace({turning: 0}) / slope.xreplace({turning: 0})
+    derivative = diff(second, turning)
+    found = -second.xreplace({turning: 0}) / derivative.xreplace({turning: 0})
     reached = accelerations.xreplace({turning: found})
     energy = system.lagrangian
     assert energy is not None

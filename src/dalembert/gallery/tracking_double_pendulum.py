@@ -49,10 +49,10 @@ def scenario() -> Scenario:
     q, v = list(system.coordinates), Matrix(system.velocities)
     k = parameters("k", positive=True)
     error = Matrix(list(requirements().values()))
-    slope = error.jacobian(q)
-    rate = slope * v + diff(error, t)
+    derivative = error.jacobian(q)
+    rate = derivative * v + diff(error, t)
     wanted = -2 * k * rate - k**2 * error - rate.jacobian(q) * v - diff(rate, t)
-    acceleration = slope.adjugate() * wanted / slope.det()
+    acceleration = derivative.adjugate() * wanted / derivative.det()
     energy = system.lagrangian
     assert energy is not None
     momenta = Matrix([diff(energy, w) for w in v])

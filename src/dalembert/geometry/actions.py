@@ -102,7 +102,7 @@ class GroupAction:
     name: str
     fields: Any
     map: Mapping[Any, Any] | None
-    letters: tuple[Any, ...]
+    symbols: tuple[Any, ...]
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class GroupAction:
         group: LieGroup | LieAlgebra,
         map: Values | None = None,
         *,
-        letters: Symbols = (),
+        symbols: Symbols = (),
         generators: Fields | Matrix | None = None,
     ) -> None:
         listed: Any = getattr(on, "coordinates", on)
@@ -119,8 +119,8 @@ class GroupAction:
         if (map is None) == (generators is None):
             raise ModelError("An action is given by its map or by its generators", remedy="pass one of map= and generators=")
         if map is not None:
-            moved = _read_map(map, coordinates, letters, group)
-            fields = _generators_of(moved, coordinates, letters)
+            moved = _read_map(map, coordinates, symbols, group)
+            fields = _generators_of(moved, coordinates, symbols)
         else:
             moved, fields = None, _read_generators(generators, coordinates, algebra)
         values = {
@@ -129,7 +129,7 @@ class GroupAction:
             "name": group.name if isinstance(group, LieGroup) else algebra.identify().name,
             "fields": sympy.ImmutableMatrix(fields),
             "map": moved,
-            "letters": tuple(letters),
+            "symbols": tuple(symbols),
         }
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
@@ -151,21 +151,21 @@ class GroupAction:
         return self.fields * sympy.Matrix(list(xi))
 
     @cached_property
-    def slopes(self) -> list[Any]:
+    def derivatives(self) -> list[Any]:
         """The derivative (n x n) of each generator by the coordinates."""
         return [self.fields[:, k].jacobian(self.coordinates) for k in range(self.dimension)]
 
     @cached_property
     def tangent_lift(self) -> Any:
         """The generators on (q, q_dot), (2n x d)."""
-        velocities = sympy.Matrix([_letter(q, "dot") for q in self.coordinates])
-        return self._lifted([slope * velocities for slope in self.slopes])
+        velocities = sympy.Matrix([_symbol(q, "dot") for q in self.coordinates])
+        return self._lifted([derivative * velocities for derivative in self.derivatives])
 
     @cached_property
     def cotangent_lift(self) -> Any:
         """The generators on (q, p), (2n x d)."""
-        momenta = sympy.Matrix([_letter(q, "momentum") for q in self.coordinates])
-        return self._lifted([-slope.T * momenta for slope in self.slopes])
+        momenta = sympy.Matrix([_symbol(q, "momentum") for q in self.coordinates])
+        return self._lifted([-derivative.T * momenta for derivative in self.derivatives])
 
     def _lifted(self, second: list[Any]) -> Any:
         lower = sympy.Matrix.hstack(*second) if second else sympy.zeros(len(self.coordinates), 0)
@@ -174,7 +174,7 @@ class GroupAction:
     @cached_property
     def momentum_map(self) -> Any:
         """J_a = p . (e_a)_Q, (d x 1)."""
-        return self.fields.T * sympy.Matrix([_letter(q, "momentum") for q in self.coordinates])
+        return self.fields.T * sympy.Matrix([_symbol(q, "momentum") for q in self.coordinates])
 
     # -- points --------------------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ class GroupAction:
         for kind, lift in (("dot", "tangent_lift"), ("momentum", "cotangent_lift")):
             if any(getattr(getattr(q, kind, None), "name", None) in table for q in self.coordinates):
                 fields = getattr(self, lift)
-        matrix = _numbers(fields, {letter: table[letter.name] for letter in _letters(fields, self, table)})
+        matrix = _numbers(fields, {symbol: table[symbol.name] for symbol in _symbols(fields, self, table)})
         if not np.all(np.isfinite(matrix)):
             raise ModelError("The generators have no finite values at this point", seen=str(dict(at)))
         return annihilator(matrix.T, tolerance=1e-10)
@@ -243,7 +243,7 @@ class GroupAction:
         entries: list[Any] = []
         for a, b in pairs:
             image = self.fields * sympy.Matrix([exact_number(c) for c in self.algebra.constants[a, b]])
-            entries += self.slopes[b] * self.fields[:, a] - self.slopes[a] * self.fields[:, b] + sign * image
+            entries += self.derivatives[b] * self.fields[:, a] - self.derivatives[a] * self.fields[:, b] + sign * image
         return vanish(entries)
 
     def _check_brackets(self) -> None:
@@ -267,7 +267,7 @@ class GroupAction:
         assert self.map is not None
         moved = sympy.Matrix([self.map[q] for q in self.coordinates])
         target = self.fields.xreplace(dict(zip(self.coordinates, moved, strict=True)))
-        found = vanish(list(moved.jacobian(self.letters) - target * group.chart(self.letters).right_form))
+        found = vanish(list(moved.jacobian(self.symbols) - target * group.chart(self.symbols).right_form))
         if not found.holds:
             raise ModelError(
                 f"This map is {'no' if found.worst else 'not shown to be a'} left action of {self.name} in these letters",
@@ -314,11 +314,11 @@ def _shown(expression: Any) -> Any:
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
-def _letter(q: Any, kind: str) -> Any:
-    letter = getattr(q, kind, None)
-    if letter is None:
+def _symbol(q: Any, kind: str) -> Any:
+    symbol = getattr(q, kind, None)
+    if symbol is None:
         raise ModelError(f"`{q}` has no {kind}", remedy="make coordinates with da.coordinates(...)")
-    return letter
+    return symbol
 
 
 def _expression(value: Any) -> Any:
@@ -373,18 +373,18 @@ def _read_generators(generators: Any, coordinates: Sequence[Any], algebra: LieAl
     return sympy.Matrix.hstack(*columns) if columns else sympy.zeros(len(coordinates), 0)
 
 
-def _read_map(map: Values, coordinates: Sequence[Any], letters: Sequence[Any], group: Any) -> dict[Any, Any]:
-    if not isinstance(group, LieGroup) or len(letters) != group.dimension:
+def _read_map(map: Values, coordinates: Sequence[Any], symbols: Sequence[Any], group: Any) -> dict[Any, Any]:
+    if not isinstance(group, LieGroup) or len(symbols) != group.dimension:
         raise ModelError(
             "A map needs the group that acts, and a letter for each vector of its basis",
-            seen=f"{len(letters)} letters",
+            seen=f"{len(symbols)} letters",
             remedy="pass a LieGroup and letters=(...), or pass generators=",
         )
     moved = {q: q for q in coordinates}
     for key, value in map.items():
         moved[coordinates[_place(key, coordinates)]] = _expression(value)
     for q, value in moved.items():
-        rest = sympy.expand(value.xreplace(dict.fromkeys(letters, sympy.S.Zero)) - q)
+        rest = sympy.expand(value.xreplace(dict.fromkeys(symbols, sympy.S.Zero)) - q)
         if rest != 0:
             raise ModelError(
                 f"The map must leave `{q}` where it is at the identity",
@@ -394,10 +394,10 @@ def _read_map(map: Values, coordinates: Sequence[Any], letters: Sequence[Any], g
     return moved
 
 
-def _generators_of(moved: Mapping[Any, Any], coordinates: Sequence[Any], letters: Sequence[Any]) -> Any:
+def _generators_of(moved: Mapping[Any, Any], coordinates: Sequence[Any], symbols: Sequence[Any]) -> Any:
     """The derivative of the map by its letters at the identity, (n x d)."""
-    slope = sympy.Matrix([moved[q] for q in coordinates]).jacobian(list(letters))
-    return slope.xreplace(dict.fromkeys(letters, sympy.S.Zero)).applyfunc(sympy.expand)
+    derivative = sympy.Matrix([moved[q] for q in coordinates]).jacobian(list(symbols))
+    return derivative.xreplace(dict.fromkeys(symbols, sympy.S.Zero)).applyfunc(sympy.expand)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------
@@ -405,7 +405,7 @@ def _generators_of(moved: Mapping[Any, Any], coordinates: Sequence[Any], letters
 
 def _numbers(matrix: Any, point: Mapping[Any, Any]) -> Any:
     """Values of a matrix of expressions; nan where one is not a finite real number."""
-    table = {letter: sympy.Float(float(value)) for letter, value in point.items()}
+    table = {symbol: sympy.Float(float(value)) for symbol, value in point.items()}
     entries = []
     for entry in matrix:
         value = entry.xreplace(table)
@@ -414,10 +414,10 @@ def _numbers(matrix: Any, point: Mapping[Any, Any]) -> Any:
     return np.array(entries).reshape(matrix.shape)
 
 
-def _letters(matrix: Any, action: GroupAction, table: Mapping[str, Any]) -> list[Any]:
+def _symbols(matrix: Any, action: GroupAction, table: Mapping[str, Any]) -> list[Any]:
     """The letters of a matrix, all of which the table must know."""
-    letters = sorted(matrix.free_symbols | set(action.coordinates), key=str)
-    missing = [str(letter) for letter in letters if letter.name not in table]
+    symbols = sorted(matrix.free_symbols | set(action.coordinates), key=str)
+    missing = [str(symbol) for symbol in symbols if symbol.name not in table]
     if missing:
         raise ModelError("The point is not complete", seen=f"no value of {', '.join(missing)}", remedy="give all of them")
-    return letters
+    return symbols

@@ -27,7 +27,7 @@ LARGEST_DENOMINATOR, NEAR = 60, 1e-7
 
 
 def polynomial_casimirs(
-    matrix: sympy.Matrix, letters: Sequence[sympy.Symbol], degree: int, among: Sequence[sympy.Expr] | None = None
+    matrix: sympy.Matrix, symbols: Sequence[sympy.Symbol], degree: int, among: Sequence[sympy.Expr] | None = None
 ) -> list[sympy.Expr]:
     """A basis of the combinations f of monomials of `letters` up to `degree`, or of the functions `among`, with Pi df = 0.
 
@@ -37,30 +37,30 @@ def polynomial_casimirs(
         raise ModelError(
             "Casimirs are looked for among polynomials of degree 1 or more", seen=degree, remedy="raise the degree"
         )
-    basis = list(among) if among is not None else _monomials(letters, degree)
+    basis = list(among) if among is not None else _monomials(symbols, degree)
     if len(basis) > MOST_FUNCTIONS:
         raise ModelError(
             "There are too many functions to look for Casimirs among them",
             seen=len(basis),
             remedy=f"lower the degree, or pass among= with {MOST_FUNCTIONS} functions or fewer",
         )
-    fields = [matrix * sympy.Matrix([sympy.diff(f, x) for x in letters]) for f in basis]
-    exact = all(entry.is_polynomial(*letters) for field in fields for entry in field)
-    weights = _exact_kernel(fields, letters) if exact else _sampled_kernel(fields)
-    return [_scaled(sum(c * f for c, f in zip(row, basis, strict=True)), letters) for row in weights]
+    fields = [matrix * sympy.Matrix([sympy.diff(f, x) for x in symbols]) for f in basis]
+    exact = all(entry.is_polynomial(*symbols) for field in fields for entry in field)
+    weights = _exact_kernel(fields, symbols) if exact else _sampled_kernel(fields)
+    return [_scaled(sum(c * f for c, f in zip(row, basis, strict=True)), symbols) for row in weights]
 
 
-def _monomials(letters: Sequence[sympy.Symbol], degree: int) -> list[sympy.Expr]:
-    return [sympy.Mul(*chosen) for power in range(1, degree + 1) for chosen in combinations_with_replacement(letters, power)]
+def _monomials(symbols: Sequence[sympy.Symbol], degree: int) -> list[sympy.Expr]:
+    return [sympy.Mul(*chosen) for power in range(1, degree + 1) for chosen in combinations_with_replacement(symbols, power)]
 
 
-def _exact_kernel(fields: Sequence[sympy.Matrix], letters: Sequence[sympy.Symbol]) -> list[list[sympy.Expr]]:
+def _exact_kernel(fields: Sequence[sympy.Matrix], symbols: Sequence[sympy.Symbol]) -> list[list[sympy.Expr]]:
     """Weights (k, number of fields) of the combinations that vanish, by comparing the coefficients of polynomials."""
     columns: list[dict[tuple[int, tuple[int, ...]], sympy.Expr]] = []
     for field in fields:
         terms = {}
         for place, entry in enumerate(field):
-            for powers, coefficient in sympy.Poly(entry, *letters).terms():
+            for powers, coefficient in sympy.Poly(entry, *symbols).terms():
                 if coefficient != 0:
                     terms[place, powers] = coefficient
         columns.append(terms)
@@ -75,9 +75,9 @@ def _exact_kernel(fields: Sequence[sympy.Matrix], letters: Sequence[sympy.Symbol
 
 def _sampled_kernel(fields: Sequence[sympy.Matrix]) -> list[list[sympy.Expr]]:
     """The same from values at random points, with fractions for the numbers."""
-    letters = sorted(set().union(*(field.free_symbols for field in fields)), key=lambda letter: letter.name)
+    symbols = sorted(set().union(*(field.free_symbols for field in fields)), key=lambda symbol: symbol.name)
     size = fields[0].rows
-    points = drawn_points(letters, 2 + -(-2 * len(fields) // size))
+    points = drawn_points(symbols, 2 + -(-2 * len(fields) // size))
     table = np.array([[float(value(entry, point)) for field in fields for entry in field] for point in points])
     table = table.reshape(len(points), len(fields), size).transpose(0, 2, 1).reshape(-1, len(fields))
     kernel = subspaces.annihilator(table.T).T
@@ -108,20 +108,20 @@ def _echelon(kernel: np.ndarray) -> np.ndarray:
     return table[order]
 
 
-def _scaled(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> sympy.Expr:
+def _scaled(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
     """A multiple whose first term has a plain coefficient."""
     terms = sympy.Add.make_args(sympy.expand(function))
-    lead, _ = min(terms, key=lambda term: str(term.as_independent(*letters, as_Add=False)[1])).as_independent(
-        *letters, as_Add=False
+    lead, _ = min(terms, key=lambda term: str(term.as_independent(*symbols, as_Add=False)[1])).as_independent(
+        *symbols, as_Add=False
     )
     return sympy.expand(function / lead)
 
 
-def independent_functions(functions: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, ...]:
+def independent_functions(functions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, ...]:
     """Those functions that are no functions of the ones before: their gradients add to the rank at generic points."""
     kept: list[sympy.Expr] = []
     for function in functions:
-        slopes = sympy.Matrix([[sympy.diff(f, x) for x in letters] for f in (*kept, function)])
-        if generic_rank(slopes) == len(kept) + 1:
+        derivatives = sympy.Matrix([[sympy.diff(f, x) for x in symbols] for f in (*kept, function)])
+        if generic_rank(derivatives) == len(kept) + 1:
             kept.append(function)
     return tuple(kept)

@@ -63,7 +63,7 @@ class Chart:
     """
 
     algebra: Any
-    letters: Any
+    symbols: Any
     values: Callable[[Any], Any]
     rank: Callable[[Any, float], Any]
     affordable: Callable[[Any], bool] = lambda block: True
@@ -71,7 +71,7 @@ class Chart:
     @property
     def dimension(self) -> int:
         """The number of letters."""
-        return int(self.letters.shape[0])
+        return int(self.symbols.shape[0])
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ class Closure:
 
 def identity_frame(chart: Chart) -> Any:
     """The coordinate fields (n x n)."""
-    return chart.algebra.jacobian(chart.letters, chart.letters)
+    return chart.algebra.jacobian(chart.symbols, chart.symbols)
 
 
 def bracket(chart: Chart, first: Any, second: Any) -> Any:
     """[X, Y] = DY X - DX Y of two fields (n x 1)."""
     along = chart.algebra.along
-    return along(second, chart.letters, first) - along(first, chart.letters, second)
+    return along(second, chart.symbols, first) - along(first, chart.symbols, second)
 
 
 def kernel_fields(chart: Chart, rows: Any, frame: Any | None = None) -> Any:
@@ -199,14 +199,14 @@ def frobenius_residual(chart: Chart, rows: Any) -> float:
     It vanishes where the forms together are integrable.
     """
     forms = chart.values(rows)
-    slopes = [chart.values(chart.algebra.jacobian(rows[i, :].T, chart.letters)) for i in range(rows.shape[0])]
+    derivatives = [chart.values(chart.algebra.jacobian(rows[i, :].T, chart.symbols)) for i in range(rows.shape[0])]
     worst = 0.0
     for point, omega in enumerate(forms):
         if not np.all(np.isfinite(omega)):
             continue
         kernel = chart.rank(omega, TOLERANCE).null_space
-        for i, slope in enumerate(slopes):
-            turn = kernel.T @ (slope[point] - slope[point].T) @ kernel
+        for i, derivative in enumerate(derivatives):
+            turn = kernel.T @ (derivative[point] - derivative[point].T) @ kernel
             length = float(np.linalg.norm(omega[i]))
             if length > 0 and turn.size:
                 worst = max(worst, float(np.max(np.abs(turn))) / length)
@@ -235,7 +235,7 @@ def _eliminate(chart: Chart, table: list[list[Any]], numbers: Any) -> list[int]:
         columns = [j for j in range(width) if j not in pivots.values()]
         largest = max(abs(numbers[i, j]) for i in rows for j in columns)
         large = [(i, j) for i in rows for j in columns if abs(numbers[i, j]) >= PREFERENCE * largest]
-        steady = [place for place in large if not chart.algebra.depends(table[place[0]][place[1]], chart.letters)]
+        steady = [place for place in large if not chart.algebra.depends(table[place[0]][place[1]], chart.symbols)]
         i, j = max(steady or large, key=lambda place: abs(numbers[place]))
         pivots[i] = j
         pivot, number = table[i][j], numbers[i, j]
@@ -262,9 +262,9 @@ def _new_directions(chart: Chart, found: Sequence[Any], candidates: Any, pairs: 
     A bracket is measured against its terms and the lengths of its two fields, so that one that vanishes by cancellation
     is zero and not a direction made of rounding.
     """
-    algebra, letters = chart.algebra, chart.letters
+    algebra, symbols = chart.algebra, chart.symbols
     known, brackets = chart.values(algebra.columns(list(found))), chart.values(candidates)
-    terms = chart.values(algebra.columns([algebra.along(y, letters, x) for x, y in pairs]))
+    terms = chart.values(algebra.columns([algebra.along(y, symbols, x) for x, y in pairs]))
     firsts = chart.values(algebra.columns([x for x, _ in pairs]))
     seconds = chart.values(algebra.columns([y for _, y in pairs]))
     choices: list[tuple[int, ...]] = []

@@ -72,7 +72,7 @@ class GroupCoordinates:
     """
 
     names: tuple[str, ...]
-    letters: tuple[Any, ...]
+    symbols: tuple[Any, ...]
     frame: Any
     constants: Any
     identity: tuple[Any, ...]
@@ -81,13 +81,13 @@ class GroupCoordinates:
     def of_chart(cls, chart: GroupChart) -> GroupCoordinates:
         """The letters of a `LieGroup.chart`."""
         group = chart.group
-        zeros = tuple(sympy.S.Zero for _ in chart.letters)
-        return cls(group.names, chart.letters, sympy.ImmutableMatrix(chart.left_frame), group.structure_constants, zeros)
+        zeros = tuple(sympy.S.Zero for _ in chart.symbols)
+        return cls(group.names, chart.symbols, sympy.ImmutableMatrix(chart.left_frame), group.structure_constants, zeros)
 
     @property
     def dimension(self) -> int:
         """k."""
-        return len(self.letters)
+        return len(self.symbols)
 
     def ad(self, xi: Sequence[Any]) -> Any:
         """The matrix (k x k) of eta -> [xi, eta], in symbols."""
@@ -141,7 +141,7 @@ class GroupCoordinates:
         if order is None:
             raise ModelError(
                 "These group coordinates are not of the second kind, so that Ad_g has no closed form here",
-                seen=", ".join(str(letter) for letter in self.letters),
+                seen=", ".join(str(symbol) for symbol in self.symbols),
                 remedy="use letters with g = exp(s_1 e_1) exp(s_2 e_2) ..., see LieGroup.chart",
             )
         return tuple(self._leg(place) for place in order)
@@ -159,11 +159,11 @@ class GroupCoordinates:
 
     def _is_steady(self, done: list[int], place: int) -> bool:
         """Whether a letter is proved to move along a constant body velocity where later ones rest at the identity."""
-        moving = {self.letters[k] for k in (*done, place)}
+        moving = {self.symbols[k] for k in (*done, place)}
         # Rounded numbers stay symbols: sin(1.0) has no exact value.
         unit = [sympy.Dummy("unit", real=True) if _is_rounded(value) else value for value in self.identity]
-        values = dict(zip(self.letters, unit, strict=True))
-        tables = [self.frame.xreplace(values), self.frame.xreplace({q: values[q] for q in self.letters if q not in moving})]
+        values = dict(zip(self.symbols, unit, strict=True))
+        tables = [self.frame.xreplace(values), self.frame.xreplace({q: values[q] for q in self.symbols if q not in moving})]
         if any(table.has(sympy.nan, sympy.zoo) for table in tables):
             return False
         algebra = GraphAlgebra()
@@ -174,14 +174,14 @@ class GroupCoordinates:
     @cached_property
     def _velocities(self) -> Any:
         """The body velocities of the letters at the identity, in columns (k x k)."""
-        here = sympy.Matrix(self.frame.xreplace(dict(zip(self.letters, self.identity, strict=True))))
+        here = sympy.Matrix(self.frame.xreplace(dict(zip(self.symbols, self.identity, strict=True))))
         return here.inv(method="ADJ").applyfunc(sympy.nsimplify if not here.free_symbols else sympy.cancel)
 
     def _leg(self, place: int) -> _Leg:
         velocity = self._velocities[:, place]
         scale, numbers = _numbers_apart(velocity)
         across = np.array(self.ad(numbers).tolist(), dtype=float)
-        angle = scale * (self.letters[place] - self.identity[place])
+        angle = scale * (self.symbols[place] - self.identity[place])
         return _Leg(place, velocity, _flow(across, angle), _flow(-across, angle))
 
 

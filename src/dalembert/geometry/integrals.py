@@ -22,7 +22,7 @@ EFFORT = 80
 Equal = Callable[[Sequence[tuple[sympy.Expr, sympy.Expr]]], bool]
 
 
-def find_integral(coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol], equal: Equal) -> sympy.Expr | None:
+def find_integral(coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal) -> sympy.Expr | None:
     """I with dI proportional to the one-form sum_k coefficients[k] d letters[k]; None where none is found.
 
     Parameters
@@ -42,61 +42,61 @@ def find_integral(coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Sy
     """
     if sum(coefficient.count_ops() for coefficient in coefficients) > 4 * EFFORT:
         return None
-    for candidate in _candidates(coefficients, letters, equal):
-        if candidate is not None and _is_integral(candidate, coefficients, letters, equal):
-            return _tidy(candidate, letters)
+    for candidate in _candidates(coefficients, symbols, equal):
+        if candidate is not None and _is_integral(candidate, coefficients, symbols, equal):
+            return _simplify(candidate, symbols)
     return None
 
 
 def _is_integral(
-    candidate: sympy.Expr, coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol], equal: Equal
+    candidate: sympy.Expr, coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal
 ) -> bool:
     """Whether dI is parallel to the form and not zero."""
     # d log|u| = du/u
     plain = candidate.replace(sympy.log, lambda u: sympy.log(u.args[0] if isinstance(u, sympy.Abs) else u))
-    slopes = [sympy.diff(plain, letter) for letter in letters]
-    minors = [(slopes[i] * coefficients[j], slopes[j] * coefficients[i]) for i, j in combinations(range(len(letters)), 2)]
-    flat = [(slope, sympy.S.Zero) for slope in slopes]
+    derivatives = [sympy.diff(plain, symbol) for symbol in symbols]
+    minors = [(derivatives[i] * coefficients[j], derivatives[j] * coefficients[i]) for i, j in combinations(range(len(symbols)), 2)]
+    flat = [(derivative, sympy.S.Zero) for derivative in derivatives]
     return equal(minors) and not equal(flat)
 
 
 def _candidates(
-    coefficients: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol], equal: Equal
+    coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal
 ) -> Iterator[sympy.Expr | None]:
     present = [c for c in coefficients if c != 0]
     factors = [sympy.S.One, *present, *(a * b for a, b in combinations_with_replacement(present, 2))]
     for factor in factors[:16]:
         scaled = [c / factor for c in coefficients]
         crossed = [
-            (sympy.diff(scaled[i], letters[j]), sympy.diff(scaled[j], letters[i]))
-            for i, j in combinations(range(len(letters)), 2)
+            (sympy.diff(scaled[i], symbols[j]), sympy.diff(scaled[j], symbols[i]))
+            for i, j in combinations(range(len(symbols)), 2)
         ]
         if equal(crossed):
-            yield _potential(scaled, letters)
+            yield _potential(scaled, symbols)
     places = [k for k, c in enumerate(coefficients) if c != 0]
     if len(places) == 2:
-        pair = [letters[k] for k in places]
-        if not {*letters} - {*pair} & set().union(*(coefficients[k].free_symbols for k in places)):
+        pair = [symbols[k] for k in places]
+        if not {*symbols} - {*pair} & set().union(*(coefficients[k].free_symbols for k in places)):
             a, b = (coefficients[k] for k in places)
             yield _product_form(a / b, pair[0], pair[1], equal)
             yield from _one_combination(a, b, pair[0], pair[1], equal)
 
 
-def _potential(form: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol]) -> sympy.Expr | None:
+def _potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
     """I with dI = form, for an exact form, letter by letter.
 
     What is left for a letter does not depend on the letters before it, which are therefore set to a number.
     """
     total: sympy.Expr = sympy.S.Zero
-    for k, letter in enumerate(letters):
-        rest = form[k] - sympy.diff(total, letter)
+    for k, symbol in enumerate(symbols):
+        rest = form[k] - sympy.diff(total, symbol)
         for base in (sympy.S.Zero, sympy.S.One, sympy.Rational(1, 2)):
-            fixed = rest.subs(dict.fromkeys(letters[:k], base))
+            fixed = rest.subs(dict.fromkeys(symbols[:k], base))
             if not fixed.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
                 break
         else:
             return None
-        part = _antiderivative(fixed, letter)
+        part = _antiderivative(fixed, symbol)
         if part is None:
             return None
         total += part
@@ -126,11 +126,11 @@ def _one_combination(
             continue
         s = sympy.Dummy("s", real=True)
         along = {x: s / alpha, y: sympy.S.Zero}
-        slope = alpha * b - beta * a
+        derivative = alpha * b - beta * a
         if equal([(alpha * b, beta * a)]):
             yield alpha * x + beta * y
             continue
-        part = _antiderivative((b / slope).subs(along), s)
+        part = _antiderivative((b / derivative).subs(along), s)
         yield None if part is None else x - part.subs(s, alpha * x + beta * y)
 
 
@@ -145,25 +145,25 @@ def _linear_combinations(a: sympy.Expr, b: sympy.Expr, x: sympy.Symbol, y: sympy
     return list(found)
 
 
-def _antiderivative(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+def _antiderivative(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     """A primitive by rules, with logarithms of absolute values; None where the rules give none."""
-    if not expression.has(letter):
-        return expression * letter
+    if not expression.has(symbol):
+        return expression * symbol
     if expression.count_ops() > EFFORT:
         return None
-    quotient = trigonometric_quotient(expression, letter)
+    quotient = trigonometric_quotient(expression, symbol)
     if quotient is not None:
         return quotient
-    found = manualintegrate(expression, letter)
+    found = manualintegrate(expression, symbol)
     if found.has(sympy.Integral):
-        found = _by_half_angle(expression, letter)
+        found = _by_half_angle(expression, symbol)
     if found is None:
         return None
     found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda node: node.args[0].expr)
     return found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
 
 
-def trigonometric_quotient(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     """The integral of (c1 cos B + s1 sin B) / (c2 cos B + s2 sin B) with B linear in the letter; None for other forms.
 
     With D the denominator, the numerator is p D + q D', and the integral (p B + q log|D|) / B'.
@@ -172,20 +172,20 @@ def trigonometric_quotient(expression: sympy.Expr, letter: sympy.Symbol) -> symp
     >>> trigonometric_quotient(sympy.cos(x) / (sympy.cos(x) + sympy.sin(x)), x)
     x/2 + log(Abs(sin(x) + cos(x)))/2
     """
-    waves = [node for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(letter)]
-    angles = {node.args[0] for node in waves}
+    sinusoids = [node for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(symbol)]
+    angles = {node.args[0] for node in sinusoids}
     if len(angles) != 1:
         return None
     angle = angles.pop()
-    rate = sympy.diff(angle, letter)
-    if rate.has(letter):
+    rate = sympy.diff(angle, symbol)
+    if rate.has(symbol):
         return None
     c, s = sympy.symbols("c s", cls=sympy.Dummy)
     plain = expression.xreplace({sympy.cos(angle): c, sympy.sin(angle): s, sympy.tan(angle): s / c})
     above, below = sympy.fraction(sympy.cancel(sympy.together(plain)))
     (c1, s1), (c2, s2) = ((sympy.diff(side, c), sympy.diff(side, s)) for side in (above, below))
     linear = sympy.expand(above - c1 * c - s1 * s) == 0 and sympy.expand(below - c2 * c - s2 * s) == 0
-    if not linear or any(item.has(c, s, letter) for item in (c1, s1, c2, s2)):
+    if not linear or any(item.has(c, s, symbol) for item in (c1, s1, c2, s2)):
         return None
     size = c2**2 + s2**2
     bottom = c2 * sympy.cos(angle) + s2 * sympy.sin(angle)
@@ -193,16 +193,16 @@ def trigonometric_quotient(expression: sympy.Expr, letter: sympy.Symbol) -> symp
     return (whole * angle + wave * sympy.log(sympy.Abs(bottom))) / rate
 
 
-def _by_half_angle(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+def _by_half_angle(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     """The integral of a rational function of sin B and cos B, B linear in the letter, through tan(B/2)."""
-    angles = {node.args[0] for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(letter)}
+    angles = {node.args[0] for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(symbol)}
     if len(angles) != 1:
         return None
     angle = angles.pop()
-    rate, half = sympy.diff(angle, letter), sympy.Dummy("h", real=True)
+    rate, half = sympy.diff(angle, symbol), sympy.Dummy("h", real=True)
     sine, cosine = 2 * half / (1 + half**2), (1 - half**2) / (1 + half**2)
     plain = expression.xreplace({sympy.sin(angle): sine, sympy.cos(angle): cosine, sympy.tan(angle): sine / cosine})
-    if rate.has(letter) or plain.has(letter):
+    if rate.has(symbol) or plain.has(symbol):
         return None
     whole = sympy.cancel(sympy.together(plain * 2 / (1 + half**2) / rate))
     if not whole.is_rational_function(half) or whole.count_ops() > EFFORT:
@@ -211,19 +211,19 @@ def _by_half_angle(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr |
     return None if found.has(sympy.RootSum, sympy.Integral) else found.subs(half, sympy.tan(angle / 2))
 
 
-def _tidy(expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> sympy.Expr:
+def _simplify(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
     """Terms in the letters gathered, and a constant factor chosen so that one of them has the coefficient one."""
     gathered: dict[sympy.Expr, sympy.Expr] = {}
     for term in sympy.Add.make_args(sympy.expand(expression)):
-        constant, varying = term.as_independent(*letters, as_Add=False)
+        constant, varying = term.as_independent(*symbols, as_Add=False)
         if varying != 1:
             gathered[varying] = gathered.get(varying, sympy.S.Zero) + constant
     simple = {varying: sympy.simplify(constant) for varying, constant in gathered.items()}
     simple = {varying: constant for varying, constant in simple.items() if constant != 0}
-    places = {letter: k for k, letter in enumerate(letters)}
+    places = {symbol: k for k, symbol in enumerate(symbols)}
 
     def rank(varying: sympy.Expr) -> tuple[bool, int, int]:
-        first = min(places[letter] for letter in varying.free_symbols if letter in places)
+        first = min(places[symbol] for symbol in varying.free_symbols if symbol in places)
         return not varying.has(sympy.log), first, varying.count_ops()
 
     lead = simple[min(simple, key=rank)]

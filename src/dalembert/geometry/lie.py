@@ -330,11 +330,11 @@ class LieGroup:
             )
         return np.linalg.solve(tangent, np.eye(self.dimension))
 
-    def chart(self, letters: Sequence[Any], order: Sequence[str] = ()) -> GroupChart:
+    def chart(self, symbols: Sequence[Any], order: Sequence[str] = ()) -> GroupChart:
         """Coordinates g = exp(s_1 E_1) exp(s_2 E_2) ... as SymPy expressions; see `dalembert.geometry.lie_charts`."""
         from .lie_charts import group_chart
 
-        return group_chart(self, letters, order)
+        return group_chart(self, symbols, order)
 
     def __str__(self) -> str:
         return f"<LieGroup {self.name}: {', '.join(self.names)}>"

@@ -54,7 +54,7 @@ class GroupChart:
     """
 
     group: LieGroup
-    letters: tuple[Any, ...]
+    symbols: tuple[Any, ...]
     order: tuple[str, ...]
 
     @cached_property
@@ -65,19 +65,19 @@ class GroupChart:
     def matrix(self) -> Any:
         """g, (N x N)."""
         product = sympy.eye(self.group.size)
-        for place, letter in zip(self._places, self.letters, strict=True):
-            product = product * _exponential(self.group.generators[place], letter)
+        for place, symbol in zip(self._places, self.symbols, strict=True):
+            product = product * _exponential(self.group.generators[place], symbol)
         return product.applyfunc(sympy.expand)
 
     @cached_property
     def left_form(self) -> Any:
         """The matrix (d x k) that gives the body velocity g^-1 g_dot from the rates of the letters."""
-        return self._form(range(len(self.letters) - 1, -1, -1), -1)
+        return self._form(range(len(self.symbols) - 1, -1, -1), -1)
 
     @cached_property
     def right_form(self) -> Any:
         """The matrix (d x k) that gives the spatial velocity g_dot g^-1 from the rates of the letters."""
-        return self._form(range(len(self.letters)), 1)
+        return self._form(range(len(self.symbols)), 1)
 
     @cached_property
     def left_frame(self) -> Any:
@@ -95,7 +95,7 @@ class GroupChart:
         columns = self.left_frame
         return {
             f"xi{name[1:]}" if name.startswith("e") else f"xi_{name}": {
-                letter: columns[i, a] for i, letter in enumerate(self.letters) if columns[i, a] != 0
+                symbol: columns[i, a] for i, symbol in enumerate(self.symbols) if columns[i, a] != 0
             }
             for a, name in enumerate(self.group.names)
         }
@@ -109,55 +109,55 @@ class GroupChart:
         return self.right_form * self._rates(rates)
 
     def _rates(self, rates: Sequence[Any] | None) -> Any:
-        if rates is None and not all(hasattr(letter, "dot") for letter in self.letters):
+        if rates is None and not all(hasattr(symbol, "dot") for symbol in self.symbols):
             raise ModelError(
                 "The letters of this chart have no velocities of their own",
-                seen=", ".join(map(str, self.letters)),
+                seen=", ".join(map(str, self.symbols)),
                 remedy="pass their rates, or make the letters with da.coordinates(...)",
             )
-        return sympy.Matrix([letter.dot for letter in self.letters] if rates is None else list(rates))
+        return sympy.Matrix([symbol.dot for symbol in self.symbols] if rates is None else list(rates))
 
     def _form(self, way: Sequence[int], sign: int) -> Any:
         """Columns Ad of the factors met so far, applied to the generator of the next one."""
         d = self.group.dimension
-        turned, columns = sympy.eye(d), sympy.zeros(d, len(self.letters))
+        turned, columns = sympy.eye(d), sympy.zeros(d, len(self.symbols))
         for k in way:
             columns[:, k] = turned[:, self._places[k]]
             across = self.group.ad(np.eye(d)[self._places[k]])
-            turned = turned * _exponential(sign * across, self.letters[k])
+            turned = turned * _exponential(sign * across, self.symbols[k])
         return columns.applyfunc(sympy.expand)
 
 
-def group_chart(group: LieGroup, letters: Sequence[Any], order: Sequence[str] = ()) -> GroupChart:
+def group_chart(group: LieGroup, symbols: Sequence[Any], order: Sequence[str] = ()) -> GroupChart:
     """The chart with one letter for each generator named in `order`, by default each once."""
     names = tuple(order) or group.names
     unknown = [name for name in names if name not in group.names]
-    if unknown or len(names) != group.dimension or len(letters) != len(names):
+    if unknown or len(names) != group.dimension or len(symbols) != len(names):
         raise ModelError(
             f"A chart of {group.name} needs {group.dimension} letters and as many generators",
-            seen=f"{len(letters)} letters, order {', '.join(names)}",
+            seen=f"{len(symbols)} letters, order {', '.join(names)}",
             remedy=f"name generators of {', '.join(group.names)}",
         )
-    return GroupChart(group, tuple(letters), names)
+    return GroupChart(group, tuple(symbols), names)
 
 
-def _exponential(matrix: Any, letter: Any) -> Any:
+def _exponential(matrix: Any, symbol: Any) -> Any:
     """exp(s M) of a matrix of numbers, in closed form."""
     M = sympy.Matrix(matrix.shape[0], matrix.shape[1], [_exact(value) for value in np.asarray(matrix).ravel()])
     identity, square = sympy.eye(M.rows), M * M
     if square.is_zero_matrix:
-        return identity + letter * M
+        return identity + symbol * M
     cube = square * M
     if cube.is_zero_matrix:
-        return identity + letter * M + letter**2 / 2 * square
+        return identity + symbol * M + symbol**2 / 2 * square
     place = next(k for k, value in enumerate(M) if value != 0)
     rate = cube[place] / M[place]
     if (cube - rate * M).is_zero_matrix:
         w = sympy.sqrt(abs(rate))
         sine, cosine = (sympy.sin, sympy.cos) if rate < 0 else (sympy.sinh, sympy.cosh)
-        one_minus = (1 - cosine(w * letter)) / -rate
-        return identity + sine(w * letter) / w * M + one_minus * square
-    return (letter * M).exp()
+        one_minus = (1 - cosine(w * symbol)) / -rate
+        return identity + sine(w * symbol) / w * M + one_minus * square
+    return (symbol * M).exp()
 
 
 def _exact(value: float) -> Any:

@@ -35,25 +35,25 @@ __all__ = ["PoissonStructure", "jacobi_identity", "jacobiator"]
 WHOLE = 1e-12
 
 
-def jacobiator(matrix: Any, letters: Sequence[sympy.Symbol]) -> dict[tuple[int, int, int], sympy.Expr]:
+def jacobiator(matrix: Any, symbols: Sequence[sympy.Symbol]) -> dict[tuple[int, int, int], sympy.Expr]:
     """The left sides of Jacobi's identity for i < j < k, of any skew SymPy matrix (n, n) in n letters.
 
     >>> x, y, z = sympy.symbols("x y z")
     >>> jacobiator([[0, y, 0], [-y, 0, 1], [0, -1, 0]], [x, y, z])
     {(0, 1, 2): -1}
     """
-    table, n = _read(matrix, letters), len(letters)
+    table, n = _read(matrix, symbols), len(symbols)
     places = {
-        (a, b): [l for l in range(n) if table[a, b].has(letters[l])] for a in range(n) for b in range(n) if table[a, b] != 0
+        (a, b): [l for l in range(n) if table[a, b].has(symbols[l])] for a in range(n) for b in range(n) if table[a, b] != 0
     }
 
     def term(i: int, j: int, k: int) -> sympy.Expr:
-        return sum(table[i, l] * sympy.diff(table[j, k], letters[l]) for l in places.get((j, k), ()))
+        return sum(table[i, l] * sympy.diff(table[j, k], symbols[l]) for l in places.get((j, k), ()))
 
     return {(i, j, k): term(i, j, k) + term(j, k, i) + term(k, i, j) for i, j, k in combinations(range(n), 3)}
 
 
-def jacobi_identity(matrix: Any, letters: Sequence[sympy.Symbol]) -> Certificate:
+def jacobi_identity(matrix: Any, symbols: Sequence[sympy.Symbol]) -> Certificate:
     """Whether a matrix of expressions (n, n) is skew and obeys Jacobi's identity; true where it is a Poisson tensor.
 
     >>> x, y, z = sympy.symbols("x y z")
@@ -62,11 +62,11 @@ def jacobi_identity(matrix: Any, letters: Sequence[sympy.Symbol]) -> Certificate
     >>> jacobi_identity([[0, y, 0], [-y, 0, 1], [0, -1, 0]], [x, y, z]).holds
     False
     """
-    table = _read(matrix, letters)
-    skew = vanish([table[i, j] + table[j, i] for i in range(len(letters)) for j in range(i + 1)])
+    table = _read(matrix, symbols)
+    skew = vanish([table[i, j] + table[j, i] for i in range(len(symbols)) for j in range(i + 1)])
     if not skew.holds:
         return skew
-    closed = vanish(list(jacobiator(table, letters).values()))
+    closed = vanish(list(jacobiator(table, symbols).values()))
     return closed if not closed.holds or skew.by == "symbolically" else Certificate(True, skew.by, closed.worst, closed.where)
 
 
@@ -102,11 +102,11 @@ class PoissonStructure:
     """
 
     matrix: sympy.ImmutableMatrix
-    letters: tuple[sympy.Symbol, ...]
+    symbols: tuple[sympy.Symbol, ...]
     certificate: Certificate = field(repr=False)
 
-    def __init__(self, matrix: Matrix, letters: Sequence[sympy.Symbol]) -> None:
-        names = tuple(letters)
+    def __init__(self, matrix: Matrix, symbols: Sequence[sympy.Symbol]) -> None:
+        names = tuple(symbols)
         table = _read(matrix, names)
         certificate = jacobi_identity(table, names)
         if not certificate.holds:
@@ -117,7 +117,7 @@ class PoissonStructure:
                 remedy="correct the matrix; jacobiator(...) names the triples of letters",
             )
         object.__setattr__(self, "matrix", sympy.ImmutableMatrix(table))
-        object.__setattr__(self, "letters", names)
+        object.__setattr__(self, "symbols", names)
         object.__setattr__(self, "certificate", certificate)
 
     # -- constructions ---------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class PoissonStructure:
         return cls(sympy.Matrix(sympy.BlockMatrix([[zero, one], [-one, zero]])), (*positions, *momenta))
 
     @classmethod
-    def lie_poisson(cls, algebra: Any, letters: Sequence[sympy.Symbol] | None = None, sign: int = 1) -> PoissonStructure:
+    def lie_poisson(cls, algebra: Any, symbols: Sequence[sympy.Symbol] | None = None, sign: int = 1) -> PoissonStructure:
         """The structure {x_i, x_j} = sign c_ijk x_k on the dual of a Lie algebra with [e_i, e_j] = c_ijk e_k.
 
         Its Hamiltonian fields are x_dot = -sign ad*_xi x with xi = dH: the equations of Lie and Poisson, which are those of
@@ -159,7 +159,7 @@ class PoissonStructure:
             raise ModelError("The sign of a Lie-Poisson structure must be 1 or -1", seen=sign, remedy="choose one")
         algebra = getattr(algebra, "algebra", algebra)
         constants = getattr(algebra, "constants", algebra)
-        names = [sympy.Symbol(f"p_{k + 1}", real=True) for k in range(len(constants))] if letters is None else letters
+        names = [sympy.Symbol(f"p_{k + 1}", real=True) for k in range(len(constants))] if symbols is None else symbols
         rows = [
             [sign * sum(_whole(c) * x for c, x in zip(constants[i][j], names, strict=True)) for j, _ in enumerate(names)]
             for i, _ in enumerate(names)
@@ -168,18 +168,18 @@ class PoissonStructure:
 
     def product(self, other: PoissonStructure) -> PoissonStructure:
         """Both structures side by side on the space of all letters, which must differ."""
-        shared = {*self.letters} & {*other.letters}
+        shared = {*self.symbols} & {*other.symbols}
         if shared:
             raise ModelError(
                 "Both structures use the same letters", seen=sorted(map(str, shared)), remedy="rename some of them"
             )
-        return PoissonStructure(sympy.diag(self.matrix, other.matrix), (*self.letters, *other.letters))
+        return PoissonStructure(sympy.diag(self.matrix, other.matrix), (*self.symbols, *other.symbols))
 
     # -- brackets and fields ---------------------------------------------------------------------------------------
 
     def gradient(self, function: Any) -> sympy.Matrix:
         """df (n, 1)."""
-        return sympy.Matrix([sympy.diff(function, letter) for letter in self.letters])
+        return sympy.Matrix([sympy.diff(function, symbol) for symbol in self.symbols])
 
     def bracket(self, first: Any, second: Any) -> sympy.Expr:
         """{f, g}."""
@@ -196,7 +196,7 @@ class PoissonStructure:
         values = self._values(point)
         numbers = [value(entry, values) for entry in self.matrix]
         if not all(number.is_Number and number.is_finite for number in numbers):
-            missing = sorted({str(letter) for number in numbers for letter in number.free_symbols})
+            missing = sorted({str(symbol) for number in numbers for symbol in number.free_symbols})
             raise ModelError("The structure has no value at this point", seen=missing or point, remedy="give every letter")
         return np.array(numbers, dtype=float).reshape(self.matrix.shape)
 
@@ -225,8 +225,8 @@ class PoissonStructure:
         among : sequence of expressions
             Functions whose combinations with constant coefficients are tried instead of monomials.
         """
-        found = polynomial_casimirs(self.matrix, self.letters, degree, among)
-        return independent_functions([f for f in found if self.is_casimir(f).holds], self.letters)
+        found = polynomial_casimirs(self.matrix, self.symbols, degree, among)
+        return independent_functions([f for f in found if self.is_casimir(f).holds], self.symbols)
 
     # -- maps ------------------------------------------------------------------------------------------------------
 
@@ -237,11 +237,11 @@ class PoissonStructure:
         ----------
         images : mapping of each letter of `other` to a function of the letters here
         """
-        table = self._images(images, other.letters)
-        slope = sympy.Matrix([[sympy.diff(table[y], x) for x in self.letters] for y in other.letters])
-        carried = slope * self.matrix * slope.T
+        table = self._images(images, other.symbols)
+        derivative = sympy.Matrix([[sympy.diff(table[y], x) for x in self.symbols] for y in other.symbols])
+        carried = derivative * self.matrix * derivative.T
         wanted = other.matrix.xreplace(table)
-        n = len(other.letters)
+        n = len(other.symbols)
         return vanish([carried[i, j] - wanted[i, j] for i in range(n) for j in range(i)])
 
     def pushforward(self, images: Mapping[sympy.Symbol, Any], section: Mapping[sympy.Symbol, Any]) -> PoissonStructure:
@@ -270,19 +270,19 @@ class PoissonStructure:
         [ 1,  0, 0],
         [-1,  0, 0]])
         """
-        letters = tuple(images)
-        table = self._images(images, letters)
-        over = {x: sympy.Integer(0) + section.get(x, x) for x in self.letters}
-        lifted = vanish([table[y].xreplace(over) - y for y in letters])
+        symbols = tuple(images)
+        table = self._images(images, symbols)
+        over = {x: sympy.Integer(0) + section.get(x, x) for x in self.symbols}
+        lifted = vanish([table[y].xreplace(over) - y for y in symbols])
         if not lifted.holds:
             raise ModelError("The section does not lie over the image of the map", seen=section, remedy="give a right inverse")
-        slope = sympy.Matrix([[sympy.diff(table[y], x) for x in self.letters] for y in letters])
-        carried = (slope * self.matrix * slope.T).xreplace(over).applyfunc(sympy.expand)
-        found = PoissonStructure(carried, letters)
+        derivative = sympy.Matrix([[sympy.diff(table[y], x) for x in self.symbols] for y in symbols])
+        carried = (derivative * self.matrix * derivative.T).xreplace(over).applyfunc(sympy.expand)
+        found = PoissonStructure(carried, symbols)
         if not self.maps_to(found, images).holds:
             raise ModelError(
                 "The brackets of the images are no functions of the images",
-                seen=", ".join(map(str, letters)),
+                seen=", ".join(map(str, symbols)),
                 remedy="reduce by a map that is invariant under the symmetry, or give all of its invariants",
             )
         return found
@@ -297,9 +297,9 @@ class PoissonStructure:
         >>> sphere.restricted({z: sympy.sqrt(1 - x**2 - y**2)}).matrix[0, 1]
         sqrt(-x**2 - y**2 + 1)
         """
-        table = {letter: sympy.Integer(0) + function for letter, function in values.items()}
-        kept = [x for x in self.letters if x not in table]
-        unknown = sorted(str(x) for x in table if x not in self.letters)
+        table = {symbol: sympy.Integer(0) + function for symbol, function in values.items()}
+        kept = [x for x in self.symbols if x not in table]
+        unknown = sorted(str(x) for x in table if x not in self.symbols)
         circular = sorted(str(x) for f in table.values() for x in f.free_symbols if x in table)
         if unknown or circular or not kept:
             raise ModelError(
@@ -307,12 +307,12 @@ class PoissonStructure:
                 seen=unknown or circular or "all letters",
                 remedy="solve for some of its own letters",
             )
-        place = {x: k for k, x in enumerate(self.letters)}
+        place = {x: k for k, x in enumerate(self.symbols)}
         on = self.matrix.xreplace(table)
         drift = [
             on[place[z], k] - sum(sympy.diff(f, x) * on[place[x], k] for x in kept)
             for z, f in table.items()
-            for k in range(len(self.letters))
+            for k in range(len(self.symbols))
         ]
         if not vanish(drift).holds:
             raise ModelError(
@@ -324,18 +324,18 @@ class PoissonStructure:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def _values(self, point: Values) -> dict[sympy.Symbol, sympy.Expr]:
-        known = {letter.name: letter for letter in {*self.letters, *self.matrix.free_symbols}}
+        known = {symbol.name: symbol for symbol in {*self.symbols, *self.matrix.free_symbols}}
         names = {getattr(key, "name", str(key)): number for key, number in point.items()}
         return {known[name]: _number(number) for name, number in names.items() if name in known}
 
-    def _images(self, images: Mapping[sympy.Symbol, Any], letters: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, sympy.Expr]:
-        missing = [str(y) for y in letters if y not in images]
+    def _images(self, images: Mapping[sympy.Symbol, Any], symbols: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, sympy.Expr]:
+        missing = [str(y) for y in symbols if y not in images]
         if missing:
             raise ModelError("The map does not give every letter of its image", seen=missing, remedy="add what is missing")
-        return {y: sympy.Integer(0) + images[y] for y in letters}
+        return {y: sympy.Integer(0) + images[y] for y in symbols}
 
     def __iter__(self) -> Iterator[sympy.Symbol]:
-        return iter(self.letters)
+        return iter(self.symbols)
 
 
 def _number(entry: Any) -> sympy.Expr:
@@ -356,16 +356,16 @@ def _whole(entry: Any) -> sympy.Expr:
     return _number(entry)
 
 
-def _read(matrix: Any, letters: Sequence[sympy.Symbol]) -> sympy.Matrix:
+def _read(matrix: Any, symbols: Sequence[sympy.Symbol]) -> sympy.Matrix:
     rows = [list(matrix.row(i)) for i in range(matrix.rows)] if isinstance(matrix, sympy.MatrixBase) else matrix
     if isinstance(rows, str):
         raise ModelError("A Poisson structure was given as text", seen=rows[:60], remedy="give expressions of SymPy")
     table = sympy.Matrix([[_number(entry) for entry in row] for row in rows])
-    n = len(letters)
-    if table.shape != (n, n) or len({*letters}) != n:
+    n = len(symbols)
+    if table.shape != (n, n) or len({*symbols}) != n:
         raise ModelError(
             "A Poisson structure needs a square matrix with a row for each letter",
-            seen=f"{table.rows} x {table.cols} for {', '.join(map(str, letters))}",
+            seen=f"{table.rows} x {table.cols} for {', '.join(map(str, symbols))}",
             remedy="give n x n expressions and n different letters",
         )
     return table

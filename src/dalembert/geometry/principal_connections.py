@@ -77,7 +77,7 @@ class PrincipalConnection:
 
     def __post_init__(self) -> None:
         local, k, s = sympy.ImmutableMatrix(self.local), self.group.dimension, len(self.shape)
-        foreign = sorted(str(letter) for letter in local.free_symbols & set(self.group.letters))
+        foreign = sorted(str(symbol) for symbol in local.free_symbols & set(self.group.symbols))
         if local.shape != (k, s) or foreign:
             raise ModelError(
                 "The local form of a connection is a matrix of expressions of the shape",
@@ -89,7 +89,7 @@ class PrincipalConnection:
     @property
     def coordinates(self) -> tuple[Any, ...]:
         """Shape letters, then group letters."""
-        return (*self.shape, *self.group.letters)
+        return (*self.shape, *self.group.symbols)
 
     # -- on the shape --------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class PrincipalConnection:
         """B in the index order of (5.9.53), d_be A_al - d_al A_be - [A_be, A_al]: the negative of `curvature`."""
         return -self.curvature
 
-    def covariant_slope(self, columns: Any) -> Any:
+    def covariant_derivative(self, columns: Any) -> Any:
         """dX/dr - [A, X] of columns X (k x m) of body velocities, an array (k, m, s)."""
         m, s = columns.shape[1], len(self.shape)
         found = [
@@ -152,9 +152,9 @@ class PrincipalConnection:
     def exterior(self) -> Any:
         """dA on the whole space, an array (k, n, n): dA^a(d_i, d_j) = d_i A^a_j - d_j A^a_i."""
         n = len(self.coordinates)
-        return _array(self.group.dimension, n, n, lambda a, i, j: self._slope(a, j, i) - self._slope(a, i, j))
+        return _array(self.group.dimension, n, n, lambda a, i, j: self._derivative(a, j, i) - self._derivative(a, i, j))
 
-    def _slope(self, a: int, i: int, j: int) -> Any:
+    def _derivative(self, a: int, i: int, j: int) -> Any:
         return sympy.diff(self.form[a, i], self.coordinates[j])
 
     @cached_property
@@ -219,8 +219,8 @@ class PrincipalConnection:
         constants = np.vectorize(exact_number, otypes=[object])(self.group.constants)
 
         def rest(here: _Place) -> list[Any]:
-            flow = np.einsum("jb,aij->bai", here.generators, here.slopes)
-            carried = np.einsum("aj,jbi->bai", here.form, here.generator_slopes)
+            flow = np.einsum("jb,aij->bai", here.generators, here.derivatives)
+            carried = np.einsum("aj,jbi->bai", here.form, here.generator_derivatives)
             return [flow + carried - np.einsum("bca,ci->bai", constants, here.form)]
 
         return self._checked(rest)
@@ -230,7 +230,7 @@ class PrincipalConnection:
         constants = np.vectorize(exact_number, otypes=[object])(self.group.constants)
 
         def rest(here: _Place) -> list[Any]:
-            plain = np.swapaxes(here.slopes, 1, 2) - here.slopes
+            plain = np.swapaxes(here.derivatives, 1, 2) - here.derivatives
             level = np.eye(len(self.coordinates), dtype=int) - here.generators @ here.form
             lifted = np.einsum("auv,ui,vj->aij", plain, level, level)
             bracket = np.einsum("bca,bi,cj->aij", constants, here.form, here.form)
@@ -240,24 +240,24 @@ class PrincipalConnection:
 
     def _checked(self, rest: Callable[[_Place], list[Any]]) -> Certificate:
         """Whether what is left vanishes identically."""
-        blocks = (self.form, self._form_slopes, self.generators, self._generator_slopes, self.curvature_on_space)
+        blocks = (self.form, self._form_derivatives, self.generators, self._generator_derivatives, self.curvature_on_space)
         here = _Place(*(_as_objects(block.tolist()) for block in blocks))
         return vanish([sympy.S.Zero + entry for block in rest(here) for entry in block.ravel()])
 
     @cached_property
-    def _form_slopes(self) -> Any:
+    def _form_derivatives(self) -> Any:
         """d_j A^a_i at [a, i, j], an array (k, n, n)."""
         n = len(self.coordinates)
-        return _array(self.group.dimension, n, n, self._slope)
+        return _array(self.group.dimension, n, n, self._derivative)
 
     @cached_property
-    def _generator_slopes(self) -> Any:
+    def _generator_derivatives(self) -> Any:
         """d_j K_a^i at [i, a, j], an array (n, k, n)."""
         n, q = len(self.coordinates), self.coordinates
         return _array(n, self.group.dimension, n, lambda i, a, j: sympy.diff(self.generators[i, a], q[j]))
 
     def __str__(self) -> str:
-        shape, group = (", ".join(str(letter) for letter in letters) for letters in (self.shape, self.group.letters))
+        shape, group = (", ".join(str(symbol) for symbol in symbols) for symbols in (self.shape, self.group.symbols))
         return f"<PrincipalConnection over ({shape}) with group ({group})>"
 
     __repr__ = __str__
@@ -272,9 +272,9 @@ class _Place(NamedTuple):
     """The form and what goes with it as arrays of expressions."""
 
     form: Any
-    slopes: Any
+    derivatives: Any
     generators: Any
-    generator_slopes: Any
+    generator_derivatives: Any
     curvature: Any
 
 

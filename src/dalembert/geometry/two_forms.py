@@ -20,14 +20,14 @@ from ..errors import ModelError
 __all__ = ["exterior_derivative", "is_closed"]
 
 
-def exterior_derivative(omega: Any, letters: Sequence[sympy.Symbol]) -> dict[tuple[int, int, int], sympy.Expr]:
+def exterior_derivative(omega: Any, symbols: Sequence[sympy.Symbol]) -> dict[tuple[int, int, int], sympy.Expr]:
     """The components (d omega)_ijk, i < j < k, of a two-form given as a skew SymPy matrix (n, n) in n letters.
 
     >>> x, y, z = sympy.symbols("x y z")
     >>> exterior_derivative(sympy.Matrix([[0, z, 0], [-z, 0, 0], [0, 0, 0]]), [x, y, z])
     {(0, 1, 2): 1}
     """
-    matrix, n = _read(omega), len(letters)
+    matrix, n = _read(omega), len(symbols)
     if matrix.shape != (n, n):
         raise ModelError(
             "A two-form needs a square matrix with a row for each letter",
@@ -40,20 +40,20 @@ def exterior_derivative(omega: Any, letters: Sequence[sympy.Symbol]) -> dict[tup
         )
     return {
         (i, j, k): sympy.simplify(
-            sympy.diff(matrix[j, k], letters[i]) + sympy.diff(matrix[k, i], letters[j]) + sympy.diff(matrix[i, j], letters[k])
+            sympy.diff(matrix[j, k], symbols[i]) + sympy.diff(matrix[k, i], symbols[j]) + sympy.diff(matrix[i, j], symbols[k])
         )
         for i, j, k in combinations(range(n), 3)
     }
 
 
-def is_closed(omega: Any, letters: Sequence[sympy.Symbol]) -> bool:
+def is_closed(omega: Any, symbols: Sequence[sympy.Symbol]) -> bool:
     """Whether d omega = 0: with a regular or singular matrix, whether it is presymplectic.
 
     >>> theta, p = sympy.symbols("theta p")
     >>> is_closed([[0, -sympy.sin(theta)], [sympy.sin(theta), 0]], [theta, p])
     True
     """
-    return all(_vanishes(component) for component in exterior_derivative(omega, letters).values())
+    return all(_vanishes(component) for component in exterior_derivative(omega, symbols).values())
 
 
 def _read(omega: Any) -> Any:

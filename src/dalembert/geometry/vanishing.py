@@ -86,8 +86,8 @@ def generic_rank(matrix: sympy.Matrix) -> int:
 
 def _without_graph(present: Sequence[tuple[int, sympy.Expr]], seed: int) -> Certificate:
     """The answer for functions that have no node in a graph: proved by expansion, refuted at points, or neither."""
-    letters = sorted(set().union(*(e.free_symbols for _, e in present)), key=lambda letter: letter.name)
-    for point in drawn_points(letters, POINTS, seed):
+    symbols = sorted(set().union(*(e.free_symbols for _, e in present)), key=lambda symbol: symbol.name)
+    for point in drawn_points(symbols, POINTS, seed):
         for place, expression in present:
             size = _relative(expression, point)
             if size is not None and size > ROUNDING:
@@ -97,17 +97,17 @@ def _without_graph(present: Sequence[tuple[int, sympy.Expr]], seed: int) -> Cert
     return Certificate(False, f"neither proved nor refuted at {POINTS} random points", float("nan"), present[0][0])
 
 
-def drawn_points(letters: Sequence[sympy.Symbol], count: int, seed: int = 5) -> list[dict[sympy.Symbol, sympy.Float]]:
+def drawn_points(symbols: Sequence[sympy.Symbol], count: int, seed: int = 5) -> list[dict[sympy.Symbol, sympy.Float]]:
     """Random values of some letters, of their sign where they have one."""
     source = random.Random(seed)
     points = []
     for _ in range(count):
         point = {}
-        for letter in letters:
+        for symbol in symbols:
             size = source.uniform(0.3, 1.7)
-            sign = -1 if letter.is_negative else 1 if letter.is_nonnegative else source.choice((-1, 1))
-            whole = source.randint(2, 5) if letter.is_integer else None
-            point[letter] = sympy.Integer(sign * whole) if whole else sympy.Float(sign * size, DIGITS)
+            sign = -1 if symbol.is_negative else 1 if symbol.is_nonnegative else source.choice((-1, 1))
+            whole = source.randint(2, 5) if symbol.is_integer else None
+            point[symbol] = sympy.Integer(sign * whole) if whole else sympy.Float(sign * size, DIGITS)
         points.append(point)
     return points
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..codegen.native.language import Reals, native
 from ..runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
-from ..runtime.projection import MISSING, STUCK, call_events, evaluate, project, settle
+from ..runtime.projection import MISSING, STUCK, call_events, evaluate, evaluate_on_constraints, project
 from .events.rank_watch import row_reversed
 from .methods.adaptive.dop853 import EXPONENT, dense_coefficients, error_norm, interpolate, interpolate_rate, step
 from .methods.adaptive.taylor_steps import expand, largest_step, taylor_rate, taylor_state
@@ -177,8 +177,8 @@ def may_dip(before: float, here: float, after: float) -> bool:
     if before * here <= 0.0 or here * after <= 0.0 or abs(before) <= JUST_OFF:
         return False
     sign = 1.0 if here > 0.0 else -1.0
-    slope, bend = 0.5 * sign * (after - before), sign * (before - 2.0 * here + after)
-    return bend > 0.0 and abs(slope) <= 1.5 * bend and sign * here - 0.5 * slope * slope / bend < bend
+    derivative, bend = 0.5 * sign * (after - before), sign * (before - 2.0 * here + after)
+    return bend > 0.0 and abs(derivative) <= 1.5 * bend and sign * here - 0.5 * derivative * derivative / bend < bend
 
 
 @native
@@ -336,7 +336,7 @@ def try_step(context: RunFields, h: float, t_new: float) -> int:
         if status != 0:
             clock.h = 0.25 * h
             return status
-    status = settle(context, t_new, y_new, stages + 12 * (ns + 1))
+    status = evaluate_on_constraints(context, t_new, y_new, stages + 12 * (ns + 1))
     counts.evaluations += 1
     if status == MISSING or status == SINGULAR:
         clock.h = 0.25 * h

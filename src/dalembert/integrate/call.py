@@ -85,7 +85,7 @@ def task_of(call: Mapping[str, Any], equations: Equations, parameters: Mapping[s
 
 def _written_event(event: Event, equations: Equations) -> dict[str, Any]:
     try:
-        text = format(event.expression, taken=list(_letters(equations)))
+        text = format(event.expression, taken=list(_symbols(equations)))
     except DalembertError:
         text = ""  # outside the language of model files; a rerun says so
     return {
@@ -103,11 +103,11 @@ def _read_event(words: Mapping[str, Any], equations: Equations) -> Event:
             seen="no expression",
             remedy="state the event in that language, or run the program that made the motion",
         )
-    expression = parse(str(words["expression"]), _letters(equations))
+    expression = parse(str(words["expression"]), _symbols(equations))
     return Event(expression, int(words["direction"]), bool(words["terminal"]), str(words["name"]))
 
 
-def _letters(equations: Equations) -> dict[str, sympy.Symbol]:
+def _symbols(equations: Equations) -> dict[str, sympy.Symbol]:
     """Every letter that an event may name, by its name."""
     system = equations.system
     symbols = (

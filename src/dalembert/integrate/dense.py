@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..model.method_names import EXTERNAL
 from ..model.values import real_array
-from ..runtime.context import Book
+from ..runtime.context import Context
 from ..runtime.projection import MISSING
 from ..typing import Array, ArrayLike
 from .methods.adaptive.taylor_programs import hold_expansion, taylor_order
@@ -60,7 +60,7 @@ def dense_states(motion: Any, t: ArrayLike) -> Array:
         else:
             between = ShorterSteps(motion, segment, sign) if is_fixed else _Interpolator(segment, sign)
         between.fill(flat, places, local)
-        result[places] = shown_states(segment.book, flat[places], local[places])
+        result[places] = shown_states(segment.context, flat[places], local[places])
         done |= here
     return np.moveaxis(result.reshape((*times.shape, len(motion.state))), -1, 0)
 
@@ -78,8 +78,8 @@ class _Expansions:
 
     def __init__(self, segment: Any, sign: float, rtol: float) -> None:
         self.segment, self.sign = segment, sign
-        self.book = Book(segment.book.kernel, segment.book.parameters, RunFields)
-        hold_expansion(self.book, taylor_order(max(LOCAL_SHARE * rtol, LEAST_RTOL)))
+        self.context = Context(segment.context.kernel, segment.context.parameters, RunFields)
+        hold_expansion(self.context, taylor_order(max(LOCAL_SHARE * rtol, LEAST_RTOL)))
 
     def fill(self, times: Any, places: Any, result: Any) -> None:
         nodes = self.sign * self.segment.step_t
@@ -87,9 +87,9 @@ class _Expansions:
         expand, state = (native_functions()[name] for name in ("expand", "taylor_state"))
         for number, own in _by_step(steps, places):
             begin, y = self.segment.step_t[number], np.ascontiguousarray(self.segment.step_y[number])
-            expand(self.book.fields, begin, y)
+            expand(self.context.fields, begin, y)
             for place in own:
-                state(self.book.fields, times[place] - begin, y, result[place])
+                state(self.context.fields, times[place] - begin, y, result[place])
 
 
 class _Interpolator:
@@ -117,14 +117,14 @@ class _Interpolator:
 
     def _prepare(self, t: float, h: float, y: Any, y_end: Any) -> None:
         if self._try(t, h, y, y_end) == MISSING:  # a stage may need the Gauss solve although both ends do not
-            self.segment.book.complete()
+            self.segment.context.complete()
             self._try(t, h, y, y_end)
 
     def _try(self, t: float, h: float, y: Any, y_end: Any) -> int:
-        book, functions = self.segment.book, native_functions()
-        book.settle(t, y, self.stages[0])
-        status = functions["step"](book.fields, t, h, y, self.stages, self.stage, self.end)
+        context, functions = self.segment.context, native_functions()
+        context.evaluate_on_constraints(t, y, self.stages[0])
+        status = functions["step"](context.fields, t, h, y, self.stages, self.stage, self.end)
         if status == MISSING:
             return MISSING
-        book.settle(t + h, y_end, self.stages[12])
-        return int(functions["dense_coefficients"](book.fields, t, h, y, y_end, self.stages, self.stage, self.polynomial))
+        context.evaluate_on_constraints(t + h, y_end, self.stages[12])
+        return int(functions["dense_coefficients"](context.fields, t, h, y, y_end, self.stages, self.stage, self.polynomial))

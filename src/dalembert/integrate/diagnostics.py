@@ -28,8 +28,8 @@ __all__ = [
     "decay_in_step",
     "few_digits",
     "ranks",
-    "remarks",
-    "remarks_in",
+    "diagnostics",
+    "diagnostics_in",
     "stiffness",
     "weak_pivot",
 ]
@@ -53,16 +53,16 @@ ON_GRID = 1e-6
 ENDING = re.compile(r"(The motion was followed to t = \S+\.|Stopped by the event `.*` at t = \S+\.)(?: |$)")
 
 
-def remarks(task: Any, segments: Sequence[Any], is_success: bool) -> list[str]:
+def diagnostics(task: Any, segments: Sequence[Any], is_success: bool) -> list[str]:
     """The sentences that a motion with these segments deserves; where it failed, that is what it has to say."""
     found = [coarse_times(task), stiffness(task, segments)]
     if is_success:
-        found += [_small_letters(task, segments), _rank_sentence(task, segments), _undefined_events(task, segments)]
+        found += [_small_symbols(task, segments), _rank_sentence(task, segments), _undefined_events(task, segments)]
         found.append(unmet_switches(task, segments))
     return [sentence for sentence in found if sentence]
 
 
-def remarks_in(message: str) -> str:
+def diagnostics_in(message: str) -> str:
     """What the message of a run that went well says beside how it ended.
 
     >>> remarks_in("The motion was followed to t = 1.5. The span has no length.")
@@ -97,7 +97,7 @@ def _least_atol(task: Any) -> float:
     return 0.0 if task.stepping is not None else float(np.min(task.atol))
 
 
-def _small_letters(task: Any, segments: Sequence[Any]) -> str:
+def _small_symbols(task: Any, segments: Sequence[Any]) -> str:
     """A run whose letters all stay as small as the absolute tolerance follows them to few digits, or none."""
     if not segments:
         return ""
@@ -118,7 +118,7 @@ def _undefined_events(task: Any, segments: Sequence[Any]) -> str:
     if not task.events or task.inputs or not segments:
         return ""
     segment = segments[-1]
-    kernel = segment.book.kernel
+    kernel = segment.context.kernel
     values = kernel.lower([event.expression for event in task.events])
     function = ca.Function("events", kernel._inputs(), [values])
     for place in np.unique(np.linspace(0, len(segment.step_t) - 1, POINTS).astype(int)):
@@ -144,7 +144,7 @@ def stiffness(task: Any, segments: Sequence[Any], steps: int | None = None) -> s
     for some in (places[:: POINTS // 3], places):
         lengths = np.diff(segment.step_t)[some]
         points = zip(segment.step_t[some], segment.step_y[some], lengths, strict=True)
-        if np.median([decay_in_step(segment.book, float(t), y, float(h)) for t, y, h in points]) < STIFF:
+        if np.median([decay_in_step(segment.context, float(t), y, float(h)) for t, y, h in points]) < STIFF:
             return ""
     return (
         f"The equations are stiff: most of the {count} steps were held short by stability, not by accuracy. Use an "
@@ -152,11 +152,11 @@ def stiffness(task: Any, segments: Sequence[Any], steps: int | None = None) -> s
     )
 
 
-def decay_in_step(book: Any, t: float, y: Any, h: float) -> float:
+def decay_in_step(context: Any, t: float, y: Any, h: float) -> float:
     """A step times the rate of the fastest decay at a state, found by a power iteration; 0 where none stands out."""
     y = np.ascontiguousarray(y)
     rates, there = np.zeros(len(y) + 1), np.zeros(len(y) + 1)
-    if book.evaluate(t, y, rates) > CONTRADICTORY:
+    if context.evaluate(t, y, rates) > CONTRADICTORY:
         return 0.0
     size = 1e-7 * (float(np.max(np.abs(y))) or 1.0)
     direction, share, decay = rates[:-1] + 1e-3 * float(np.max(np.abs(rates[:-1]))), 0.0, 0.0
@@ -165,7 +165,7 @@ def decay_in_step(book: Any, t: float, y: Any, h: float) -> float:
         if not 0.0 < length < np.inf:
             return 0.0
         direction = direction / length
-        if book.evaluate(t, y + size * direction, there) > CONTRADICTORY:
+        if context.evaluate(t, y + size * direction, there) > CONTRADICTORY:
             return 0.0
         image = (there[:-1] - rates[:-1]) / size
         decay, full = -float(direction @ image), float(np.linalg.norm(image))
@@ -191,7 +191,7 @@ def _unmet_times(task: Any, segments: Sequence[Any]) -> list[float]:
     """The times at which the equations switch, or have a pulse narrower than a step, between the steps of a fixed grid."""
     if task.stepping is None:
         return []
-    kernel, step = segments[0].book.kernel, task.stepping.step
+    kernel, step = segments[0].context.kernel, task.stepping.step
     stops = stop_times(kernel, task.parameters, task.span)
     switched = [0.5 * (stop.before + stop.after) for stop in stops if stop.before != stop.after]
     if task.stepping.adapt is None:
@@ -221,9 +221,9 @@ def ranks(segments: Sequence[Any]) -> Ranks:
     for segment in segments[:: 1 + len(segments) // POINTS]:
         count = max(2, POINTS // len(segments))
         places = np.unique(np.linspace(0, len(segment.step_t) - 1, count).astype(int))
-        times, rows = segment.step_t[places], segment.book.kernel.m
+        times, rows = segment.step_t[places], segment.context.kernel.m
         for time, (status, rank, part) in zip(
-            times.tolist(), segment.book.settle_points(times, segment.step_y[places]).tolist(), strict=True
+            times.tolist(), segment.context.evaluate_points(times, segment.step_y[places]).tolist(), strict=True
         ):
             if status > CONTRADICTORY:
                 continue

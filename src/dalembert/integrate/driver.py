@@ -20,7 +20,7 @@ from .contact.contact import Contacts
 from .events.rank_watch import hold_watch, vanishing_row
 from .events.stop_times import Stop, stop_times
 from .events.switching import Switching
-from .events.zero_crossings import cut, passages, state_after
+from .events.zero_crossings import crossings, cut, state_after
 from .inputs import InputCallback
 from .methods.fixed.fixed_checks import untrue
 from .methods.fixed.fixed_steps import DEGENERATE, UNSOLVED
@@ -29,7 +29,7 @@ from .native_run import first_step
 from .outcome import Outcome
 from .record import Record, motion_of
 from .run_kinds import run_kind
-from .start import Start, changed_letters, consistent_start, in_velocities, start_form
+from .start import Start, changed_symbols, consistent_start, in_velocities, start_form
 from .state_symbols import shown_states, state_with_velocities
 from .termination import Pace, broken_row, classify, leaves_rows_out, unsolved
 from .velocity_partition import DEGENERATES, Chart
@@ -82,7 +82,7 @@ class Driver:
         self.switching = Switching(self.kernel, self.task)
         self._begin(t, start.state, None)
         try:
-            ending = self.contacts.settle_start(self, t) if self.contacts else None
+            ending = self.contacts.consistent_values(self, t) if self.contacts else None
             outcome, message = ending or self._loop()
         except KeyboardInterrupt:
             outcome = Outcome.INTERRUPTED
@@ -102,17 +102,17 @@ class Driver:
         t, p = task.span[0], task.parameters
         form = start_form(equations, task.start)
         if form is None:
-            return consistent_start(self.kernel.plain_book(p), t, task.start, p, task.project_start)
+            return consistent_start(self.kernel.plain_context(p), t, task.start, p, task.project_start)
         system = equations.system.touching(()) if self.contacts else equations.system
         other = kernel_of(derive(system, form), equations.system.parameters)
-        given = in_velocities(equations, other.plain_book(p), t, task.start, p)
-        found = consistent_start(other.plain_book(p), t, given, p, task.project_start)
+        given = in_velocities(equations, other.plain_context(p), t, task.start, p)
+        found = consistent_start(other.plain_context(p), t, given, p, task.project_start)
         n = len(equations.system.coordinates)
         full = found.state[: 2 * n]
         if equations.rechoose is not None:
             self.chart.choose(self, t, full)
             state = self.chart.state(self, t, full)
-            return Start(state, (*found.report, *changed_letters(self.kernel.equations, state, task.start)))
+            return Start(state, (*found.report, *changed_symbols(self.kernel.equations, state, task.start)))
         return Start(state_with_velocities(self.kernel, t, full[:n], full[n:], p), found.report)
 
     def _loop(self) -> tuple[Outcome, str]:
@@ -154,9 +154,9 @@ class Driver:
             case loop.FULL:
                 self.record.flush(self.run)
             case loop.NOT_COMPILED:
-                self.run.book.complete()
+                self.run.context.complete()
             case loop.COMMIT_NOT_COMPILED:
-                self.run.book.complete()
+                self.run.context.complete()
                 self.run.call("commit")
             case loop.EVENT:
                 return self._handle_events()
@@ -205,7 +205,7 @@ class Driver:
         """Find the events inside the last step in their order; stop, jump or go on."""
         run, found = self.run, self.record.found
         began, h = run.clock.t_old, run.clock.h_old
-        met = passages(run, self.mode_events)
+        met = crossings(run, self.mode_events)
         switched = [(elapsed, number - self._first_switch) for elapsed, number in met if self._is_switch(number)]
         switched = switched if self.switching.is_on else []
         if switched and not run.is_crossing:
@@ -264,7 +264,7 @@ class Driver:
         """Take the last step, which is not finished, again and only until t; the ending where an event stops it before."""
         run = self.run
         run.y[:], run.clock.t = run.y_old, run.clock.t_old
-        run.book.fields.watch_program = 0
+        run.context.fields.watch_program = 0
         code = loop.BUDGET
         while code != loop.END and self.run is run and self._steps_left() > 0:
             run.clock.t_end = t  # a decision may have aimed at another end
@@ -317,30 +317,30 @@ class Driver:
         states = np.full((len(at), kernel.n_state), np.nan)
         make: Any = run_kind(task)
         run = self.run = make(kernel, task, t, y, at, states, len(self.mode_events))
-        fields = run.book.fields
+        fields = run.context.fields
         if task.project and kernel.is_constrained and task.stepping is None:
-            run.book.prepare_projection()
+            run.context.prepare_projection()
             fields.projects = 1
         fields.n_searched = len(searched)
         fields.exact_at = len(at) <= EXACT_TIMES
         if task.inputs:
             if self.mode not in self.callbacks:
                 self.callbacks[self.mode] = InputCallback(kernel, task.inputs)
-            run.book.call_for_inputs(self.callbacks[self.mode])
+            run.context.call_for_inputs(self.callbacks[self.mode])
         if self.mode_events:
             fields.events = kernel.load_program(self._event_program())
         self.record.begin(run, t, y)
-        status = run.book.settle(t, run.y, run.stages[0])
+        status = run.context.evaluate_on_constraints(t, run.y, run.stages[0])
         if status in (SINGULAR, CONTRADICTORY):
             self.check_inputs()
             if self.bad_input:
                 raise SingularError(f"The motion is not determined: {self.bad_input}", remedy="make it return a finite number")
-            raise explain(kernel, status, t, run.y, task.parameters, run.book.info)
+            raise explain(kernel, status, t, run.y, task.parameters, run.context.info)
         hold_watch(run, kernel, t)
         if task.stepping is None and task.method != "taylor":  # which finds its steps in their coefficients
             run.clock.h = step or first_step(run, task, t)
         if self.mode_events:
-            run.events_old[:] = run.book.events(t, run.y, len(self.mode_events))
+            run.events_old[:] = run.context.events(t, run.y, len(self.mode_events))
             self.contacts.watch(self)
         if self.stops:
             self._aim()
@@ -355,7 +355,7 @@ class Driver:
 
     def shown(self, t: float, y: Any) -> Any:
         """A state of the current mode as the motion shows it."""
-        return shown_states(self.run.book, np.array([t]), np.array([y]))[0]
+        return shown_states(self.run.context, np.array([t]), np.array([y]))[0]
 
     # -- inputs --------------------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ class Segment:
         States of the form that was integrated.
     """
 
-    book: Any
+    context: Any
     mode: tuple[str, ...]
     step_t: Any
     step_y: Any
@@ -55,12 +55,12 @@ class Segment:
     @cached_property
     def full_y(self) -> Any:
         """The same states as the motion shows them, (steps + 1, n_state)."""
-        return read_only(shown_states(self.book, self.step_t, self.step_y))
+        return read_only(shown_states(self.context, self.step_t, self.step_y))
 
     @property
     def first_state(self) -> Any:
         """The first of them, (n_state,)."""
-        return shown_states(self.book, self.step_t[:1], self.step_y[:1])[0]
+        return shown_states(self.context, self.step_t[:1], self.step_y[:1])[0]
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Motion:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore(self, state)
-        for key in ("_observed", "_own_letters"):
+        for key in ("_observed", "_own_symbols"):
             self.__dict__[key] = {name: read_only(block) for name, block in state[key].items()}
 
     def __copy__(self) -> Motion:
@@ -153,7 +153,7 @@ class Motion:
 
     def _computed(self) -> dict[str, Any]:
         """What every named quantity is read off."""
-        return {"_observed": self._observed, "_own_letters": self._own_letters}
+        return {"_observed": self._observed, "_own_symbols": self._own_symbols}
 
     def __repr__(self) -> str:
         reach = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} points" if len(self.t) else "no points"
@@ -206,10 +206,10 @@ class Motion:
         system, observed = self.system, self._observed
         table: dict[str, Any] = {"t": self.t}
         table |= {symbol.name: self.y[k] for k, symbol in enumerate(self.state)}
-        table |= self._own_letters
-        for key, letters in (("velocities", system.velocities), ("momenta", system.momenta)):
-            for k, letter in enumerate(letters):
-                table.setdefault(letter.name, observed[key][k])
+        table |= self._own_symbols
+        for key, symbols in (("velocities", system.velocities), ("momenta", system.momenta)):
+            for k, symbol in enumerate(symbols):
+                table.setdefault(symbol.name, observed[key][k])
         for k, q in enumerate(system.coordinates):
             table[q.ddot.name] = observed["accelerations"][k]
         if not isinstance(system, Flow) or "energy" in system.integrals:
@@ -238,11 +238,11 @@ class Motion:
         matrix = self.system.matrices[name]  # type: ignore[attr-defined]
         found = np.zeros((len(self.t), *matrix.shape))
         for place in np.ndindex(*matrix.shape):
-            constant, slopes = matrix[place].as_coeff_Add()[0], matrix[place].as_coefficients_dict()
+            constant, derivatives = matrix[place].as_coeff_Add()[0], matrix[place].as_coefficients_dict()
             found[(slice(None), *place)] = float(constant)
-            for letter, slope in slopes.items():
-                if letter.free_symbols:
-                    found[(slice(None), *place)] += float(slope) * self.columns[letter.name]
+            for symbol, derivative in derivatives.items():
+                if symbol.free_symbols:
+                    found[(slice(None), *place)] += float(derivative) * self.columns[symbol.name]
         return found
 
     @property
@@ -266,7 +266,7 @@ class Motion:
         blocks = {key.removeprefix(prefix): block for key, block in self._observed.items() if key.startswith(prefix)}
         if any(0 < len(block) < len(self.system.coordinates) for block in blocks.values()):
             for segment in reversed(self.segments):
-                large = segment.book.kernel.large
+                large = segment.context.kernel.large
                 places |= large.reaction_places if large is not None else {}
         forces = {name: ReactionForce(block, places.get(name)) for name, block in blocks.items()}
         nowhere = ReactionForce(np.zeros((0, len(self.t))), [])
@@ -313,16 +313,16 @@ class Motion:
         count = len(self.t)
         for number, segment in enumerate(self.segments):
             where = np.flatnonzero(self.owner == number)
-            kernel = segment.book.kernel
+            kernel = segment.context.kernel
             inputs = np.zeros((len(where), len(kernel.free_inputs)))
-            values, _ = segment.book.observe(np.ascontiguousarray(self.t[where]), self._states[number], inputs)
+            values, _ = segment.context.observe(np.ascontiguousarray(self.t[where]), self._states[number], inputs)
             table = {key: values[:, place].T for key, place in kernel.observed.items() if key != "multipliers"}
             multipliers = values[:, kernel.observed["multipliers"]].T
             table |= {f"multiplier {n}": multipliers[k : k + 1] for k, n in enumerate(kernel.multiplier_names)}
             table |= {f"input {s}": inputs[:, k : k + 1].T for k, s in enumerate(kernel.free_inputs)}
-            for key, letters in (("position residual", _holonomic), ("velocity residual", _bilateral)):
-                present = letters(kernel.equations.system)
-                table[key] = table[key][[present.index(name) for name in letters(self.system)]]
+            for key, symbols in (("position residual", _holonomic), ("velocity residual", _bilateral)):
+                present = symbols(kernel.equations.system)
+                table[key] = table[key][[present.index(name) for name in symbols(self.system)]]
             for key, block in table.items():
                 parts.setdefault(key, np.zeros((block.shape[0], count)))[:, where] = block
         return {key: read_only(block) for key, block in parts.items()}
@@ -333,11 +333,11 @@ class Motion:
         found = []
         for number, segment in enumerate(self.segments):
             where = np.flatnonzero(self.owner == number)
-            found.append(np.ascontiguousarray(own_states(segment.book, self.t[where], self.y[:, where].T)))
+            found.append(np.ascontiguousarray(own_states(segment.context, self.t[where], self.y[:, where].T)))
         return found
 
     @cached_property
-    def _own_letters(self) -> dict[str, Any]:
+    def _own_symbols(self) -> dict[str, Any]:
         """Letters of the form that are no part of the shown state, such as quasi-velocities; nan where a segment has others."""
         found: dict[str, Any] = {}
         if self.equations.rechoose is None:
@@ -345,7 +345,7 @@ class Motion:
         shown = {symbol.name for symbol in self.state}
         for number, (segment, states) in enumerate(zip(self.segments, self._states, strict=True)):
             where = np.flatnonzero(self.owner == number)
-            for k, symbol in enumerate(segment.book.kernel.equations.state):
+            for k, symbol in enumerate(segment.context.kernel.equations.state):
                 if symbol.name not in shown:
                     found.setdefault(symbol.name, np.full(len(self.t), np.nan))[where] = states[:, k]
         return found

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.native.native_module import NativeModule
-from ..runtime.context import Book
+from ..runtime.context import Context
 from ..runtime.gauss.solve_status import CONTRADICTORY
 from . import advance as loop
 from .events import rank_watch as row_watch
@@ -66,8 +66,8 @@ class Run:
 
     def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
         self._functions = native_functions()
-        self.book = Book(kernel, task.parameters, RunFields)
-        bind, fields, ns = self.book.fields.bind, self.book.fields, kernel.n_state
+        self.context = Context(kernel, task.parameters, RunFields)
+        bind, fields, ns = self.context.fields.bind, self.context.fields, kernel.n_state
         self.clock, self.counts = fields.clock, fields.counts
         self.y = bind("y", np.array(y, dtype=float))
         self.y_old = bind("y_old", self.y.copy())
@@ -91,7 +91,7 @@ class Run:
         self.clock.cap = task.first_step or math.inf
         self.clock.weakest = 1.0
         if task.method == "taylor":
-            hold_expansion(self.book, taylor_order(self.clock.rtol))
+            hold_expansion(self.context, taylor_order(self.clock.rtol))
             if events:  # a motion that is a polynomial takes one step, in which an event may pass twice
                 longest = abs(task.span[1] - task.span[0]) / LEAST_STEPS
                 self.clock.max_step = min(task.max_step, longest) if longest else task.max_step
@@ -115,7 +115,7 @@ class Run:
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a native function on this run."""
-        return int(self._functions[name](self.book.fields, *arguments))
+        return int(self._functions[name](self.context.fields, *arguments))
 
     def take_steps(self) -> tuple[Any, Any]:
         """The steps stored since the last time, which make room for more."""
@@ -140,7 +140,7 @@ def first_step(run: Run, task: Any, t: float) -> float:
     d0, d1 = np.sqrt(np.mean((run.y / scale) ** 2)), np.sqrt(np.mean((rate / scale) ** 2))
     h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, length)
     out = np.zeros(ns + 1)
-    status = run.book.evaluate(t + direction * h0, run.y + direction * h0 * rate, out)
+    status = run.context.evaluate(t + direction * h0, run.y + direction * h0 * rate, out)
     d2 = np.sqrt(np.mean(((out[:ns] - rate) / scale) ** 2)) / h0 if status < CONTRADICTORY else np.inf
     largest = max(d1, d2)
     if not np.isfinite(largest):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .call import call_of
-from .diagnostics import remarks
+from .diagnostics import diagnostics
 from .events.events import Event
 from .methods.fixed.step_density import written_size
 from .motion import Motion, Segment
 from .native_run import COUNTED, Run
 from .outcome import Outcome
-from .state_symbols import reported_letters, shown_states
+from .state_symbols import reported_symbols, shown_states
 
 if TYPE_CHECKING:
     from .driver import Driver
@@ -52,13 +52,13 @@ class Record:
         self.forward = task.span[1] >= task.span[0]
         self.order = order if self.forward else order[::-1]
         self.at = np.ascontiguousarray(times[self.order])
-        self.at_states = np.full((len(self.at), len(reported_letters(task.equations))), np.nan)
+        self.at_states = np.full((len(self.at), len(reported_symbols(task.equations))), np.nan)
         self.at_segment = np.zeros(len(self.at), np.int64)
         self.reached = 0
         self.found = [Found(event) for event in task.events]
         self.segments: list[Segment] = []
         self.totals = dict.fromkeys(COUNTED, 0)
-        self._books: dict[Any, Any] = {}
+        self._contexts: dict[Any, Any] = {}
 
     def begin(self, run: Run, t: float, y: Any) -> None:
         """Begin a segment at (t, y), with what was asked for at this very time."""
@@ -66,7 +66,7 @@ class Record:
         while place < len(self.at) and (self.at[place] < t if self.forward else self.at[place] > t):
             place += 1
         while place < len(self.at) and self.at[place] == t:
-            self.at_states[place] = shown_states(run.book, np.array([t]), np.array([y]))[0]
+            self.at_states[place] = shown_states(run.context, np.array([t]), np.array([y]))[0]
             self.at_segment[place] = len(self.segments)
             place += 1
         self._first = run.counts.next_at = place
@@ -91,11 +91,11 @@ class Record:
         self.reached = run.counts.next_at
         here = slice(self._first, self.reached)
         self.at_segment[here] = len(self.segments)
-        fresh = run.book.fields.arrays["at_states"][here]
+        fresh = run.context.fields.arrays["at_states"][here]
         missing = np.isnan(fresh)
         written = ~missing.any(axis=1) if missing.any() else slice(None)
-        self.at_states[here][written] = shown_states(run.book, self.at[here][written], fresh[written])
-        self.segments.append(Segment(self._book_of(run), mode, np.concatenate(self._times), np.concatenate(self._states)))
+        self.at_states[here][written] = shown_states(run.context, self.at[here][written], fresh[written])
+        self.segments.append(Segment(self._context_of(run), mode, np.concatenate(self._times), np.concatenate(self._states)))
         for key, name in run.counted.items():
             self.totals[key] = self.totals.get(key, 0) + getattr(run.counts, name)
 
@@ -108,14 +108,14 @@ class Record:
         asked = self.at <= run.t if self.forward else self.at >= run.t
         run.counts.next_at = int(np.sum(asked))
 
-    def _book_of(self, run: Run) -> Any:
+    def _context_of(self, run: Run) -> Any:
         """The book for a segment, without the room for steps: one for all segments of a kernel, which may be thousands."""
-        book = self._books.setdefault(run.book.kernel, run.book)
-        if book is not run.book and run.book.fields.blocks:
-            book.complete()
+        context = self._contexts.setdefault(run.context.kernel, run.context)
+        if context is not run.context and run.context.fields.blocks:
+            context.complete()
         for name in ("step_times", "step_states"):
-            run.book.fields.release(name)
-        return book
+            run.context.fields.release(name)
+        return context
 
     def points(self, asked: bool) -> tuple[Any, Any, Any]:
         """Times, states and the segments they lie in: those that were asked for, or every step."""
@@ -151,7 +151,7 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
                 statistics["start_density"] = task.stepping.adapt.density
     if task.method_reason:
         statistics["method_reason"] = task.method_reason
-    system, state = task.equations.system, reported_letters(task.equations)
+    system, state = task.equations.system, reported_symbols(task.equations)
     names = [symbol.name for symbol in state]
     return Motion(
         equations=task.equations,
@@ -161,7 +161,7 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
         segments=tuple(record.segments),
         owner=owner,
         outcome=outcome,
-        message=" ".join([message, *remarks(task, record.segments, outcome.is_success)]),
+        message=" ".join([message, *diagnostics(task, record.segments, outcome.is_success)]),
         event_names=tuple(found.event.name for found in record.found),
         t_events=[np.array(found.times) for found in record.found],
         y_events=[_stacked(found.states, len(names)) for found in record.found],

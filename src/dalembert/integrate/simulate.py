@@ -323,17 +323,17 @@ def read_task(
 
 def _read_parameters(scenario: Scenario | None, model: Any, equations: Equations, given: Any, has_laws: bool) -> Any:
     """The values of the parameters in their order: those of the scenario, and those given instead."""
-    letters = equations.system.parameters
+    symbols = equations.system.parameters
     if given is not None and not isinstance(given, Mapping):
-        return parameter_values(letters, given)
-    known = {symbol.name for symbol in letters}
+        return parameter_values(symbols, given)
+    known = {symbol.name for symbol in symbols}
     values = {key: value for key, value in scenario.parameters.items() if key in known} if scenario else {}
     # A law that was imposed instead of the system's own leaves the parameters of that without a place.
     stated = stated_parameters(scenario.system if scenario else model) if has_laws else ()
     idle = {symbol.name for symbol in stated} - known
     table = {name: value for name, value in by_name(given, "mapping of parameters").items() if name not in idle}
     missing = [name for name in known if name not in values]
-    return parameter_values(letters, values | (table if missing else used_parameters(table, sorted(known))))
+    return parameter_values(symbols, values | (table if missing else used_parameters(table, sorted(known))))
 
 
 def _equations(model: Any, form: str | None, inputs: Mapping[Any, Any] | None, free_choice: bool) -> Equations:

@@ -33,14 +33,14 @@ from ..runtime.kernel import kernel_of
 
 __all__ = [
     "Start",
-    "changed_letters",
+    "changed_symbols",
     "consistent_start",
     "excess",
     "fibre_velocities",
     "in_velocities",
     "moving_outputs",
     "moving_quantities",
-    "own_letters",
+    "own_symbols",
     "relative",
     "start_form",
     "start_names",
@@ -78,7 +78,7 @@ class Start:
     report: tuple[str, ...]
 
 
-def consistent_start(book: Any, time: float, given: Mapping[Any, Any], p: Any, project_start: bool = True) -> Start:
+def consistent_start(context: Any, time: float, given: Mapping[Any, Any], p: Any, project_start: bool = True) -> Start:
     """The start of a run.
 
     Raises
@@ -86,7 +86,7 @@ def consistent_start(book: Any, time: float, given: Mapping[Any, Any], p: Any, p
     StartError
         For unknown names, values that are not finite, and starts that cannot be made consistent.
     """
-    return _Starter(book, time, p, project_start).run(given)
+    return _Starter(context, time, p, project_start).run(given)
 
 
 def start_form(equations: Equations, given: Iterable[Any]) -> str | None:
@@ -125,7 +125,7 @@ def moving_quantities(system: Any) -> dict[str, sympy.Expr]:
     return {v.name: value for v, value in fibre_velocities(system).items()} | moving_outputs(system)
 
 
-def own_letters(equations: Equations, given: Iterable[Any]) -> list[str]:
+def own_symbols(equations: Equations, given: Iterable[Any]) -> list[str]:
     """The names in a start that only the form has, such as quasi-velocities and momenta on the constraints."""
     system = equations.system
     shared = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta)}
@@ -133,7 +133,7 @@ def own_letters(equations: Equations, given: Iterable[Any]) -> list[str]:
     return [name for name in map(name_of, given) if name in own]
 
 
-def in_velocities(equations: Equations, book: Any, time: float, given: Mapping[Any, Any], p: Any) -> Mapping[Any, Any]:
+def in_velocities(equations: Equations, context: Any, time: float, given: Mapping[Any, Any], p: Any) -> Mapping[Any, Any]:
     """A start in letters that only the form has, as one in velocities; those that are not given are zero.
 
     Parameters
@@ -146,7 +146,7 @@ def in_velocities(equations: Equations, book: Any, time: float, given: Mapping[A
     StartError
         Where velocities or momenta are given as well.
     """
-    own = own_letters(equations, given)
+    own = own_symbols(equations, given)
     if not own:
         return given
     system, values = equations.system, {name_of(key): real_number(value) for key, value in given.items()}
@@ -159,7 +159,7 @@ def in_velocities(equations: Equations, book: Any, time: float, given: Mapping[A
             remedy="give a number" if wrong else f"give {', '.join(own)}, or velocities, but not both",
         )
     rest = {key: value for key, value in given.items() if name_of(key) not in own}
-    positions = consistent_start(book, time, rest, p).state[: len(system.coordinates)]
+    positions = consistent_start(context, time, rest, p).state[: len(system.coordinates)]
     velocities = _velocities(equations, time, positions, values, p)
     if equations.rechoose is not None and not np.all(np.isfinite(velocities)):
         here = {s.name: float(value) for s, value in zip(system.parameters, p, strict=True)}
@@ -184,12 +184,12 @@ def fibre_velocities(system: Any) -> Mapping[Any, Any]:
 def _velocities(equations: Equations, time: float, positions: Any, values: Mapping[str, float], p: Any) -> Any:
     """All velocities where the letters of the form beside the coordinates have values, or are zero, (n,)."""
     system = equations.system
-    letters = equations.state[len(system.coordinates) :]
-    state = np.array([[*positions, *(values.get(s.name, 0.0) for s in letters)]])
+    symbols = equations.state[len(system.coordinates) :]
+    state = np.array([[*positions, *(values.get(s.name, 0.0) for s in symbols)]])
     return kernel_of(equations, system.parameters).velocities(np.array([time]), state, p)[0]
 
 
-def changed_letters(equations: Equations, state: Any, given: Mapping[Any, Any]) -> list[str]:
+def changed_symbols(equations: Equations, state: Any, given: Mapping[Any, Any]) -> list[str]:
     """A sentence where letters of the form have other values than they were given, after another choice of velocities."""
     found = {s.name: float(value) for s, value in zip(equations.state, state, strict=True)}
     wanted = {name_of(key): real_number(value) for key, value in given.items()}
@@ -225,13 +225,13 @@ def term_sizes(kernel: Any, residual: Any) -> Any:
 
     So a velocity that should be zero, and is rounding beside a position of size 1e-2, is not judged by itself.
     """
-    letters = kernel.algebra.vector(kernel.equations.state)
-    return _sizes(kernel._inputs(), residual, letters, 1.0)
+    symbols = kernel.algebra.vector(kernel.equations.state)
+    return _sizes(kernel._inputs(), residual, symbols, 1.0)
 
 
-def _sizes(inputs: list[Any], residual: Any, letters: Any, share: float = 1e-3) -> Any:
-    slopes = ca.sum2(ca.fabs(ca.jacobian(residual, letters)))
-    return ca.fmax(magnitudes(inputs, residual), share * slopes * ca.mmax(ca.fabs(letters)))
+def _sizes(inputs: list[Any], residual: Any, symbols: Any, share: float = 1e-3) -> Any:
+    derivatives = ca.sum2(ca.fabs(ca.jacobian(residual, symbols)))
+    return ca.fmax(magnitudes(inputs, residual), share * derivatives * ca.mmax(ca.fabs(symbols)))
 
 
 def relative(residual: Any, size: Any) -> Any:
@@ -247,8 +247,8 @@ def _change(before: float, after: float) -> str:
 
 
 class _Starter:
-    def __init__(self, book: Any, time: float, p: Any, project_start: bool) -> None:
-        self.book, self.kernel, self.time, self.p = book, book.kernel, time, p
+    def __init__(self, context: Any, time: float, p: Any, project_start: bool) -> None:
+        self.context, self.kernel, self.time, self.p = context, context.kernel, time, p
         self.project_start = project_start
         self.system = self.kernel.equations.system
         self.n_q = len(self.system.coordinates)
@@ -260,8 +260,8 @@ class _Starter:
         for k, symbol in enumerate(self.kernel.equations.state):
             if symbol.name in values:
                 y[k] = values[symbol.name]
-        self._settle_positions(y, values)
-        self._settle_velocities(y, values)
+        self._project_positions(y, values)
+        self._project_velocities(y, values)
         return Start(y, tuple(self.report))
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ class _Starter:
 
     # -- positions -----------------------------------------------------------------------------------------------
 
-    def _settle_positions(self, y: Any, values: dict[str, float]) -> None:
+    def _project_positions(self, y: Any, values: dict[str, float]) -> None:
         if not self.kernel.n_positions:
             return
         free = [k for k, q in enumerate(self.system.coordinates) if q.name not in values]
@@ -312,12 +312,12 @@ class _Starter:
     def _position_conditions(self, free: list[int]) -> list[Any]:
         residual = self.kernel.graph.position.residual
         coordinates = self.kernel.algebra.vector(self.system.coordinates)
-        slope = ca.jacobian(residual, coordinates)[:, free]
-        return [residual, slope, _sizes(self.kernel._inputs(), residual, coordinates)]
+        derivative = ca.jacobian(residual, coordinates)[:, free]
+        return [residual, derivative, _sizes(self.kernel._inputs(), residual, coordinates)]
 
     # -- velocities ----------------------------------------------------------------------------------------------
 
-    def _settle_velocities(self, y: Any, values: dict[str, float]) -> None:
+    def _project_velocities(self, y: Any, values: dict[str, float]) -> None:
         state = self.kernel.equations.state
         level = [k for k in range(self.n_q, len(state)) if not state[k].name.startswith("chi_")]
         wanted = [s for s in (*self.system.velocities, *self.system.momenta) if s.name in values]
@@ -350,20 +350,20 @@ class _Starter:
             conditions = self.kernel.lower(list(wanted.values())) - w if wanted else ca.SX(0, 1)
             if constrained:
                 conditions = ca.vertcat(conditions, self.kernel.graph.velocity.residual)
-            letters = self.kernel.algebra.vector([state[k] for k in level])
-            size = _sizes(self.kernel._inputs(w), conditions, letters)
-            return [conditions, ca.jacobian(conditions, letters), size]
+            symbols = self.kernel.algebra.vector([state[k] for k in level])
+            size = _sizes(self.kernel._inputs(w), conditions, symbols)
+            return [conditions, ca.jacobian(conditions, symbols), size]
 
         return self._function(("velocities", constrained, *wanted), blocks, w)
 
     # -- tools ---------------------------------------------------------------------------------------------------
 
-    def _function(self, key: Any, blocks: Callable[[], list[Any]], letters: Any = None) -> _Function:
+    def _function(self, key: Any, blocks: Callable[[], list[Any]], symbols: Any = None) -> _Function:
         """Blocks as functions of the state and of the values of further letters; made once for a kernel."""
         kept = self.kernel.__dict__.setdefault("_start_functions", {})
         if key not in kept:
             found = blocks()
-            kept[key] = DenseFunction(self.kernel._inputs(letters), found)
+            kept[key] = DenseFunction(self.kernel._inputs(symbols), found)
         function, u = kept[key], np.zeros(len(self.kernel.free_inputs))
 
         def evaluate(y: Any, values: Any = ()) -> list[Any]:
@@ -424,7 +424,7 @@ class _Starter:
             return
         value, size = self._residual(level, y)
         if not np.all(np.isfinite(value)):
-            raise explain(self.kernel, SINGULAR, self.time, y, self.p, self.book.info)
+            raise explain(self.kernel, SINGULAR, self.time, y, self.p, self.context.info)
         part = relative(value, size)
         place = int(np.argmax(part))
         name, worst = self._residual_names(level)[place], abs(float(value[place]))
@@ -438,7 +438,7 @@ class _Starter:
         before = y.copy()
         status = self._project(y, level)
         if status == SINGULAR and not is_broken:
-            raise explain(self.kernel, SINGULAR, self.time, before, self.p, self.book.info)
+            raise explain(self.kernel, SINGULAR, self.time, before, self.p, self.context.info)
         if status != REGULAR or (is_broken and self._excess(level, y)):
             self._check_contradiction(before, level, self._residual_names(level))
             raise StartError(
@@ -482,4 +482,4 @@ class _Starter:
 
     def _project(self, y: Any, level: str) -> int:
         number = 0 if level == "position" else 1
-        return int(self.book.project(self.time, y, number, number))
+        return int(self.context.project(self.time, y, number, number))

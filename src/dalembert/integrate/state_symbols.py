@@ -17,34 +17,34 @@ from ..errors import RunError
 from ..formulations.equations import Equations
 from ..runtime.gauss.constrained_solve import solve_rows
 
-__all__ = ["own_states", "reported_letters", "shown_states", "state_with_velocities", "states_with_velocities"]
+__all__ = ["own_states", "reported_symbols", "shown_states", "state_with_velocities", "states_with_velocities"]
 
 
-def reported_letters(equations: Equations) -> tuple[sympy.Symbol, ...]:
+def reported_symbols(equations: Equations) -> tuple[sympy.Symbol, ...]:
     """The letters of a motion's state: all velocities, also where the form keeps only the independent ones."""
     if equations.rechoose is None:
         return equations.state
     return (*equations.system.coordinates, *equations.system.velocities)
 
 
-def shown_states(book: Any, times: Any, states: Any) -> Any:
+def shown_states(context: Any, times: Any, states: Any) -> Any:
     """States (nt, n) of a form as a motion shows them: with all velocities where the form keeps only some."""
-    equations = book.kernel.equations
+    equations = context.kernel.equations
     if equations.rechoose is None:
         return states
     n = len(equations.system.coordinates)
     if not len(times):
         return np.zeros((0, 2 * n))
-    return np.hstack([states[:, :n], book.kernel.velocities(times, states, book.parameters)])
+    return np.hstack([states[:, :n], context.kernel.velocities(times, states, context.parameters)])
 
 
-def own_states(book: Any, times: Any, states: Any) -> Any:
+def own_states(context: Any, times: Any, states: Any) -> Any:
     """The way back: states (nt, n_shown) that a motion shows in the letters of the form, (nt, n)."""
-    equations = book.kernel.equations
+    equations = context.kernel.equations
     if equations.rechoose is None:
         return states
     n = len(equations.system.coordinates)
-    return states_with_velocities(book.kernel, times, states[:, :n], states[:, n:], book.parameters)
+    return states_with_velocities(context.kernel, times, states[:, :n], states[:, n:], context.parameters)
 
 
 def state_with_velocities(kernel: Any, time: float, q: Any, velocities: Any, p: Any) -> Any:
@@ -67,16 +67,16 @@ def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities
     if all(state[k] in places for k in level):
         return states
     u = np.zeros(len(kernel.free_inputs))
-    if kernel.graph.own_letters is not None:
-        letters = kernel.algebra.vector(system.velocities)
-        function = ca.Function("letters", [*kernel._inputs(), letters], [kernel.graph.own_letters])
+    if kernel.graph.own_symbols is not None:
+        symbols = kernel.algebra.vector(system.velocities)
+        function = ca.Function("letters", [*kernel._inputs(), symbols], [kernel.graph.own_symbols])
         for y, time, target in zip(states, times, velocities, strict=True):
             y[level] = np.asarray(function(time, y, p, u, np.zeros(0), target), dtype=float).ravel()
         return states
     wanted = ca.SX.sym("wanted", n_q)
     conditions = kernel.lower(system.velocities) - wanted
-    letters = kernel.algebra.vector([state[k] for k in level])
-    function = ca.Function("match", [*kernel._inputs(), wanted], [conditions, ca.jacobian(conditions, letters)])
+    symbols = kernel.algebra.vector([state[k] for k in level])
+    function = ca.Function("match", [*kernel._inputs(), wanted], [conditions, ca.jacobian(conditions, symbols)])
     guesses = [np.full(len(level), guess) for guess in (0.0, 0.7, -0.4)]
     for y, time, target in zip(states, times, velocities, strict=True):
         for guess in guesses:

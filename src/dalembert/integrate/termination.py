@@ -47,9 +47,9 @@ def broken_row(driver: Any) -> tuple[Outcome, str] | None:
     """
     names = [constraint.name for constraint in driver.task.equations.system.bilateral]
     for segment in driver.record.segments:
-        kernel = segment.book.kernel
+        kernel = segment.context.kernel
         inputs = np.zeros((len(segment.step_t), len(kernel.free_inputs)))
-        values, _ = segment.book.observe(segment.step_t, np.ascontiguousarray(segment.step_y), inputs)
+        values, _ = segment.context.observe(segment.step_t, np.ascontiguousarray(segment.step_y), inputs)
         residuals = np.abs(values[:, kernel.observed["velocity residual"]])
         largest = np.max(np.abs(segment.step_y), axis=1, keepdims=True)
         broken = residuals > HELD * (min(1.0, float(np.max(largest))) + largest)
@@ -75,7 +75,7 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
     row = vanished_row(driver)
     lost = (row and row.clause) or _lost_inertia(driver) or lost_rank(driver)
-    reason = vanishing(driver.kernel, t, run.y, run.book.parameters, start)
+    reason = vanishing(driver.kernel, t, run.y, run.context.parameters, start)
     if lost is not None or reason is not None:
         return Outcome.SINGULAR, _singular_sentence(driver, t, start, reason or lost)
     if np.max(np.abs(run.y)) > (1.0 + float(np.max(np.abs(start)))) * GROWTH:
@@ -112,7 +112,7 @@ class Pace:
         self._steps, self._events = self._steps + tried, self._events + (code == loop.EVENT)
         if code == loop.EVENT and self._events % MOST_EVENTS:
             return None
-        reason = vanishing(driver.kernel, run.t, run.y, run.book.parameters, driver.start_state)
+        reason = vanishing(driver.kernel, run.t, run.y, run.context.parameters, driver.start_state)
         if reason is not None:
             return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
         is_over = self._steps > PATIENCE or self._events >= 8 * MOST_EVENTS
@@ -125,7 +125,7 @@ def unsolved(driver: Any) -> tuple[Outcome, str]:
     run, task = driver.run, driver.task
     if np.max(np.abs(run.y)) > (1.0 + float(np.max(np.abs(driver.start_state)))) * GROWTH:
         return _blown_up(driver)
-    reason = vanishing(driver.kernel, run.t, run.y, run.book.parameters, driver.start_state)
+    reason = vanishing(driver.kernel, run.t, run.y, run.context.parameters, driver.start_state)
     if reason is not None:
         return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
     return (
@@ -146,12 +146,12 @@ def _blown_up(driver: Any) -> tuple[Outcome, str]:
 
 def _explained(driver: Any, status: int) -> Exception:
     run = driver.run
-    return explain(driver.kernel, status, run.t, run.y, run.book.parameters, run.book.info)
+    return explain(driver.kernel, status, run.t, run.y, run.context.parameters, run.context.info)
 
 
 def _singular_sentence(driver: Any, t: float, start: Any, reason: str | None = None) -> str:
     run = driver.run
-    found = reason or vanishing(driver.kernel, t, run.y, run.book.parameters, start)
+    found = reason or vanishing(driver.kernel, t, run.y, run.context.parameters, start)
     if found is None and (row := vanished_row(driver)) is not None:
         found = row.clause
     why = found or driver.bad_input or _undefined_ahead(driver) or "the accelerations are no longer determined by the equations"
@@ -164,11 +164,11 @@ def _undefined_ahead(driver: Any) -> str | None:
     if driver.task.inputs:
         return None
     rates = np.zeros(len(run.y) + 1)
-    if run.book.evaluate(run.t, run.y, rates) > CONTRADICTORY:
-        return undefined(kernel, run.t, run.y, run.book.parameters)
+    if run.context.evaluate(run.t, run.y, rates) > CONTRADICTORY:
+        return undefined(kernel, run.t, run.y, run.context.parameters)
     way = float(driver.task.span[1] - run.t)
     for part in AHEAD:
-        found = undefined(kernel, run.t + part * way, run.y + part * way * rates[:-1], run.book.parameters)
+        found = undefined(kernel, run.t + part * way, run.y + part * way * rates[:-1], run.context.parameters)
         if found is not None:
             return found
     if driver.task.method == "taylor":
@@ -187,7 +187,7 @@ def _lost_inertia(driver: Any) -> str | None:
     u = np.zeros(len(kernel.free_inputs))
     values = []
     for t, y in ((driver.task.span[0], driver.start_state), (run.t, run.y)):
-        metric, rows = (np.asarray(b, dtype=float) for b in function(t, y, run.book.parameters, u, np.zeros(0)))
+        metric, rows = (np.asarray(b, dtype=float) for b in function(t, y, run.context.parameters, u, np.zeros(0)))
         values.append(_extremes_on_kernel(metric, rows))
     (least_before, most_before), (least, most) = values
     is_lost = least < LOST * least_before or most > most_before / LOST
@@ -210,7 +210,7 @@ def lost_rank(driver: Any) -> str | None:
     u = np.zeros(len(kernel.free_inputs))
     found = []
     for t, y in ((driver.task.span[0], driver.start_state), (run.t, run.y)):
-        rows = np.asarray(function(t, y, run.book.parameters, u, np.zeros(0)), dtype=float)
+        rows = np.asarray(function(t, y, run.context.parameters, u, np.zeros(0)), dtype=float)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.all(np.isfinite(rows)) or not np.all(lengths > 0):
             return None

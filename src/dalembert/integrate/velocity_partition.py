@@ -15,7 +15,7 @@ from ..codegen.dense_function import DenseFunction
 from ..errors import FormError
 from .events.events import Event
 from .outcome import Outcome
-from .state_symbols import reported_letters, state_with_velocities
+from .state_symbols import reported_symbols, state_with_velocities
 
 if TYPE_CHECKING:
     from .driver import Driver
@@ -91,7 +91,7 @@ class Chart:
 
     def state(self, driver: Driver, t: float, full: Any) -> Any:
         """The state of the current mode at (q, q_dot)."""
-        table = dict(zip(reported_letters(driver.task.equations), full, strict=True))
+        table = dict(zip(reported_symbols(driver.task.equations), full, strict=True))
         equations = driver.equations_for(driver.mode)
         if all(symbol in table for symbol in equations.state):
             return np.array([table[symbol] for symbol in equations.state])

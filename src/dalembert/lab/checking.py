@@ -16,7 +16,7 @@ from ..model.method_names import AUTO, EXTERNAL, FIXED_STEP, STEP_CONTROLLED
 from ..model.scenario import Scenario
 from .character import character_of
 from .fault_lines import with_line
-from .lab_formulas import expression_mathml, letter_mathml
+from .lab_formulas import expression_mathml, symbol_mathml
 from .request_errors import refusal
 from .scenarios import DEFAULT_SPAN, dimension_of, scenario_of, start_names
 
@@ -43,19 +43,19 @@ def described(scenario: Scenario, form: str | None = None) -> dict[str, Any]:
     """MODEL of the interface."""
     system, options = scenario.system, scenario.simulate
     moving = "momenta" if system.is_hamiltonian else "velocities"
-    letters = [] if isinstance(system, Flow) else [s.name for s in getattr(system, moving)]
+    symbols = [] if isinstance(system, Flow) else [s.name for s in getattr(system, moving)]
     chosen, methods = form or options.get("form"), methods_for(system)
     return {
         "name": system.name,
         "source": scenario.source,
         "summary": scenario.summary,
         "kind": kind_of(system),
-        "coordinates": [{"name": q.name, "mathml": letter_mathml(q)} for q in system.coordinates],
-        moving: letters,
+        "coordinates": [{"name": q.name, "mathml": symbol_mathml(q)} for q in system.coordinates],
+        moving: symbols,
         "state": start_names(scenario.replacing(simulate={**options, "form": chosen})),
         "start": dict(scenario.start),
         "parameters": [
-            {"name": name, "value": float(value), "mathml": letter_mathml(sympy.Symbol(name))}
+            {"name": name, "value": float(value), "mathml": symbol_mathml(sympy.Symbol(name))}
             for name, value in scenario.parameters.items()
         ],
         "inputs": [

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["file"]
 
 
-def file(request: dict[str, Any], desk: Any) -> dict[str, str]:
+def file(request: dict[str, Any], job_context: Any) -> dict[str, str]:
     """The content of a file in base64, and its name without the ending."""
-    content = FORMATS[request["format"]](request, desk)
+    content = FORMATS[request["format"]](request, job_context)
     stem = re.sub(r"[^A-Za-z0-9]+", "-", request.get("label") or scenario_of(request).system.name).strip("-").lower()
     return {"name": stem[:60] or "run", "content": base64.b64encode(content).decode("ascii")}
 
 
-def _csv(request: dict[str, Any], desk: Any) -> bytes:
+def _csv(request: dict[str, Any], job_context: Any) -> bytes:
     """Every named quantity at every step, with all digits."""
-    motion = motion_of(request, desk)
+    motion = motion_of(request, job_context)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(motion.names)
@@ -48,12 +48,12 @@ def _written(motion: Motion, suffix: str, write: Callable[[Motion, Path], Any]) 
         return path.read_bytes()
 
 
-def _netcdf(request: dict[str, Any], desk: Any) -> bytes:
-    return _written(motion_of(request, desk), ".nc", lambda motion, path: motion.save(path))
+def _netcdf(request: dict[str, Any], job_context: Any) -> bytes:
+    return _written(motion_of(request, job_context), ".nc", lambda motion, path: motion.save(path))
 
 
-def _plot(request: dict[str, Any], desk: Any) -> bytes:
-    return _written(motion_of(request, desk), ".svg", lambda motion, path: motion.plot(path=path))
+def _plot(request: dict[str, Any], job_context: Any) -> bytes:
+    return _written(motion_of(request, job_context), ".svg", lambda motion, path: motion.plot(path=path))
 
 
 def _model(request: dict[str, Any], _: Any) -> bytes:

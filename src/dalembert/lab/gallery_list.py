@@ -19,7 +19,7 @@ from .scenarios import dimension_of
 __all__ = ["listed"]
 
 
-def listed(_: dict[str, Any], desk: Any) -> dict[str, Any]:
+def listed(_: dict[str, Any], job_context: Any) -> dict[str, Any]:
     """Every built-in system."""
     cache, identity = ObjectCache(), _identity()
     found = cache.get(identity)
@@ -28,7 +28,7 @@ def listed(_: dict[str, Any], desk: Any) -> dict[str, Any]:
             return dict(json.loads(found))
     systems = []
     for name in gallery.names():
-        desk.check()
+        job_context.check()
         systems.append(_entry(name, gallery.load(name)))
     made = {"systems": systems}
     cache.put(identity, json.dumps(made).encode())

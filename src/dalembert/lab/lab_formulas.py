@@ -8,9 +8,9 @@ import sympy
 
 from ..errors import MissingExtraError
 from ..plotting import formulas
-from ..presentation.typeset import letter_latex
+from ..presentation.typeset import symbol_latex
 
-__all__ = ["expression_mathml", "letter_mathml", "mathml"]
+__all__ = ["expression_mathml", "symbol_mathml", "mathml"]
 
 
 def mathml(latex: str, display: bool = False) -> str:
@@ -24,9 +24,9 @@ def mathml(latex: str, display: bool = False) -> str:
     return formulas.mathml(latex, display) or f"<math><mtext>{html.escape(latex)}</mtext></math>"
 
 
-def letter_mathml(symbol: sympy.Symbol) -> str:
+def symbol_mathml(symbol: sympy.Symbol) -> str:
     """A letter, with dots and subscripts."""
-    return mathml(letter_latex(symbol))
+    return mathml(symbol_latex(symbol))
 
 
 def expression_mathml(expression: sympy.Expr, relation: str = "=") -> str:

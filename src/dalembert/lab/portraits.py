@@ -25,7 +25,7 @@ STEPS = 200_000
 WIDTHS, MARGIN = (1e-9, 1e3), 0.1
 
 
-def portrait(request: dict[str, Any], desk: Any) -> dict[str, Any]:
+def portrait(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
     """An orbit from each point, whose two values take the place of those of the start."""
     scenario = scenario_of(request)
     x, y, points = request["x"], request["y"], request["points"]
@@ -38,8 +38,8 @@ def portrait(request: dict[str, Any], desk: Any) -> dict[str, Any]:
             raise ModelError(f"No start can be given by `{axis}`", seen=", ".join(sorted(names)), remedy=remedy)
     orbits = []
     for place, (across, upward) in enumerate(points):
-        desk.progress(place / len(points), 0.0)
-        orbits.append(_orbit(request, {x: across, y: upward}, desk))
+        job_context.progress(place / len(points), 0.0)
+        orbits.append(_orbit(request, {x: across, y: upward}, job_context))
     return {"x": x, "y": y, "orbits": orbits, "equilibria": _rests(scenario, x, y, orbits)}
 
 
@@ -60,14 +60,14 @@ def _rests(scenario: Scenario, x: str, y: str, orbits: list[dict[str, Any]]) -> 
     return [(rest.point[x], 0.0, rest.stability) for rest in found]
 
 
-def _orbit(request: dict[str, Any], start: dict[str, float], desk: Any) -> dict[str, Any]:
+def _orbit(request: dict[str, Any], start: dict[str, float], job_context: Any) -> dict[str, Any]:
     scenario = scenario_of(request | {"start": {**(request.get("start") or {}), **start}})
     kept = {key: value for key, value in scenario.simulate.items() if key != "at"}
     options = options_of(request) | {"span": span_of(scenario, request)}
 
     def progress(_: float, __: float) -> None:
-        desk.check()
-        if desk.is_late:
+        job_context.check()
+        if job_context.is_late:
             raise KeyboardInterrupt
 
     names = list(start)

@@ -35,28 +35,28 @@ MOST_STORED = 50_000_000
 _motions = Kept(3)
 
 
-def run(request: dict[str, Any], desk: Any) -> dict[str, Any]:
+def run(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
     """RESULT of the interface."""
     began = clock.perf_counter()
     scenario = scenario_of(request)
-    motion = _simulated(scenario, request, desk)
+    motion = _simulated(scenario, request, job_context)
     _motions.put(request["id"], motion)
-    answer = _result(motion, scenario, int(request["frames"]), desk)
+    answer = _result(motion, scenario, int(request["frames"]), job_context)
     return {"id": request["id"], "label": request.get("label", ""), "seconds": clock.perf_counter() - began} | answer
 
 
-def motion_of(request: dict[str, Any], desk: Any) -> Motion:
+def motion_of(request: dict[str, Any], job_context: Any) -> Motion:
     """The motion of a run: the one that is kept, or made again, number for number."""
     kept: Motion | None = _motions.get(request["id"])
-    return kept if kept is not None else _simulated(scenario_of(request), request, desk)
+    return kept if kept is not None else _simulated(scenario_of(request), request, job_context)
 
 
-def _simulated(scenario: Scenario, request: dict[str, Any], desk: Any) -> Motion:
+def _simulated(scenario: Scenario, request: dict[str, Any], job_context: Any) -> Motion:
     """The motion; where its time is up, as far as it came."""
 
     def progress(fraction: float, time: float) -> None:
-        desk.progress(fraction, time)
-        if desk.is_late:
+        job_context.progress(fraction, time)
+        if job_context.is_late:
             raise KeyboardInterrupt  # by which a run ends with what it has
 
     options = options_of(request) | {"span": span_of(scenario, request)}
@@ -69,15 +69,15 @@ def _simulated(scenario: Scenario, request: dict[str, Any], desk: Any) -> Motion
 # -- the answer --------------------------------------------------------------------------------------------------------
 
 
-def _result(motion: Motion, scenario: Scenario, frames: int, desk: Any) -> dict[str, Any]:
+def _result(motion: Motion, scenario: Scenario, frames: int, job_context: Any) -> dict[str, Any]:
     drawing = drawing_of(scenario, motion.system)
     curves = 4 * len(motion.system.coordinates) + len(motion.system.constraints) + len(motion.system.outputs) + 10
     numbers = curves + NUMBERS_OF_SHAPE * (len(drawing.shapes) if drawing is not None else 0)
     times = _frame_times(motion, max(2, min(frames, MOST_NUMBERS // numbers)))
     sampled = sampled_at(motion, times)
-    desk.check()
+    job_context.check()
     notes = list(motion.start_report)
-    if desk.is_late:
+    if job_context.is_late:
         notes.append("The run was stopped because it took as long as a run may take here.")
     scene = None
     if drawing is not None and drawing.shapes:
@@ -85,7 +85,7 @@ def _result(motion: Motion, scenario: Scenario, frames: int, desk: Any) -> dict[
             scene = scene_of(sampled, drawing, times)
         except DalembertError as error:
             notes.append(f"There is no picture: {error}")
-    desk.check()
+    job_context.check()
     outputs = [*motion.system.outputs, *(symbol.name for symbol in motion.system.inputs)]
     shown = [name for name in sampled.names if name not in ("t", "energy", *outputs)]
     return {

@@ -121,13 +121,13 @@ def start_names(scenario: Scenario) -> list[str]:
 
 def _started(scenario: Scenario, given: dict[str, float | None]) -> dict[str, float]:
     """The start with other values; None takes one away. A velocity takes the place of its momentum, and the other way round."""
-    rivals: dict[str, str] = {}
+    references: dict[str, str] = {}
     if not isinstance(scenario.system, Flow):
-        rivals = {q.dot.name: q.momentum.name for q in scenario.system.coordinates}
-        rivals |= {momentum: velocity for velocity, momentum in rivals.items()}
+        references = {q.dot.name: q.momentum.name for q in scenario.system.coordinates}
+        references |= {momentum: velocity for velocity, momentum in references.items()}
     start = dict(scenario.start)
     for name, value in given.items():
-        start.pop(rivals.get(name, ""), None)
+        start.pop(references.get(name, ""), None)
         if value is None:
             start.pop(name, None)
         else:

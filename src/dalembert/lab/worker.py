@@ -36,7 +36,7 @@ class CancelledError(BaseException):
     """The job was cancelled; nothing catches this on its way."""
 
 
-class Desk:
+class JobContext:
     """What a question may use of its process: progress, cancellation, and the time that is left."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
@@ -90,16 +90,16 @@ def main(arguments: list[str]) -> int:
         output.write(data)
         output.flush()
 
-    desk = Desk(send)
+    job_context = JobContext(send)
     from . import worker_handlers as questions
 
     questions.warm_up(kind)
-    threading.Thread(target=_read, args=(jobs, desk), daemon=True).start()
+    threading.Thread(target=_read, args=(jobs, job_context), daemon=True).start()
     send(line({"ready": True}))
     while True:
         message = jobs.get()
-        desk.begin(message["job"], float(message["seconds"]), float(message["patience"]))
-        status, content = _answer(questions.ANSWERS[message["kind"]], message["request"], desk)
+        job_context.begin(message["job"], float(message["seconds"]), float(message["patience"]))
+        status, content = _answer(questions.ANSWERS[message["kind"]], message["request"], job_context)
         if len(content) > largest:
             status = 413
             content = encoded({"error": parts("The result is too large", len(content), "ask for fewer frames")})
@@ -110,10 +110,10 @@ def main(arguments: list[str]) -> int:
             return 1  # a process that ran out of memory is replaced
 
 
-def _answer(answer: Callable[[dict[str, Any], Desk], Any], request: dict[str, Any], desk: Desk) -> tuple[int, bytes]:
+def _answer(answer: Callable[[dict[str, Any], JobContext], Any], request: dict[str, Any], job_context: JobContext) -> tuple[int, bytes]:
     """The status and the content of an answer; every error becomes one."""
     try:
-        return 200, encoded(answer(request, desk))
+        return 200, encoded(answer(request, job_context))
     except CancelledError:
         return 499, encoded({"error": parts("The computation was cancelled")})
     except KeyboardInterrupt:  # of a job that was late where nothing could be kept
@@ -139,9 +139,9 @@ def _answer(answer: Callable[[dict[str, Any], Desk], Any], request: dict[str, An
         return 500, encoded({"error": parts("This is a fault of dalembert itself", seen[:200], "please report it")})
 
 
-def _read(jobs: queue.SimpleQueue[dict[str, Any]], desk: Desk) -> None:
+def _read(jobs: queue.SimpleQueue[dict[str, Any]], job_context: JobContext) -> None:
     """Read jobs and cancellations; the end of the input, or of its sense, is the end of the process, whatever it does."""
-    os._exit(0 if read_jobs(sys.stdin.buffer, jobs.put, desk.cancel) else 1)
+    os._exit(0 if read_jobs(sys.stdin.buffer, jobs.put, job_context.cancel) else 1)
 
 
 def _own_output() -> BinaryIO:

@@ -37,7 +37,7 @@ t = [0, 1]
 """
 
 
-class _NoDesk:
+class _NoJobContext:
     """Nobody waits for the answer."""
 
     is_late = False
@@ -53,8 +53,8 @@ def warm_up(kind: str) -> None:
     """Do once what takes longest the first time: imports, shared native loops, a small model on the whole road."""
     request: dict[str, Any] = {"text": PENDULUM, "id": "", "frames": 8, "steps": 10_000}
     with suppress(DalembertError):
-        checking.check(request, _NoDesk())
-        starting.consistent(request, _NoDesk())
+        checking.check(request, _NoJobContext())
+        starting.consistent(request, _NoJobContext())
         if kind == "long":
-            running.run(request, _NoDesk())
-            writing.equations(request, _NoDesk())
+            running.run(request, _NoJobContext())
+            writing.equations(request, _NoJobContext())

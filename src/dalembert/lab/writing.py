@@ -16,13 +16,13 @@ __all__ = ["equations"]
 LONGEST_LATEX = 60_000
 
 
-def equations(request: dict[str, Any], desk: Any) -> dict[str, Any]:
+def equations(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
     """Each line as MathML, all lines as LaTeX and as text."""
     scenario = scenario_of(request)
     found = derive(scenario.system, request.get("form") or scenario.simulate.get("form"))
-    desk.check()
+    job_context.check()
     written = found.written()
-    desk.check()
+    job_context.check()
     lines = lines_latex(written)
     latex = found.latex()
     if sum(len(left) + len(right) for left, right in lines) > 20 * LONGEST_LATEX:

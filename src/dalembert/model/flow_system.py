@@ -189,9 +189,9 @@ class Flow:
         check_names(self, faults)  # type: ignore[arg-type]
         own = {*self.coordinates, *self.inputs, t}
         for where, expression in self._stated():
-            letters = expression.free_symbols - expression.atoms(Parameter, Acceleration, Multiplier)
-            wrong = sorted((s for s in letters - own if isinstance(s, (Velocity, Momentum))), key=str)
-            foreign = sorted((s for s in letters - own if s not in wrong), key=str)
+            symbols = expression.free_symbols - expression.atoms(Parameter, Acceleration, Multiplier)
+            wrong = sorted((s for s in symbols - own if isinstance(s, (Velocity, Momentum))), key=str)
+            foreign = sorted((s for s in symbols - own if s not in wrong), key=str)
             if wrong:
                 faults.append(
                     ModelError(
@@ -316,7 +316,7 @@ class Flow:
         for name, value in matrices.items():
             if name not in self.matrices:
                 raise ModelError(f"The flow has no matrix `{name}`", seen=", ".join(self.matrices) or "none")
-            found |= _letters_of(name, self.matrices[name], value)
+            found |= _symbols_of(name, self.matrices[name], value)
         return {q.name: found[q.name] for q in self.coordinates if q.name in found}
 
 
@@ -328,9 +328,9 @@ def _matrix(value: Any, name: str, reader: Reader) -> sympy.ImmutableMatrix:
         reader.faults.append(ModelError(f"The matrix `{name}` must be a matrix of expressions", seen=type(value).__name__))
         return sympy.ImmutableMatrix(sympy.zeros(1, 1))
     for entry in matrix:
-        letters = entry.free_symbols
-        bent = any(letters & sympy.diff(entry, s).free_symbols for s in letters)
-        if letters - set(reader.coordinates) or bent:
+        symbols = entry.free_symbols
+        bent = any(symbols & sympy.diff(entry, s).free_symbols for s in symbols)
+        if symbols - set(reader.coordinates) or bent:
             reader.faults.append(
                 ModelError(
                     f"The entries of the matrix `{name}` must be letters, multiples of them or numbers",
@@ -364,9 +364,9 @@ def _check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> N
                 )
             )
             return
-    letters = sorted({s for e in flow.expressions() for s in e.free_symbols} | set(flow.coordinates), key=lambda s: s.name)
+    symbols = sorted({s for e in flow.expressions() for s in e.free_symbols} | set(flow.coordinates), key=lambda s: s.name)
     for seed in (2, 5):
-        point = {s: sympy.Rational((seed * k * k + 7 * k + seed) % 23 + 3, 17) for k, s in enumerate(letters, start=1)}
+        point = {s: sympy.Rational((seed * k * k + 7 * k + seed) % 23 + 3, 17) for k, s in enumerate(symbols, start=1)}
         try:
             here = _numbers(matrix, point)
             terms = {q: [float(term.xreplace(point)) for term in sympy.Add.make_args(e)] for q, e in flow.rates.items()}
@@ -411,9 +411,9 @@ def _rates_of(
     return [
         {
             j: sum(
-                float(weight(slope)) * rates[letter]
-                for letter, slope in matrix[i, j].as_coefficients_dict().items()
-                if letter in rates
+                float(weight(derivative)) * rates[symbol]
+                for symbol, derivative in matrix[i, j].as_coefficients_dict().items()
+                if symbol in rates
             )
             for j in range(columns)
             if matrix[i, j].free_symbols
@@ -422,7 +422,7 @@ def _rates_of(
     ]
 
 
-def _letters_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[str, float]:
+def _symbols_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[str, float]:
     """Solve matrix(letters) = value, letter by letter: each must stand in some entry with none that is found after it."""
     rows, columns = matrix.shape
     numbers = [[float(number) for number in row] for row in value]

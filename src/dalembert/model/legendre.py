@@ -10,10 +10,10 @@ from typing import Any
 
 from ..errors import FormError
 
-__all__ = ["conjugate", "conjugate_letters"]
+__all__ = ["conjugate", "conjugate_symbols"]
 
 
-def conjugate_letters(algebra: Any, function: Any, letters: Any, values: Any) -> Any:
+def conjugate_symbols(algebra: Any, function: Any, symbols: Any, values: Any) -> Any:
     """x with d function / d x = values, for a function that is quadratic in the letters x.
 
     Parameters
@@ -28,9 +28,9 @@ def conjugate_letters(algebra: Any, function: Any, letters: Any, values: Any) ->
     column (n x 1)
         v(q, p, t) = M^-1 (p - m), or p(q, v, t).
     """
-    second, first = algebra.hessian(function, letters)
-    plain = not algebra.depends(second, letters)
-    second = algebra.without(second, letters)
+    second, first = algebra.hessian(function, symbols)
+    plain = not algebra.depends(second, symbols)
+    second = algebra.without(second, symbols)
     if second is None:
         raise FormError(
             "The Legendre transformation needs an energy that is quadratic in the velocities or momenta",
@@ -38,17 +38,17 @@ def conjugate_letters(algebra: Any, function: Any, letters: Any, values: Any) ->
             remedy="use the form the system was stated in",
         )
     if plain:
-        rest = algebra.substitute(first, letters, algebra.zeros(letters.shape[0]))
+        rest = algebra.substitute(first, symbols, algebra.zeros(symbols.shape[0]))
     else:  # written with the letters, such as sqrt(x**2)**2, so that they cannot be put to zero
-        rest = algebra.without(first - second @ letters, letters)
+        rest = algebra.without(first - second @ symbols, symbols)
     return algebra.solve(second, values - rest)
 
 
-def conjugate(algebra: Any, function: Any, letters: Any, values: Any) -> tuple[Any, Any]:
+def conjugate(algebra: Any, function: Any, symbols: Any, values: Any) -> tuple[Any, Any]:
     """The Legendre transform of `function`, and its letters as functions of the values.
 
     Returns H(q, p, t) and v(q, p, t) for L and the letters v; L(q, v, t) and p(q, v, t) for H and the letters p.
     """
-    matched = conjugate_letters(algebra, function, letters, values)
-    transform = algebra.inner(values, matched) - algebra.substitute(function, letters, matched)
+    matched = conjugate_symbols(algebra, function, symbols, values)
+    transform = algebra.inner(values, matched) - algebra.substitute(function, symbols, matched)
     return transform, matched

@@ -212,14 +212,14 @@ def as_matrix(values: Any) -> Any:
     return sympy.Matrix(rows)
 
 
-def name_of(letter: Any) -> str:
+def name_of(symbol: Any) -> str:
     """The name of a letter that is given as a symbol or by its name.
 
     >>> name_of(coordinates("x").dot), name_of("x_dot")
     ('x_dot', 'x_dot')
     """
-    name: str | None = getattr(letter, "name", None)  # writing a symbol out is slow, and its name is there
-    return str(letter) if name is None else name
+    name: str | None = getattr(symbol, "name", None)  # writing a symbol out is slow, and its name is there
+    return str(symbol) if name is None else name
 
 
 def by_name(given: Any, what: str) -> dict[str, Any]:

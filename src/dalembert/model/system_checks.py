@@ -91,10 +91,10 @@ def check_roles(system: System, faults: list[DalembertError]) -> None:
     for role, where, expression in stated:
         if expression is None:
             continue
-        letters = {s for s in leaves(expression) if isinstance(s, sympy.Symbol) and not isinstance(s, Parameter)} - {t}
-        letters -= {s for s in letters if isinstance(s, (Acceleration, Multiplier))}  # see check_solved_for
-        wrong = sorted((s for s in letters if not isinstance(s, _ALLOWED[role])), key=str)
-        foreign = sorted((s for s in letters if isinstance(s, _ALLOWED[role]) and s not in own), key=str)
+        symbols = {s for s in leaves(expression) if isinstance(s, sympy.Symbol) and not isinstance(s, Parameter)} - {t}
+        symbols -= {s for s in symbols if isinstance(s, (Acceleration, Multiplier))}  # see check_solved_for
+        wrong = sorted((s for s in symbols if not isinstance(s, _ALLOWED[role])), key=str)
+        foreign = sorted((s for s in symbols if isinstance(s, _ALLOWED[role]) and s not in own), key=str)
         if wrong:
             faults.append(
                 ModelError(
@@ -160,11 +160,11 @@ def _check_image_is_linear(image: ImageConstraint, faults: list[DalembertError])
             )
 
 
-def _is_linear(value: sympy.Expr, letters: Sequence[sympy.Symbol]) -> bool:
+def _is_linear(value: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> bool:
     """Whether an expression is linear in some letters without a rest: its slopes are free of them, it vanishes with them."""
-    if any(sympy.diff(value, letter).has(*letters) for letter in letters):
+    if any(sympy.diff(value, symbol).has(*symbols) for symbol in symbols):
         return False
-    rest = value.xreplace(dict.fromkeys(letters, sympy.S.Zero))
+    rest = value.xreplace(dict.fromkeys(symbols, sympy.S.Zero))
     return bool(rest == 0 or sympy.expand(rest) == 0)
 
 

@@ -126,10 +126,10 @@ class Reader:
             return found[-1]
 
         drawn = stated.mapped(read)
-        letters = {letter for entry in found for letter in leaves(entry) if isinstance(letter, _CHANGING)}
-        known = {letter for q in self.coordinates for letter in (q, q.dot, q.momentum)}
+        symbols = {symbol for entry in found for symbol in leaves(entry) if isinstance(symbol, _CHANGING)}
+        known = {symbol for q in self.coordinates for symbol in (q, q.dot, q.momentum)}
         along = {name for shape in drawn.shapes if isinstance(shape, Reaction) for name in shape.along or () if name}
-        strange = sorted({letter.name for letter in letters - known} | (along - {q.name for q in self.coordinates}))
+        strange = sorted({symbol.name for symbol in symbols - known} | (along - {q.name for q in self.coordinates}))
         if strange:
             self.faults.append(
                 ModelError(

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-__all__ = ["uncollected"]
+__all__ = ["without_gc"]
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def uncollected(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def without_gc(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The function, run without the search for reference cycles, which looks at all these objects again and again.
 
     >>> uncollected(gc.isenabled)()

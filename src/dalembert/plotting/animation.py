@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Animation", "animate", "motion_strip"]
 
 #: Seconds of film between which real time is kept, where no speed is asked for.
-SHORTEST, LONGEST = 3.0, 20.0
+SMALLEST, LONGEST = 3.0, 20.0
 #: Frames in a second of film, where none are asked for. A GIF grows with every frame: it has fewer in a second, the longer it
 #: is, so that they are no more than GIF_FRAMES, but not below the last of these rates.
 USUAL_FPS, GIF_FPS, GIF_FRAMES, LEAST_GIF_FPS = 30.0, 20.0, 250, 5.0
@@ -300,8 +300,8 @@ def pace_of(length: float, speed: float | None = None, duration: float | None = 
         return speed
     if duration is not None:
         return length / duration if length else 1.0
-    if length == 0 or SHORTEST <= length <= LONGEST:
+    if length == 0 or SMALLEST <= length <= LONGEST:
         return 1.0
     rates = [step * 10.0**power for power in range(-9, 10) for step in (1.0, 2.0, 5.0)]
-    fitting = [rate for rate in rates if SHORTEST <= length / rate <= LONGEST]
+    fitting = [rate for rate in rates if SMALLEST <= length / rate <= LONGEST]
     return min(fitting, key=lambda rate: abs(np.log(rate)))

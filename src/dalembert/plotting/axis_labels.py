@@ -40,14 +40,14 @@ def mathtext(name: str) -> str:
             name, accent = name.removesuffix(suffix), "\\" + suffix[1:]
             break
     if name.startswith("p_") and len(name) > 2 and not accent:
-        return f"$p_{{{_letter(name[2:])}}}$"
+        return f"$p_{{{_symbol(name[2:])}}}$"
     pieces = [word for word in name.split("_") if word]
     if not accent and pieces and all(word.isalpha() and len(word) > 1 and word not in _GREEK for word in pieces):
         return " ".join(pieces)
-    return f"${_letter(name, accent)}$"
+    return f"${_symbol(name, accent)}$"
 
 
-def _letter(name: str, accent: str = "") -> str:
+def _symbol(name: str, accent: str = "") -> str:
     """One letter with its accent and its indices."""
     head, *indices = [word for word in name.split("_") if word] or [r"\_" * len(name)]
     match = re.fullmatch(r"([^\W\d]+)(\d+)", head)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..model.constraints import ImageConstraint, UnilateralConstraint
 from ..model.flow_system import Flow
-from .formulas import equation_lines, expression_latex, formula, is_longer_than, letter_latex
+from .formulas import equation_lines, expression_latex, formula, is_longer_than, symbol_latex
 
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["equations_bundle", "motion_bundle", "statements", "system_bundle"]
 
 #: Nodes of expressions, letters and lines up to which they are shown.
-MOST_NODES, MOST_LETTERS, MOST_CONSTRAINTS = 600, 40, 20
+MOST_NODES, MOST_SYMBOLS, MOST_CONSTRAINTS = 600, 40, 20
 #: Nodes and coordinates up to which equations are written out for a display.
 WRITTEN_NODES, WRITTEN_COORDINATES = 250, 6
 #: Numbers of a motion up to which it is plotted and its energy read.
@@ -64,7 +64,7 @@ def statements(system: Any) -> list[tuple[str, str]]:
     """What a system states, as pairs of a word and LaTeX; words alone, without LaTeX, where it is too long to be read."""
     if isinstance(system, Flow):
         found = [
-            ("rates" if k == 0 else "", *_shown(letter_latex(q.dot), rate))
+            ("rates" if k == 0 else "", *_shown(symbol_latex(q.dot), rate))
             for k, (q, rate) in enumerate(list(system.rates.items())[:MOST_CONSTRAINTS])
         ]
         return [(word, latex) for word, latex in found] + _listed_constraints(system)
@@ -77,11 +77,11 @@ def statements(system: Any) -> list[tuple[str, str]]:
             rows.append(("potential energy", *_shown("V", system.potential)))
     else:
         rows.append(("Lagrangian", *_shown("L", system.bundle_lagrangian or system.energy_function)))
-    rows += [("with" if k == 0 else "", *_shown(letter_latex(v), e)) for k, (v, e) in enumerate(system.bundle.items())]
+    rows += [("with" if k == 0 else "", *_shown(symbol_latex(v), e)) for k, (v, e) in enumerate(system.bundle.items())]
     if system.dissipation != 0:
         rows.append(("dissipation", *_shown("R", system.dissipation)))
     for k, (q, force) in enumerate(list(system.forces.items())[:MOST_CONSTRAINTS]):
-        rows.append(("forces" if k == 0 else "", *_shown(f"Q_{{{letter_latex(q)}}}", force)))
+        rows.append(("forces" if k == 0 else "", *_shown(f"Q_{{{symbol_latex(q)}}}", force)))
     return rows + _listed_constraints(system)
 
 
@@ -96,7 +96,7 @@ def _listed_constraints(system: Any) -> list[tuple[str, str]]:
     for constraint in system.constraints[:MOST_CONSTRAINTS]:
         if isinstance(constraint, ImageConstraint):
             for q, value in list(constraint.velocities.items())[:MOST_CONSTRAINTS]:
-                rows.append((f"constraint {constraint.name}", *_shown(letter_latex(q.dot), value)))
+                rows.append((f"constraint {constraint.name}", *_shown(symbol_latex(q.dot), value)))
             continue
         relation = r"\le 0" if isinstance(constraint, UnilateralConstraint) else "= 0"
         long = is_longer_than([constraint.expression], MOST_NODES)
@@ -110,9 +110,9 @@ def _listed_constraints(system: Any) -> list[tuple[str, str]]:
 def system_bundle(system: Any) -> dict[str, str]:
     """A system in a notebook: its name, its letters and what it states."""
     rows = statements(system)
-    listed = [("coordinates", _letters(system.coordinates)), ("parameters", _letters(system.parameters))]
-    listed += [("inputs", _letters(system.inputs))] if system.inputs else []
-    body = "".join(_row(word, letters) for word, letters in listed if letters)
+    listed = [("coordinates", _symbols(system.coordinates)), ("parameters", _symbols(system.parameters))]
+    listed += [("inputs", _symbols(system.inputs))] if system.inputs else []
+    body = "".join(_row(word, symbols) for word, symbols in listed if symbols)
     for word, latex in rows:
         body += _row(word, formula(rf"\displaystyle {latex}", bare="dollars") if latex else "<i>too long to show</i>")
     latex = r" \\ ".join(line for _, line in rows if line)
@@ -128,7 +128,7 @@ def equations_bundle(equations: Equations) -> dict[str, str]:
     small = len(equations.system.coordinates) <= WRITTEN_COORDINATES
     small &= not is_longer_than(equations.system.expressions(), WRITTEN_NODES)
     if not small and not equations.__dict__.get("_written"):
-        state = _letters(equations.state)
+        state = _symbols(equations.state)
         hint = "<i>written out on request: <code>equations.text()</code> or <code>equations.latex()</code></i>"
         rows = _row("state", state) + _row("equations", hint) + assumed
         return {"text/html": _card(equations.system.name, about, rows)}
@@ -182,10 +182,10 @@ def _thumbnail(motion: Motion) -> str:
     return f'<img alt="coordinates over time" style="max-width:100%" src="data:image/png;base64,{data}">'
 
 
-def _letters(letters: Any) -> str:
-    names = list(letters)
-    shown = " ".join(formula(letter_latex(symbol), bare="dollars") for symbol in names[:MOST_LETTERS])
-    return shown + (f" and {len(names) - MOST_LETTERS} more" if len(names) > MOST_LETTERS else "")
+def _symbols(symbols: Any) -> str:
+    names = list(symbols)
+    shown = " ".join(formula(symbol_latex(symbol), bare="dollars") for symbol in names[:MOST_SYMBOLS])
+    return shown + (f" and {len(names) - MOST_SYMBOLS} more" if len(names) > MOST_SYMBOLS else "")
 
 
 def _row(word: str, content: str) -> str:

@@ -55,13 +55,13 @@ def exponents(
     with look.context():
         rows = picture.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
         for axes, members in zip(rows, groups, strict=True):
-            settled = history[t >= t[0] + 0.1 * (t[-1] - t[0])][:, members]
+            converged = history[t >= t[0] + 0.1 * (t[-1] - t[0])][:, members]
             for k in members:
                 axes.axhspan(values[k] - 2 * errors[k], values[k] + 2 * errors[k], color=colors[k], alpha=0.16, linewidth=0)
                 axes.plot(t, history[:, k], color=colors[k], linewidth=1.3)
-            room = 0.15 * max(float(np.ptp(settled)), 6 * float(errors[members].max()), 1e-12)
-            low = float(min(settled.min(), (values - 2 * errors)[members].min())) - room
-            high = float(max(settled.max(), (values + 2 * errors)[members].max())) + room
+            room = 0.15 * max(float(np.ptp(converged)), 6 * float(errors[members].max()), 1e-12)
+            low = float(min(converged.min(), (values - 2 * errors)[members].min())) - room
+            high = float(max(converged.max(), (values + 2 * errors)[members].max())) + room
             axes.set_ylim(low, high)
             if low < 0 < high:
                 axes.axhline(0.0, color=look.muted, linewidth=0.7)

@@ -16,12 +16,12 @@ from xml.etree import ElementTree
 import sympy
 
 from ..presentation.equation_printer import Line, Written
-from ..presentation.typeset import letter_latex, lines_latex
+from ..presentation.typeset import lines_latex, symbol_latex
 
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
 
-__all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than", "letter_latex", "mathml"]
+__all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than", "symbol_latex", "mathml"]
 
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 _ELEMENTS = frozenset(

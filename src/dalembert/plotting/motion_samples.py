@@ -125,12 +125,12 @@ def evaluate(motion: Motion, expressions: Sequence[Any], times: Array) -> Array:
         Where an expression contains a letter that the motion does not know.
     """
     exact = [e if isinstance(e, sympy.Basic) else sympy.Float(e) for e in expressions]
-    letters = sorted({s for e in exact for s in e.free_symbols}, key=lambda symbol: str(symbol.name))
+    symbols = sorted({s for e in exact for s in e.free_symbols}, key=lambda symbol: str(symbol.name))
     given = {} if motion.scenario is None else motion.scenario.parameters
     known = {**given, **motion.parameters}
-    moving = series(motion, [letter.name for letter in letters if letter.name not in known], times)
-    arguments = [float(known[name]) if name in known else moving[name] for name in (s.name for s in letters)]
-    rows = tabulated(letters, exact)(arguments)
+    moving = series(motion, [symbol.name for symbol in symbols if symbol.name not in known], times)
+    arguments = [float(known[name]) if name in known else moving[name] for name in (s.name for s in symbols)]
+    rows = tabulated(symbols, exact)(arguments)
     return np.array(np.broadcast_to(rows, (len(exact), times.size)))
 
 

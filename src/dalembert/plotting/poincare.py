@@ -163,30 +163,30 @@ def resampled(motion: Motion, times: Array) -> Motion:
     return replace(motion, t=at, y=states_at(motion, at), owner=owner)
 
 
-def _letters(motion: Motion) -> dict[str, Any]:
+def _symbols(motion: Motion) -> dict[str, Any]:
     known = {symbol.name: symbol for symbol in motion.state} | {s.name: s for s in motion.system.parameters}
     return known | {"t": time_symbol}
 
 
 def _section(motion: Motion, section: Any) -> sympy.Expr:
-    letters = _letters(motion)
+    symbols = _symbols(motion)
     if isinstance(section, str):
-        relation, expression = parse_relation(section, letters)
+        relation, expression = parse_relation(section, symbols)
         if relation == "at most":
             raise ModelError("A section is an equation", seen=section, remedy="write g = 0")
     elif isinstance(section, sympy.Basic):
         expression = section
     else:
         raise ModelError("A section is an expression, or the text of one", seen=repr(section)[:60], remedy='write "x = 0"')
-    strange = sorted(s.name for s in expression.free_symbols if s.name not in letters)
+    strange = sorted(s.name for s in expression.free_symbols if s.name not in symbols)
     if strange:
-        near = nearest(strange[0], letters)
+        near = nearest(strange[0], symbols)
         raise ModelError(
             f"The section contains `{strange[0]}`, which is no letter of the state",
-            seen=", ".join(letters),
+            seen=", ".join(symbols),
             remedy=f"did you mean `{near}`" if near else "use these letters",
         )
-    if not any(s.name in {letter.name for letter in (*motion.state, time_symbol)} for s in expression.free_symbols):
+    if not any(s.name in {symbol.name for symbol in (*motion.state, time_symbol)} for s in expression.free_symbols):
         raise ModelError("The section does not depend on the motion", seen=expression, remedy="use letters of the state")
     return expression
 
@@ -194,18 +194,18 @@ def _section(motion: Motion, section: Any) -> sympy.Expr:
 def _compiled(motion: Motion, expression: sympy.Expr) -> Any:
     """An expression of state, parameters and time as a function of times (k,), along the dense output."""
     names = {symbol.name: k for k, symbol in enumerate(motion.state)}
-    letters = sorted(expression.free_symbols, key=lambda symbol: str(symbol.name))
-    function = tabulated(letters, [expression])
+    symbols = sorted(expression.free_symbols, key=lambda symbol: str(symbol.name))
+    function = tabulated(symbols, [expression])
 
     def values(times: Array, states: Array | None = None) -> Array:
         if states is None:
             states = states_at(motion, times)
         arguments: list[Any] = []
-        for letter in letters:
-            if letter.name in names:
-                arguments.append(states[names[letter.name]])
+        for symbol in symbols:
+            if symbol.name in names:
+                arguments.append(states[names[symbol.name]])
             else:
-                arguments.append(times if letter.name == "t" else float(motion.parameters[letter.name]))
+                arguments.append(times if symbol.name == "t" else float(motion.parameters[symbol.name]))
         return np.broadcast_to(function(arguments)[0], times.shape).copy()
 
     return values

@@ -117,14 +117,14 @@ class _Plane:
         algebra = GraphAlgebra()
         x, v = algebra.vector([q]), algebra.vector([q.dot])
         lagrangian = algebra.scalar(model.energy_function)
-        slope = algebra.gradient(lagrangian, v)
-        mass = algebra.without(algebra.jacobian(slope, v), v)
+        derivative = algebra.gradient(lagrangian, v)
+        mass = algebra.without(algebra.jacobian(derivative, v), v)
         if mass is None:
             raise FormError("A phase portrait needs a Lagrangian quadratic in the velocity", remedy="plot motions with phase")
         still = algebra.zeros(1)
-        parts = [mass, algebra.substitute(slope, v, still), -algebra.substitute(lagrangian, v, still)]
-        others = [letter for letter in algebra.letters if letter not in (q, q.dot)]
-        values = [float(numbers[letter.name]) for letter in others]
+        parts = [mass, algebra.substitute(derivative, v, still), -algebra.substitute(lagrangian, v, still)]
+        others = [symbol for symbol in algebra.symbols if symbol not in (q, q.dot)]
+        values = [float(numbers[symbol.name]) for symbol in others]
         known = [algebra.substitute(part, algebra.vector(others), ca.DM(values)) for part in parts] if others else parts
         self._parts = ca.Function("parts", [x], [ca.densify(part) for part in known])
 

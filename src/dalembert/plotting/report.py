@@ -28,7 +28,7 @@ from ..model.energy_changes import energy_changes
 from ..model.io.atomic_file import write_whole
 from ..typing import Array
 from .display import statements
-from .formulas import can_typeset, equation_lines, formula, is_longer_than, letter_latex
+from .formulas import can_typeset, equation_lines, formula, is_longer_than, symbol_latex
 from .motion_samples import event_marks
 from .panels import Panel, chosen_panels
 from .plots import draw_panels
@@ -310,8 +310,8 @@ def _equations(motion: Motion) -> str:
 
 
 def _parameters(motion: Motion) -> str:
-    letters = {symbol.name: symbol for symbol in motion.system.parameters}
-    rows = [(_letter(name, letters), _number(value)) for name, value in list(motion.parameters.items())[:MOST_ROWS]]
+    symbols = {symbol.name: symbol for symbol in motion.system.parameters}
+    rows = [(_symbol(name, symbols), _number(value)) for name, value in list(motion.parameters.items())[:MOST_ROWS]]
     return _table("Parameters", rows)
 
 
@@ -319,15 +319,15 @@ def _start(motion: Motion) -> str:
     """The consistent start that was used, and what was completed or moved for it."""
     system = motion.system
     speeds = (*(system.image.speeds if system.image else ()), *motion.state)
-    letters = {s.name: s for s in (*system.coordinates, *system.velocities, *system.momenta, *speeds)}
-    rows = [(_letter(name, letters), _number(value)) for name, value in list(motion.start.items())[:MOST_ROWS]]
+    symbols = {s.name: s for s in (*system.coordinates, *system.velocities, *system.momenta, *speeds)}
+    rows = [(_symbol(name, symbols), _number(value)) for name, value in list(motion.start.items())[:MOST_ROWS]]
     said = "".join(f'<p class="muted">{_text(sentence)}</p>' for sentence in motion.start_report[:MOST_ROWS])
     table = _table("Start", rows)
     return table.replace("</section>", f"{said}</section>") if table else ""
 
 
-def _letter(name: str, letters: dict[str, Any]) -> str:
-    shown = formula(letter_latex(letters[name])) if name in letters and can_typeset() else ""
+def _symbol(name: str, symbols: dict[str, Any]) -> str:
+    shown = formula(symbol_latex(symbols[name])) if name in symbols and can_typeset() else ""
     return f'<span title="{_text(name)}">{shown or _text(name)}</span>'
 
 

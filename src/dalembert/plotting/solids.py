@@ -372,8 +372,8 @@ def _acting_at(motion: Motion, shape: Reaction, force: Array) -> Array:
     lower rank than along most of the motion, F is left open (nan).
     """
     entries = [e if isinstance(e, sympy.Basic) else sympy.Float(e) for e in shape.position]
-    slopes = [sympy.diff(entry, q) for entry in entries for q in motion.system.coordinates]
-    jacobian = evaluate(motion, slopes, np.asarray(motion.t, dtype=float))
+    derivatives = [sympy.diff(entry, q) for entry in entries for q in motion.system.coordinates]
+    jacobian = evaluate(motion, derivatives, np.asarray(motion.t, dtype=float))
     jacobian = np.moveaxis(jacobian.reshape(len(entries), -1, len(motion.t)), 2, 0)
     finite = np.isfinite(jacobian).all(axis=(1, 2)) & np.isfinite(force).all(axis=0)
     metric, none = np.eye(len(force)), np.zeros(len(entries))

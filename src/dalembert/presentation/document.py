@@ -26,8 +26,8 @@ from .document_forms import Principle, principle_of
 from .document_layout import align, escaped, paragraph, verbatim
 from .document_steps import derivation_steps
 from .document_writer import TOO_LONG, DerivationWriter
-from .latex_symbols import declared_letters
-from .typeset import letter_latex, lines_latex
+from .latex_symbols import declared_symbols
+from .typeset import lines_latex, symbol_latex
 
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
@@ -90,18 +90,18 @@ def latex_document(equations: Equations, scenario: Scenario | None = None) -> st
     sections += [("Conserved quantities", _conserved(writer, known)), ("How to run it", _running(equations, scenario))]
     title = f"\\begin{{center}}\n{{\\LARGE {escaped(system.name)}}}\\\\[6pt]\n{{\\large {principle.title}}}\n\\end{{center}}\n"
     body = "\n".join(f"\\section{{{head}}}\n\n{text}" for head, text in sections if text)
-    return f"{PREAMBLE}{declared_letters(title + body)}\\begin{{document}}\n{title}\n{body}\n\\end{{document}}\n"
+    return f"{PREAMBLE}{declared_symbols(title + body)}\\begin{{document}}\n{title}\n{body}\n\\end{{document}}\n"
 
 
 def _refuse_look_alikes(equations: Equations) -> None:
     """Refuse letters that are set alike, such as x1 and x_1: nobody could tell them apart."""
     system, shown = equations.system, dict[str, str]()
     for symbol in dict.fromkeys((*system.coordinates, *equations.state, *system.parameters, *system.inputs)):
-        other = shown.setdefault(letter_latex(symbol), symbol.name)
+        other = shown.setdefault(symbol_latex(symbol), symbol.name)
         if other != symbol.name:
             raise ModelError(
                 f"The letters `{other}` and `{symbol.name}` look the same in LaTeX",
-                seen=letter_latex(symbol),
+                seen=symbol_latex(symbol),
                 remedy="rename one of them",
             )
 
@@ -153,19 +153,19 @@ def _system(equations: Equations, scenario: Scenario | None) -> str:
     found = paragraph(*words)
     if scenario is not None:
         found += _values("parameter", {p: scenario.parameters.get(p.name) for p in system.parameters})
-        letters = [*system.coordinates, *getattr(system, "velocities", ()), *getattr(system, "momenta", ()), *equations.state]
-        found += _values("start", {s: scenario.start.get(s.name) for s in dict.fromkeys(letters)})
+        symbols = [*system.coordinates, *getattr(system, "velocities", ()), *getattr(system, "momenta", ()), *equations.state]
+        found += _values("start", {s: scenario.start.get(s.name) for s in dict.fromkeys(symbols)})
     return found
 
 
-def _listed(letters: Sequence[sympy.Symbol]) -> str:
-    shown = [f"${letter_latex(s)}$" for s in letters]
+def _listed(symbols: Sequence[sympy.Symbol]) -> str:
+    shown = [f"${symbol_latex(s)}$" for s in symbols]
     return " and ".join(", ".join(shown[:-1]).split("\0") + shown[-1:]) if len(shown) > 1 else shown[0]
 
 
 def _values(what: str, values: Mapping[sympy.Symbol, float | None]) -> str:
     """A table of letters and numbers, five pairs in a row."""
-    known = [(letter_latex(s), f"{float(value):.6g}") for s, value in values.items() if value is not None]
+    known = [(symbol_latex(s), f"{float(value):.6g}") for s, value in values.items() if value is not None]
     if not known:
         return ""
     rows = [known[k : k + 6] for k in range(0, len(known), 6)]
@@ -202,14 +202,14 @@ def _energies(writer: DerivationWriter, system: System) -> str:
         found += writer.lines([("L", short(function))], numbered=True, stated=True)
     if system.bundle:
         found += paragraph(r"in the fibre velocities $v = \sigma(q)\,\dot q$,")
-        found += writer.lines([(letter_latex(v), short(value)) for v, value in system.bundle.items()], stated=True)
+        found += writer.lines([(symbol_latex(v), short(value)) for v, value in system.bundle.items()], stated=True)
     if system.dissipation != 0:
         found += paragraph(r"Rayleigh's function, whose force is $-\partial R/\partial\dot q$, is")
         found += writer.lines([("R", short(system.dissipation))], stated=True)
-    forces = [(f"Q_{{{letter_latex(q)}}}", short(force)) for q, force in system.forces.items()]
+    forces = [(f"Q_{{{symbol_latex(q)}}}", short(force)) for q, force in system.forces.items()]
     if forces:
         found += paragraph("Generalised forces are") + writer.lines(forces, stated=True)
-    given = [(letter_latex(s), short(value)) for s, value in system.inputs.items() if value is not None]
+    given = [(symbol_latex(s), short(value)) for s, value in system.inputs.items() if value is not None]
     return found + (paragraph("with the inputs") + writer.lines(given, stated=True) if given else "")
 
 
@@ -238,7 +238,7 @@ def _constraints(writer: DerivationWriter, system: System, known: Any | None) ->
         if constraint is system.image:
             found += paragraph(f"\\texttt{{{escaped(constraint.name)}}} gives the velocities in terms of speeds:")
             velocities = constraint.velocities.items()  # type: ignore[attr-defined]
-            pairs = [(letter_latex(q.dot), writer.short(value)) for q, value in velocities]
+            pairs = [(symbol_latex(q.dot), writer.short(value)) for q, value in velocities]
             found += writer.lines(pairs, numbered=True, stated=True)
             continue
         found += paragraph(f"\\texttt{{{escaped(constraint.name)}}}, {_kind(constraint, facts.get(constraint.name))}:")
@@ -317,7 +317,7 @@ def _reactions(writer: DerivationWriter, system: System) -> str:
             r"$\frac{d}{dt}\frac{\partial L}{\partial\dot q} - \frac{\partial L}{\partial q} - Q$ along it; in general it does "
             r"work on virtual displacements, which the reaction of an ideal constraint does not."
         )
-    names = [letter_latex(sympy.Symbol(f"mu_{c.name}")) for c in system.bilateral]
+    names = [symbol_latex(sympy.Symbol(f"mu_{c.name}")) for c in system.bilateral]
     found = paragraph(r"The reaction is the generalised force $\mathsf{A}^T\mu$ on the side of the applied ones:")
     try:
         rows = now(lagrange.derive_with(system, writer.algebra).rows)
@@ -328,7 +328,7 @@ def _reactions(writer: DerivationWriter, system: System) -> str:
         terms = [(writer.short(rows[k, j]), sympy.Symbol(f"mu_{c.name}")) for k, c in enumerate(system.bilateral)]
         total = sympy.Add(*(c * mu for c, mu in terms))
         if total != 0:
-            pairs.append((f"R_{{{letter_latex(q)}}}", total))
+            pairs.append((f"R_{{{symbol_latex(q)}}}", total))
     found += writer.lines(pairs, stated=True)
     if not writer.equations.row_names:
         found += paragraph(
@@ -376,13 +376,13 @@ def _conserved_by_extremals(system: System) -> str:
         return found + paragraph("the applied forces do work, and nothing is conserved at sight.")
     stated = [system.energy_function, *(c.expression for c in system.bilateral)]
     stated += list(system.image.velocities.values()) if system.image is not None else []
-    letters = {s for expression in stated for s in expression.free_symbols}
-    cyclic = [q for q in system.coordinates if q not in letters]
+    symbols = {s for expression in stated for s in expression.free_symbols}
+    cyclic = [q for q in system.coordinates if q not in symbols]
     words = []
-    if t not in letters:
+    if t not in symbols:
         words.append(r"it is free of time, and $\dot q\cdot\partial\Lambda/\partial\dot q - \Lambda$ is conserved")
     if cyclic:
-        momenta = ", ".join(rf"$\partial\Lambda/\partial {letter_latex(q.dot)}$" for q in cyclic)
+        momenta = ", ".join(rf"$\partial\Lambda/\partial {symbol_latex(q.dot)}$" for q in cyclic)
         words.append(f"it is free of {_listed(cyclic)}, and {momenta} {'are' if len(cyclic) > 1 else 'is'} conserved")
     return found + paragraph(("; ".join(words) or "it has no symmetry at sight") + ".")
 

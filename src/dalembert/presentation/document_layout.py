@@ -271,12 +271,12 @@ def matrix(name: str, entries: Sequence[Sequence[str]], symmetric: bool = False)
     return (align(pairs) if pairs else "") + what + "\n"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(collected: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in the manner of booktabs; the last column takes the room that is left."""
-    columns = "l" * (len(heads) - 1) + r"p{0.56\linewidth}"
+    columns = "l" * (len(collected) - 1) + r"p{0.56\linewidth}"
     body = " \\\\\n".join(" & ".join(row) for row in rows)
     begin = f"\\begin{{center}}\n\\begin{{tabular}}{{@{{}}{columns}@{{}}}}\n\\toprule\n"
-    return f"{begin}{' & '.join(heads)} \\\\\n\\midrule\n{body} \\\\\n\\bottomrule\n\\end{{tabular}}\n\\end{{center}}\n"
+    return f"{begin}{' & '.join(collected)} \\\\\n\\midrule\n{body} \\\\\n\\bottomrule\n\\end{{tabular}}\n\\end{{center}}\n"
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

@@ -16,13 +16,13 @@ from ..errors import ModelError
 from ..formulations.constraint_equations import velocity_level
 from ..formulations.forms import constrained_lagrangian, gibbs_appell, hamel, hamilton, lagrange, voronets
 from ..formulations.forms.bates_sniatycki import ConstraintManifold
-from ..formulations.forms.canonical_voronets import canonical_letters
+from ..formulations.forms.canonical_voronets import canonical_symbols
 from ..formulations.forms.hamel_orthonormal import orthonormal_frame
 from ..formulations.independent_velocities import Reduction, choose_split
 from ..model.legendre import conjugate
 from .document_layout import paragraph
 from .document_writer import TOO_LONG, DerivationWriter
-from .typeset import letter_latex
+from .typeset import symbol_latex
 
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
@@ -55,7 +55,7 @@ def _lagrangian(writer: DerivationWriter, algebra: Any) -> tuple[Any, Any]:
 def _momenta(writer: DerivationWriter) -> str:
     system = writer.equations.system
     _, momenta = _lagrangian(writer, writer.algebra)
-    return writer.lines([(letter_latex(p), e) for p, e in zip(system.momenta, writer.entries(momenta), strict=True)])
+    return writer.lines([(symbol_latex(p), e) for p, e in zip(system.momenta, writer.entries(momenta), strict=True)])
 
 
 def _mass(writer: DerivationWriter) -> str:
@@ -75,8 +75,8 @@ def _rows(writer: DerivationWriter) -> str:
         return ""
     full = lagrange.derive_with(system, writer.algebra)
     rows, right = now(full.rows), entries_of(full.right)
-    letters = [q.ddot for q in system.coordinates]
-    return writer.sums(([(rows[k, j], z) for j, z in enumerate(letters)], right[k]) for k in range(len(system.bilateral)))
+    symbols = [q.ddot for q in system.coordinates]
+    return writer.sums(([(rows[k, j], z) for j, z in enumerate(symbols)], right[k]) for k in range(len(system.bilateral)))
 
 
 def _extended(writer: DerivationWriter) -> str:
@@ -135,8 +135,8 @@ def _dependent(reduction: Reduction) -> list[Any]:
 
 def _solved(writer: DerivationWriter) -> str:
     reduction = _on(writer)
-    chosen = ", ".join(f"${letter_latex(q.dot)}$" for q in _independent(reduction))
-    pairs = [(letter_latex(q.dot), e) for q, e in zip(_dependent(reduction), writer.entries(reduction.solved), strict=True)]
+    chosen = ", ".join(f"${symbol_latex(q.dot)}$" for q in _independent(reduction))
+    pairs = [(symbol_latex(q.dot), e) for q, e in zip(_dependent(reduction), writer.entries(reduction.solved), strict=True)]
     if not pairs:
         return paragraph(f"There is nothing to solve: all velocities are independent, {chosen}.")
     return paragraph(f"The independent velocities are {chosen}; the others follow,") + writer.lines(pairs)
@@ -150,7 +150,7 @@ def _frame(writer: DerivationWriter) -> str:
 def _drift(writer: DerivationWriter) -> str:
     reduction = _on(writer)
     pairs = [
-        (f"d_{{{letter_latex(q)}}}", e)
+        (f"d_{{{symbol_latex(q)}}}", e)
         for q, e in zip(reduction.system.coordinates, writer.entries(reduction.drift), strict=True)
         if e != 0
     ]
@@ -169,7 +169,7 @@ def _dependent_momenta(writer: DerivationWriter) -> str:
     reduction = _on(writer)
     algebra = reduction.algebra
     momenta = algebra.part(reduction.here(reduction.momenta_at_velocity), reduction.split.dependent, [0])
-    names = [rf"\frac{{\partial L}}{{\partial {letter_latex(q.dot)}}}" for q in _dependent(reduction)]
+    names = [rf"\frac{{\partial L}}{{\partial {symbol_latex(q.dot)}}}" for q in _dependent(reduction)]
     return writer.lines(list(zip(names, writer.entries(momenta), strict=True)))
 
 
@@ -179,7 +179,7 @@ def _symbols(writer: DerivationWriter) -> str:
         return ""
     table = now(voronets.transitivity(reduction))
     pairs = [
-        (f"A^{{{letter_latex(a)}}}_{{{letter_latex(s)}}}", writer.short(table[i, j]))
+        (f"A^{{{symbol_latex(a)}}}_{{{symbol_latex(s)}}}", writer.short(table[i, j]))
         for j, a in enumerate(_dependent(reduction))
         for i, s in enumerate(_independent(reduction))
     ]
@@ -205,8 +205,8 @@ def _curvature(writer: DerivationWriter) -> str:
             for j in range(i + 1, len(bases)):
                 entry = writer.short(table[i, j])
                 if entry != 0:
-                    lower = f"{letter_latex(first)}{letter_latex(bases[j])}"
-                    pairs.append((f"B^{{{letter_latex(b)}}}_{{{lower}}}", entry))
+                    lower = f"{symbol_latex(first)}{symbol_latex(bases[j])}"
+                    pairs.append((f"B^{{{symbol_latex(b)}}}_{{{lower}}}", entry))
     if not pairs:
         return paragraph("The curvature vanishes: the constraints are integrable.")
     return writer.lines(pairs) + paragraph("$B$ is skew in its lower indices; components that are not listed vanish.")
@@ -227,8 +227,8 @@ def _forces_of_kane(writer: DerivationWriter) -> str:
     momenta = here(algebra.gradient(kinetic, reduction.v))
     inertia = reduction.frame.T @ (here(algebra.gradient(kinetic, reduction.q)) - reduction.rate(momenta))
     active = reduction.applied - reduction.frame.T @ here(algebra.gradient(potential, reduction.q))
-    letters = _independent(reduction)
-    return writer.column("F", letters, active) + writer.column("F^*", letters, inertia)
+    symbols = _independent(reduction)
+    return writer.column("F", symbols, active) + writer.column("F^*", symbols, inertia)
 
 
 def _eliminated(writer: DerivationWriter) -> str:
@@ -237,9 +237,9 @@ def _eliminated(writer: DerivationWriter) -> str:
     gone = algebra.part(reduction.q, split.dependent, [0])
     constraints = algebra.part(reduction.level.holonomic, split.rows, [0])
     zero = algebra.zeros(len(split.dependent))
-    slope = algebra.substitute(algebra.jacobian(constraints, gone), gone, zero)
-    solved = algebra.solve_square(slope, -algebra.substitute(constraints, gone, zero))
-    return writer.lines([(letter_latex(q), e) for q, e in zip(_dependent(reduction), writer.entries(solved), strict=True)])
+    derivative = algebra.substitute(algebra.jacobian(constraints, gone), gone, zero)
+    solved = algebra.solve_square(derivative, -algebra.substitute(constraints, gone, zero))
+    return writer.lines([(symbol_latex(q), e) for q, e in zip(_dependent(reduction), writer.entries(solved), strict=True)])
 
 
 # -- quasi-velocities, momenta on the constraints ------------------------------------------------------------------------
@@ -258,9 +258,9 @@ def _definitions(writer: DerivationWriter) -> str:
     quasi = _quasi(writer)
     if quasi is None:
         given = {str(getattr(q, "name", q)): value for q, value in writer.equations.options["velocities"].items()}
-        pairs = [(letter_latex(q.dot), writer.short(given[q.name])) for q in writer.equations.system.coordinates]
+        pairs = [(symbol_latex(q.dot), writer.short(given[q.name])) for q in writer.equations.system.coordinates]
         return paragraph("The velocities are given in terms of the quasi-velocities:") + writer.lines(pairs)
-    names = [letter_latex(s) for s in entries_of(quasi.free)]
+    names = [symbol_latex(s) for s in entries_of(quasi.free)]
     bound = [writer.show(writer.short(s)) for s in entries_of(quasi.bound)]
     pairs = list(zip([*names, *bound], writer.entries(quasi.definition), strict=True))
     new = [pair for pair in pairs if writer.show(pair[1]) != pair[0]]
@@ -302,15 +302,15 @@ def _orthonormal(writer: DerivationWriter) -> str:
 def _canonical(writer: DerivationWriter) -> str:
     reduction = _on(writer)
     algebra = reduction.algebra
-    letters = canonical_letters(reduction.system, reduction.split).state
+    symbols = canonical_symbols(reduction.system, reduction.split).state
     momenta = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
-    return writer.lines([(letter_latex(y), e) for y, e in zip(letters, writer.entries(momenta), strict=True)])
+    return writer.lines([(symbol_latex(y), e) for y, e in zip(symbols, writer.entries(momenta), strict=True)])
 
 
 def _canonical_hamiltonian(writer: DerivationWriter) -> str:
     reduction = _on(writer)
     algebra = reduction.algebra
-    y = algebra.vector(canonical_letters(reduction.system, reduction.split).state)
+    y = algebra.vector(canonical_symbols(reduction.system, reduction.split).state)
     function, _ = conjugate(algebra, reduction.here(reduction.lagrangian), reduction.independent, y)
     return writer.lines([("H", writer.short(entries_of(function)[0]))])
 
@@ -318,7 +318,7 @@ def _canonical_hamiltonian(writer: DerivationWriter) -> str:
 def _manifold(writer: DerivationWriter) -> str:
     manifold = ConstraintManifold(_on(writer))
     momenta = writer.entries(manifold.momenta)
-    pairs = [(letter_latex(p), e) for p, e in zip(writer.equations.system.momenta, momenta, strict=True)]
+    pairs = [(symbol_latex(p), e) for p, e in zip(writer.equations.system.momenta, momenta, strict=True)]
     return writer.lines([*pairs, ("H", writer.short(entries_of(manifold.hamiltonian)[0]))])
 
 
@@ -329,14 +329,14 @@ def _image(writer: DerivationWriter) -> str:
     system = writer.equations.system
     if system.image is None:
         return _solved(writer) + _frame(writer).replace(r"\mathsf{F}", r"\mathsf{E}")
-    return writer.lines([(letter_latex(q.dot), writer.short(system.image.velocities[q])) for q in system.coordinates])
+    return writer.lines([(symbol_latex(q.dot), writer.short(system.image.velocities[q])) for q in system.coordinates])
 
 
 def _velocities(writer: DerivationWriter) -> str:
     """The velocities in the speeds of a frame."""
     blocks = writer.equations.blocks(writer.algebra)
     entries = writer.entries(blocks.velocities)
-    return writer.lines([(letter_latex(q.dot), e) for q, e in zip(writer.equations.system.coordinates, entries, strict=True)])
+    return writer.lines([(symbol_latex(q.dot), e) for q, e in zip(writer.equations.system.coordinates, entries, strict=True)])
 
 
 def _on_speeds(writer: DerivationWriter) -> str:

@@ -9,15 +9,15 @@ import sympy
 
 from ..algebra.lazy import entries_of, now
 from ..algebra.simplify.quotient_printer import size
-from ..algebra.simplify.simplifier import tidy
-from ..algebra.simplify.simplifying_algebra import BriefAlgebra
+from ..algebra.simplify.simplifier import simplify
+from ..algebra.simplify.simplifying_algebra import SimplifyingAlgebra
 from ..algebra.simplify.statement import helpful_turns
 from ..errors import ModelError
 from ..model.symbols import Parameter
 from .document_layout import Pair, align, matrix
 from .equation_printer import Term, _stated
 from .naming import Naming
-from .typeset import _Setter, _side, letter_latex
+from .typeset import _Setter, _side, symbol_latex
 
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
@@ -49,7 +49,7 @@ class DerivationWriter:
         system = equations.system
         motion = [s for s in equations.state if s not in system.coordinates]
         velocities = [s for s in system.velocities if s not in motion]
-        self._heads = [*motion, *velocities, *equations.unknowns]
+        self._collected = [*motion, *velocities, *equations.unknowns]
         self._turns = helpful_turns(_stated(equations)) if hasattr(system, "bilateral") else ()
         # Bound quasi-velocities are numbered on after the free ones.
         names = [f"eta of {c.name}" for c in getattr(system, "bilateral", ())]
@@ -59,13 +59,13 @@ class DerivationWriter:
         self.show: Callable[[sympy.Expr], str] = _Setter([*equations.unknowns, *multipliers]).show
 
     @property
-    def algebra(self) -> BriefAlgebra:
+    def algebra(self) -> SimplifyingAlgebra:
         """A new algebra, with the work of one step before it."""
-        return BriefAlgebra(named=False, turns=self._turns)
+        return SimplifyingAlgebra(named=False, turns=self._turns)
 
     def short(self, expression: sympy.Expr) -> sympy.Expr:
         """The expression in its shortest form, grouped by velocities and accelerations."""
-        return tidy(expression.xreplace(self._bound), heads=self._heads, turns=self._turns)
+        return simplify(expression.xreplace(self._bound), collected=self._collected, turns=self._turns)
 
     def entries(self, block: Any) -> list[sympy.Expr]:
         """The entries of a block, each made short."""
@@ -96,15 +96,15 @@ class DerivationWriter:
         """Equations sum of coefficient times letter = expression."""
         pairs: list[Pair] = []
         for terms, right in rows:
-            kept = [(self.short(c), letter) for c, letter in terms if c != 0]
+            kept = [(self.short(c), symbol) for c, symbol in terms if c != 0]
             pairs.append((_side(kept, self.show), self.show(self.short(right))))
         if sum(len(left) + len(right) for left, right in pairs) > 6 * LONGEST:
             raise ModelError("This display is too long for a page", remedy="ask for the format text")
         return align(pairs, numbered) if pairs else ""
 
-    def column(self, name: str, letters: Sequence[sympy.Symbol], block: Any) -> str:
+    def column(self, name: str, symbols: Sequence[sympy.Symbol], block: Any) -> str:
         """The entries of a column by the letters they belong to, ``name_letter = entry``."""
-        return self.lines([(f"{name}_{{{letter_latex(x)}}}", e) for x, e in zip(letters, self.entries(block), strict=True)])
+        return self.lines([(f"{name}_{{{symbol_latex(x)}}}", e) for x, e in zip(symbols, self.entries(block), strict=True)])
 
     def table(self, name: str, block: Any, symmetric: bool = False) -> str:
         """A matrix."""

@@ -17,9 +17,9 @@ import sympy
 
 from ..algebra.lazy import now
 from ..algebra.simplify.quotient_printer import LOOKS, Writer, size
-from ..algebra.simplify.quotients import Alphabet, Quotient, Turn, eliminated, lowest_terms
-from ..algebra.simplify.simplifier import EFFORT, tidy
-from ..algebra.simplify.simplifying_algebra import BriefAlgebra
+from ..algebra.simplify.quotients import Generators, Quotient, Turn, eliminated, lowest_terms
+from ..algebra.simplify.simplifier import EFFORT, simplify
+from ..algebra.simplify.simplifying_algebra import SimplifyingAlgebra
 from ..algebra.simplify.statement import helpful_turns
 from ..algebra.simplify.trigonometric_ring import Polynomial, TooMuchWorkError, Work
 from ..errors import ModelError
@@ -53,7 +53,7 @@ class Line:
     def sides(self) -> tuple[sympy.Expr, sympy.Expr]:
         """Both sides as expressions."""
         left, right = (
-            sympy.Add(*(c if letter is None else c * letter for c, letter in terms)) for terms in (self.left, self.right)
+            sympy.Add(*(c if symbol is None else c * symbol for c, symbol in terms)) for terms in (self.left, self.right)
         )
         return left, right
 
@@ -64,7 +64,7 @@ class Line:
 
     def with_parts(self, parts: Sequence[sympy.Expr]) -> Line:
         """The same line with other coefficients."""
-        terms = [(part, letter) for part, (_, letter) in zip(parts, (*self.left, *self.right), strict=True)]
+        terms = [(part, symbol) for part, (_, symbol) in zip(parts, (*self.left, *self.right), strict=True)]
         return Line(tuple(terms[: len(self.left)]), tuple(terms[len(self.left) :]))
 
 
@@ -93,7 +93,7 @@ def write(equations: Equations, compact: bool = True) -> Written:
     """
     constants = equations.system.parameters if compact else ()
     turns = helpful_turns(_stated(equations), constants)
-    plain, algebra = None, BriefAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants)
+    plain, algebra = None, SimplifyingAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants)
     try:
         plain = _Writing(equations, compact, algebra, turns)
         if not (compact and algebra.has_long_inverse) or plain.extent() <= SHORT_EXTENT:
@@ -102,7 +102,7 @@ def write(equations: Equations, compact: bool = True) -> Written:
         if not (compact and algebra.has_long_inverse):
             raise
     try:
-        named = _Writing(equations, compact, BriefAlgebra(named=True, turns=turns, constants=constants), turns)
+        named = _Writing(equations, compact, SimplifyingAlgebra(named=True, turns=turns, constants=constants), turns)
     except ModelError:
         if plain is None:
             raise
@@ -113,7 +113,7 @@ def write(equations: Equations, compact: bool = True) -> Written:
 class _Writing:
     """One set of equations on its way to lines."""
 
-    def __init__(self, equations: Equations, compact: bool, algebra: BriefAlgebra, turns: Sequence[Turn]) -> None:
+    def __init__(self, equations: Equations, compact: bool, algebra: SimplifyingAlgebra, turns: Sequence[Turn]) -> None:
         self.equations, self.compact, self.algebra, self.turns = equations, compact, algebra, turns
         self.work, self.looks = Work(WHOLE_EFFORT), Work(WHOLE_LOOKS)
         self.blocks: Blocks = equations.blocks(self.algebra)
@@ -122,8 +122,8 @@ class _Writing:
         self.z, self.mu = list(now(self.blocks.unknowns)), list(now(self.blocks.multipliers))
         self.velocities: dict[sympy.Symbol, sympy.Symbol] = {}
         system = equations.system
-        motion = [letter for letter in equations.state if letter not in system.coordinates]
-        self.heads = [*motion, *(s for s in system.velocities if s not in motion), *self.z, *self.mu]
+        motion = [symbol for symbol in equations.state if symbol not in system.coordinates]
+        self.collected = [*motion, *(s for s in system.velocities if s not in motion), *self.z, *self.mu]
 
     def extent(self) -> int:
         """How many operations the equations have before they are made short."""
@@ -138,8 +138,8 @@ class _Writing:
         lines = self._kinematics() + self._dynamics()
         if not self.compact:
             return Written(tuple(lines), ())
-        meanings = {name: self._tidy(meaning) for name, meaning in self.algebra.meanings.items()}
-        inverses = [replace(home, matrix=home.matrix.applyfunc(self._tidy)) for home in self.algebra.inverses]
+        meanings = {name: self._simplify(meaning) for name, meaning in self.algebra.meanings.items()}
+        inverses = [replace(home, matrix=home.matrix.applyfunc(self._simplify)) for home in self.algebra.inverses]
         naming = Naming(self.equations, [line.parts for line in lines], inverses, meanings)
         named = [line.with_parts(parts) for line, parts in zip(lines, naming.lines(), strict=True)]
         return Written(tuple(named), naming.names())
@@ -150,25 +150,25 @@ class _Writing:
         """Rates of the state that are not unknowns themselves; solutions that are velocities are called by their names."""
         rates = list(zip(self.equations.state, now(self.blocks.rates), strict=True))
         solutions = {
-            w: (home.letters.row(i) @ right)[0]
+            w: (home.symbols.row(i) @ right)[0]
             for home in self.algebra.inverses
             for column, right in home.solutions
             for i, w in enumerate(column)
         }
         named = []
-        for letter, rate in rates:
-            name = letter.dot if isinstance(letter, Coordinate) else sympy.Symbol(f"{letter.name}_dot", real=True)
+        for symbol, rate in rates:
+            name = symbol.dot if isinstance(symbol, Coordinate) else sympy.Symbol(f"{symbol.name}_dot", real=True)
             if rate in solutions:
                 self.velocities[rate] = name
             if rate not in self.z and str(rate) != str(name):
                 named.append((name, solutions.get(rate, rate)))
         lines = []
-        self.heads += self.algebra.meanings
+        self.collected += self.algebra.meanings
         for name, rate in named:
-            lines.append(Line(((sympy.S.One, name),), ((self._tidy(rate), None),)))
+            lines.append(Line(((sympy.S.One, name),), ((self._simplify(rate), None),)))
         return lines
 
-    def _tidy(self, expression: sympy.Expr) -> sympy.Expr:
+    def _simplify(self, expression: sympy.Expr) -> sympy.Expr:
         return self._line([], expression, scaled=False).right[0][0]
 
     def _dynamics(self) -> list[Line]:
@@ -183,7 +183,7 @@ class _Writing:
         else:
             lines = []
             for k in range(len(z)):
-                left = [(metric[k, j], letter) for j, letter in enumerate(z)]
+                left = [(metric[k, j], symbol) for j, symbol in enumerate(z)]
                 lines.append(self._line(left, force[k], [(rows[j, k], m) for j, m in enumerate(mu)], lead=k))
         return lines + [self._line([(rows[k, j], s) for j, s in enumerate(z)], right[k]) for k in range(len(mu))]
 
@@ -201,25 +201,25 @@ class _Writing:
     ) -> Line:
         """One line in lowest terms, multiplied by what makes it shortest, the sign of the unknown `lead` positive."""
         terms = [*left, *others, (right, None)]
-        terms = [(c.xreplace(self.velocities), letter) for c, letter in terms if c != 0]
+        terms = [(c.xreplace(self.velocities), symbol) for c, symbol in terms if c != 0]
         expressions = [c for c, _ in terms]
         try:
-            alphabet = Alphabet(expressions, Work(EFFORT, self.work), self.turns, tidy)
-            quotients = [alphabet.read(c) for c in expressions]
+            generators = Generators(expressions, Work(EFFORT, self.work), self.turns, simplify)
+            quotients = [generators.read(c) for c in expressions]
         except TooMuchWorkError:
             quotients = []
-        shortest = expressions
+        smallest = expressions
         if quotients:
             ways = [quotients]
             if scaled:
-                alphabet.allow(Work(SCALED_EFFORT, self.work))
+                generators.allow(Work(SCALED_EFFORT, self.work))
                 with suppress(TooMuchWorkError):
-                    ways = _scalings(alphabet, quotients, [letter in self.z for _, letter in terms])
-            alphabet.allow(Work(EFFORT, self.work))
-            writer = Writer(alphabet, self.heads, Work(LOOKS, self.looks))
+                    ways = _scalings(generators, quotients, [symbol in self.z for _, symbol in terms])
+            generators.allow(Work(EFFORT, self.work))
+            writer = Writer(generators, self.collected, Work(LOOKS, self.looks))
             candidates = [[writer.quotient(quotient) for quotient in way] for way in ways]
-            shortest = min(candidates, key=lambda way: sum(size(part) for part in way if part not in (1, -1)))
-        return _signed([(c, letter) for c, (_, letter) in zip(shortest, terms, strict=True)], self.z, lead)
+            smallest = min(candidates, key=lambda way: sum(size(part) for part in way if part not in (1, -1)))
+        return _signed([(c, symbol) for c, (_, symbol) in zip(smallest, terms, strict=True)], self.z, lead)
 
 
 def _stated(equations: Equations) -> list[sympy.Expr]:
@@ -232,16 +232,16 @@ def _stated(equations: Equations) -> list[sympy.Expr]:
 
 def _signed(terms: Sequence[Term], unknowns: Sequence[sympy.Symbol], lead: int) -> Line:
     """A line in which the unknown `lead`, or the first there is, has a positive sign, with all other terms on the right."""
-    left = [(c, letter) for c, letter in terms if letter in unknowns and c != 0]
-    right = [(c, letter) for c, letter in terms if letter not in unknowns and c != 0]
-    first = next((c for c, letter in left if letter == unknowns[lead]), left[0][0] if left else sympy.S.One)
+    left = [(c, symbol) for c, symbol in terms if symbol in unknowns and c != 0]
+    right = [(c, symbol) for c, symbol in terms if symbol not in unknowns and c != 0]
+    first = next((c for c, symbol in left if symbol == unknowns[lead]), left[0][0] if left else sympy.S.One)
     if first.could_extract_minus_sign():
-        left, right = ([(-c, letter) for c, letter in side] for side in (left, right))
+        left, right = ([(-c, symbol) for c, symbol in side] for side in (left, right))
     right.sort(key=lambda term: term[1] is not None)
     return Line(tuple(left), tuple(right) or ((sympy.S.Zero, None),))
 
 
-def _scalings(alphabet: Alphabet, quotients: Sequence[Quotient], unknowns: Sequence[bool]) -> list[list[Quotient]]:
+def _scalings(generators: Generators, quotients: Sequence[Quotient], unknowns: Sequence[bool]) -> list[list[Quotient]]:
     """A row as it is, free of the denominators before its unknowns, and free of all; each without what its terms share."""
     ways = []
     for chosen in ([], [q for q, is_unknown in zip(quotients, unknowns, strict=True) if is_unknown], quotients):
@@ -249,28 +249,28 @@ def _scalings(alphabet: Alphabet, quotients: Sequence[Quotient], unknowns: Seque
         for quotient in chosen:
             for factor, power in quotient.below:
                 powers[factor] = max(power, powers.get(factor, 0))
-        above = alphabet.ring.one
+        above = generators.ring.one
         for factor, power in powers.items():
-            above = alphabet.ring.product(above, alphabet.ring.power(factor, power))
-        way = _without_common(alphabet, [alphabet.times([q, Quotient(above)]) for q in quotients])
+            above = generators.ring.product(above, generators.ring.power(factor, power))
+        way = _without_common(generators, [generators.times([q, Quotient(above)]) for q in quotients])
         if way not in ways:
             ways.append(way)
     return ways
 
 
-def _without_common(alphabet: Alphabet, quotients: list[Quotient]) -> list[Quotient]:
+def _without_common(generators: Generators, quotients: list[Quotient]) -> list[Quotient]:
     """The row divided by the numbers and factors that all its terms share, if they cannot vanish."""
-    ring = alphabet.ring
+    ring = generators.ring
     numbers = [abs(int(c)) for q in quotients for c in q.above.values()]
     common, divisor = gcd(*numbers), gcd(*(q.divisor for q in quotients))
     quotients = [Quotient(q.above * divisor, q.divisor * common, q.below) for q in quotients]
-    shortest = min((q.above for q in quotients), key=ring.key)
-    for factor, power in ring.factors(shortest)[1]:
-        if not alphabet.written(factor).is_nonzero:
+    smallest = min((q.above for q in quotients), key=ring.key)
+    for factor, power in ring.factors(smallest)[1]:
+        if not generators.written(factor).is_nonzero:
             continue
         for _ in range(power):
             divided = [ring.divided(q.above, factor) for q in quotients]
             if any(above is None for above in divided):
                 break
             quotients = [Quotient(above, q.divisor, q.below) for above, q in zip(divided, quotients, strict=True)]
-    return [alphabet.shortened(q.above, q.divisor, dict(q.below)) for q in quotients]
+    return [generators.shortened(q.above, q.divisor, dict(q.below)) for q in quotients]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GREEK", "declared_letters"]
+__all__ = ["GREEK", "declared_symbols"]
 
 _SMALL = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon phi chi psi "
@@ -12,10 +12,10 @@ _CAPITAL = {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "
 
 #: The command of each Greek letter that a name may have.
 GREEK = {chr(0x3B1 + place): rf"\{word}" for place, word in enumerate(_SMALL.split()) if word != "o"}
-GREEK |= {letter: rf"\{word}" for letter, word in (_CAPITAL | {"Ψ": "Psi", "Ω": "Omega"}).items()}
+GREEK |= {symbol: rf"\{word}" for symbol, word in (_CAPITAL | {"Ψ": "Psi", "Ω": "Omega"}).items()}
 
 
-def declared_letters(text: str) -> str:
+def declared_symbols(text: str) -> str:
     r"""Lines of a preamble for letters that pdflatex does not know; those of other scripts are shown by their numbers.
 
     >>> print(declared_letters("σ and ж, é"))

@@ -24,7 +24,7 @@ LONG, LONG_SUM = 90, 22
 MOST_NAMES = 60
 
 #: Letters for names of constants, of functions of the configuration, of functions of the state, of denominators, of matrices.
-LETTERS = {
+SYMBOLS = {
     "constant": "k b c h e n d a",
     "configuration": "S N E F G P Q U",
     "motion": "W V Y Z U T",
@@ -61,14 +61,14 @@ class Naming:
         self._meanings: dict[sympy.Symbol, sympy.Expr] = dict(meanings or {})
         self._matrices: list[tuple[sympy.Expr, sympy.Expr]] = []
         self._entries: set[sympy.Symbol] = set()
-        self._taken = {_base(symbol.name) for symbol in self._letters(inverses)}
+        self._taken = {_base(symbol.name) for symbol in self._symbols(inverses)}
         self._name_inverses(list(inverses))
         self._name_repeated(self._everything, SAVED)
         long = self._long_lines()
         self._name_repeated(lambda: (self._parts[k] for k in long), SAVED_IN_LONG)
         self._name_long()
         self._drop_second_names()
-        self._settle()
+        self._projected_step()
 
     def lines(self) -> list[list[sympy.Expr]]:
         """The coefficients of each line with names in them."""
@@ -79,18 +79,18 @@ class Naming:
         """What the names mean."""
         return (*self._matrices, *self._meanings.items())
 
-    def _letters(self, inverses: Sequence[NamedInverse]) -> set[sympy.Symbol]:
+    def _symbols(self, inverses: Sequence[NamedInverse]) -> set[sympy.Symbol]:
         system = self._equations.system
         named = {
-            s for home in inverses for s in (*home.letters.free_symbols, *(w for column, _ in home.solutions for w in column))
+            s for home in inverses for s in (*home.symbols.free_symbols, *(w for column, _ in home.solutions for w in column))
         }
         named |= set(self._meanings)
         present = {s for part in self._everything() for s in part.free_symbols} - named
         return present | {*self._equations.state, *self._equations.unknowns, *system.parameters, *system.inputs}
 
     def _free_base(self, kind: str) -> str:
-        choices = LETTERS[kind].split()
-        found = next((letter for letter in choices if letter not in self._taken), None)
+        choices = SYMBOLS[kind].split()
+        found = next((symbol for symbol in choices if symbol not in self._taken), None)
         if found is None:
             found = next(f"{choices[0]}{k}" for k in range(1, 1000) if f"{choices[0]}{k}" not in self._taken)
         self._taken.add(found)
@@ -104,14 +104,14 @@ class Naming:
             w: value
             for home in inverses
             for column, right in home.solutions
-            for w, value in zip(column, home.letters @ right, strict=True)
+            for w, value in zip(column, home.symbols @ right, strict=True)
         }
         pending = [home for home in inverses if home.is_named]
         while True:
             present = {symbol for expression in self._everything() for symbol in expression.free_symbols}
             if any(w in present for w in values):
                 self._exchange(values)
-            elif home := next((home for home in pending if home.letters.free_symbols & present), None):
+            elif home := next((home for home in pending if home.symbols.free_symbols & present), None):
                 pending.remove(home)
                 self._name_matrix(home)
             else:
@@ -120,15 +120,15 @@ class Naming:
     def _name_matrix(self, home: NamedInverse) -> None:
         inverse, matrix, n = self._free_base("inverse"), self._free_base("matrix"), home.matrix.rows
         between = "" if n < 10 else "_"
-        letters, entries = {}, {}
+        symbols, entries = {}, {}
         for i in range(n):
             for j in range(i, n):
                 place = f"_{i + 1}{between}{j + 1}"
-                letters[home.letters[i, j]] = sympy.Symbol(inverse + place, real=True)
+                symbols[home.symbols[i, j]] = sympy.Symbol(inverse + place, real=True)
                 if home.matrix[i, j] != 0:
                     entries[sympy.Symbol(matrix + place, real=True)] = home.matrix[i, j]
-        self._exchange(letters)
-        self._entries |= set(letters.values())
+        self._exchange(symbols)
+        self._entries |= set(symbols.values())
         self._matrices.append((sympy.MatrixSymbol(inverse, n, n), sympy.MatrixSymbol(matrix, n, n) ** -1))
         self._meanings |= entries
 
@@ -193,7 +193,7 @@ class Naming:
             del self._meanings[symbol]
             self._exchange({symbol: meaning})
 
-    def _settle(self) -> None:
+    def _projected_step(self) -> None:
         """Final names, numbered in the order in which they come up."""
         order: list[sympy.Symbol] = []
         pending = list(self._parts) + [m for s, m in self._meanings.items() if not isinstance(s, sympy.Dummy)]
@@ -204,7 +204,7 @@ class Naming:
                     pending.append(self._meanings[symbol])
         kinds = {symbol: self._kind(symbol) for symbol in order}
         final: dict[sympy.Symbol, sympy.Symbol] = {}
-        for kind in LETTERS:
+        for kind in SYMBOLS:
             same = [symbol for symbol in order if kinds[symbol] == kind]
             base = self._free_base(kind) if same else ""
             for k, symbol in enumerate(same):
@@ -217,16 +217,16 @@ class Naming:
         if any(node.is_Pow and node.exp.is_negative and node.base == symbol
                for part in self._everything() for node in part.atoms(sympy.Pow)):  # fmt: skip
             return "denominator"
-        letters = self._meaning_letters(symbol)
+        symbols = self._meaning_symbols(symbol)
         system = self._equations.system
-        if letters <= set(system.parameters):
+        if symbols <= set(system.parameters):
             return "constant"
-        return "configuration" if letters <= {*system.parameters, *system.coordinates, *self._entries} else "motion"
+        return "configuration" if symbols <= {*system.parameters, *system.coordinates, *self._entries} else "motion"
 
-    def _meaning_letters(self, symbol: sympy.Symbol) -> set[sympy.Symbol]:
+    def _meaning_symbols(self, symbol: sympy.Symbol) -> set[sympy.Symbol]:
         found: set[sympy.Symbol] = set()
-        for letter in self._meanings[symbol].free_symbols:
-            found |= self._meaning_letters(letter) if letter in self._meanings else {letter}
+        for inner in self._meanings[symbol].free_symbols:
+            found |= self._meaning_symbols(inner) if inner in self._meanings else {inner}
         return found
 
 

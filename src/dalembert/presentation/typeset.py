@@ -18,7 +18,7 @@ from .latex_symbols import GREEK
 if TYPE_CHECKING:
     from .equation_printer import Term, Written
 
-__all__ = ["latex", "letter_latex", "lines_latex", "text"]
+__all__ = ["latex", "symbol_latex", "lines_latex", "text"]
 
 #: The rank of sums of velocities among the factors of a product; what has a higher one stands behind fractions.
 SUM_IN_MOTION = 6
@@ -42,7 +42,7 @@ def latex(written: Written) -> str:
 
 def lines_latex(written: Written) -> list[tuple[str, str]]:
     """Left and right sides of the lines and of the meanings of names, the first of these after the word ``with``."""
-    show = _Setter(letter for line in written.lines for _, letter in (*line.left, *line.right)).show
+    show = _Setter(symbol for line in written.lines for _, symbol in (*line.left, *line.right)).show
     lines = [(_side(line.left, show), _side(line.right, show)) for line in written.lines]
     for place, (name, meaning) in enumerate(written.names):
         lines.append((rf"\text{{with }}{show(name)}" if place == 0 else show(name), show(meaning)))
@@ -52,8 +52,8 @@ def lines_latex(written: Written) -> list[tuple[str, str]]:
 def _side(terms: Sequence[Term], show: Callable[[sympy.Expr], str]) -> str:
     """A sum of coefficients times letters, in the order given."""
     found = ""
-    for coefficient, letter in terms:
-        piece = show(coefficient if letter is None else coefficient * letter)
+    for coefficient, symbol in terms:
+        piece = show(coefficient if symbol is None else coefficient * symbol)
         sign, piece = ("-", piece[1:]) if piece.startswith("-") else ("+", piece)
         found += f" {sign} {piece}" if found else piece if sign == "+" else f"-{piece}"
     return found or "0"
@@ -66,15 +66,15 @@ class _Setter:
     """Sets expressions in LaTeX."""
 
     def __init__(self, unknowns: Iterable[sympy.Symbol | None]) -> None:
-        self._unknowns = {letter for letter in unknowns if letter is not None}
+        self._unknowns = {symbol for symbol in unknowns if symbol is not None}
 
     def show(self, expression: sympy.Expr) -> str:
         """An expression."""
         match expression:
             case sympy.Symbol():
-                return letter_latex(expression)
+                return symbol_latex(expression)
             case sympy.MatrixSymbol():
-                return letter_latex(sympy.Symbol(expression.name))
+                return symbol_latex(sympy.Symbol(expression.name))
             case sympy.Add():
                 return self._sum(expression)
             case sympy.Mul():
@@ -83,7 +83,7 @@ class _Setter:
                 return self._power(expression)
         if type(expression) in _CIRCULAR:
             return self._function(expression, 1)
-        inner = {symbol: letter_latex(symbol) for symbol in expression.free_symbols if isinstance(symbol, sympy.Symbol)}
+        inner = {symbol: symbol_latex(symbol) for symbol in expression.free_symbols if isinstance(symbol, sympy.Symbol)}
         return str(sympy.latex(expression, symbol_names=inner | _matrix_names(expression)))
 
     def _sum(self, expression: sympy.Expr) -> str:
@@ -105,11 +105,11 @@ class _Setter:
         above, below = sympy.fraction(expression, exact=True)
         if below == 1:
             return self._factors(above)
-        heads = [factor for factor in sympy.Mul.make_args(above) if self._rank(factor)[0] > SUM_IN_MOTION]
-        rest = above / sympy.Mul(*heads)
-        if not heads or rest == 1:
+        collected = [factor for factor in sympy.Mul.make_args(above) if self._rank(factor)[0] > SUM_IN_MOTION]
+        rest = above / sympy.Mul(*collected)
+        if not collected or rest == 1:
             return rf"\frac{{{self._factors(above)}}}{{{self._factors(below)}}}"
-        return rf"\frac{{{self._factors(rest)}}}{{{self._factors(below)}}}\,{self._factors(sympy.Mul(*heads))}"
+        return rf"\frac{{{self._factors(rest)}}}{{{self._factors(below)}}}\,{self._factors(sympy.Mul(*collected))}"
 
     def _factors(self, expression: sympy.Expr) -> str:
         factors = sorted(sympy.Mul.make_args(expression), key=self._rank)
@@ -126,22 +126,22 @@ class _Setter:
         if base.is_Number:
             return 0, ""
         if base.is_Add:
-            return (SUM_IN_MOTION if any(self._letter_rank(s) > SUM_IN_MOTION for s in base.free_symbols) else 4), str(base)
+            return (SUM_IN_MOTION if any(self._symbol_rank(s) > SUM_IN_MOTION for s in base.free_symbols) else 4), str(base)
         if not base.is_Symbol:
             return 5, f"{list(_CIRCULAR).index(type(base)) if type(base) in _CIRCULAR else 9}{base}"
-        return self._letter_rank(base), base.name
+        return self._symbol_rank(base), base.name
 
-    def _letter_rank(self, letter: sympy.Symbol) -> int:
-        if letter in self._unknowns:
+    def _symbol_rank(self, symbol: sympy.Symbol) -> int:
+        if symbol in self._unknowns:
             return 8
-        match letter:
+        match symbol:
             case Velocity() | Momentum() | Speed() | Acceleration():
                 return 7
             case Coordinate():
                 return 2
             case Parameter() | Input():
-                return 7 if letter.name.startswith(("chi_", "eta_", "xi_", "y_")) else 1
-        return 7 if letter.name.endswith("_dot") else 3
+                return 7 if symbol.name.startswith(("chi_", "eta_", "xi_", "y_")) else 1
+        return 7 if symbol.name.endswith("_dot") else 3
 
     def _power(self, expression: sympy.Expr) -> str:
         base, exponent = expression.args
@@ -161,8 +161,8 @@ class _Setter:
     def _function(self, expression: sympy.Expr, power: int) -> str:
         (argument,) = expression.args
         shown = self.show(argument)
-        number, letter = argument.as_coeff_Mul()
-        if letter.is_Symbol and number.is_Integer and number > 0:
+        number, symbol = argument.as_coeff_Mul()
+        if symbol.is_Symbol and number.is_Integer and number > 0:
             shown = f" {shown}" if not shown.startswith("\\") or number != 1 else shown
         else:
             shown = _in_brackets(shown)
@@ -173,7 +173,7 @@ def _in_brackets(shown: str) -> str:
     return rf"\left({shown}\right)" if r"\frac" in shown else f"({shown})"
 
 
-def letter_latex(symbol: sympy.Symbol) -> str:
+def symbol_latex(symbol: sympy.Symbol) -> str:
     r"""A letter: dots over coordinates, names of constraints as upright subscripts.
 
     >>> letter_latex(Coordinate("theta1").dot), letter_latex(Coordinate("x").momentum), letter_latex(Parameter("mu_blade"))
@@ -187,11 +187,11 @@ def letter_latex(symbol: sympy.Symbol) -> str:
             return _dotted(r"\ddot", name.removesuffix("_ddot"))
         case Momentum():
             return f"p_{{{_plain(name.removeprefix('p_'))}}}"
-    for prefix, letter in (("mu_", r"\mu"), ("chi_", r"\chi")):
+    for prefix, greek in (("mu_", r"\mu"), ("chi_", r"\chi")):
         if name.startswith(prefix):
             inner, dot = (name.removesuffix("_dot"), r"\dot") if name.endswith("_dot") else (name, "")
             upright = _upright(inner.removeprefix(prefix))
-            return rf"{dot}{{{letter}}}_{{\mathrm{{{upright}}}}}" if dot else rf"{letter}_{{\mathrm{{{upright}}}}}"
+            return rf"{dot}{{{greek}}}_{{\mathrm{{{upright}}}}}" if dot else rf"{greek}_{{\mathrm{{{upright}}}}}"
     if name.endswith("_ddot"):
         return _dotted(r"\ddot", name.removesuffix("_ddot"))
     return _dotted(r"\dot", name.removesuffix("_dot")) if name.endswith("_dot") else _plain(name)
@@ -207,8 +207,8 @@ def _upright(words: str) -> str:
 
 def _dotted(dot: str, name: str) -> str:
     """The letter with dots over it and its subscript beside them."""
-    letter, bar, rest = _plain(name).partition("_")
-    return f"{dot}{{{letter}}}{bar}{rest}"
+    symbol, bar, rest = _plain(name).partition("_")
+    return f"{dot}{{{symbol}}}{bar}{rest}"
 
 
 def _plain(name: str) -> str:

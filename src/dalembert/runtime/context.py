@@ -15,12 +15,12 @@ from .gauss.solve_status import CONTRADICTORY, SINGULAR
 from .kernel_fields import KernelFields
 from .native_functions import functions
 
-__all__ = ["Book"]
+__all__ = ["Context"]
 
 _ROBUST = ("blocks", "rates", "position_parts", "velocity_parts")
 
 
-class Book:
+class Context:
     """A kernel with working arrays and parameter values; one for each thread that runs it.
 
     Attributes
@@ -120,14 +120,14 @@ class Book:
         """The rates into out (n_state + 1,); returns the status of the solve."""
         return self._call("evaluate", time, y, out)
 
-    def settle(self, time: float, y: Any, out: Any) -> int:
+    def evaluate_on_constraints(self, time: float, y: Any, out: Any) -> int:
         """The rates at a state on the constraints, where it is decided which of them count up to the next such state."""
-        return self._call("settle", time, y, out)
+        return self._call("evaluate_on_constraints", time, y, out)
 
-    def settle_points(self, times: Any, states: Any) -> Any:
+    def evaluate_points(self, times: Any, states: Any) -> Any:
         """Status, rank and least pivot at points of a motion, (k, 3), for times (k,) and states (k, n_state)."""
         found, out, place = np.zeros((len(times), 3)), np.zeros(self.kernel.n_state + 1), 0
-        while (place := functions()["settle_points"](self.fields, place, len(times), times, states, out, found)) < len(times):
+        while (place := functions()["evaluate_points"](self.fields, place, len(times), times, states, out, found)) < len(times):
             self.complete()
         return found
 

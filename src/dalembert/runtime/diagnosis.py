@@ -37,7 +37,7 @@ def vanishing(kernel: Any, time: float, y: Any, p: Any, scale: Any | None = None
 def undefined(kernel: Any, time: float, y: Any, p: Any) -> str | None:
     """The expression of the model that has no finite value at a state, as a clause; None where all of them have one."""
     found = stated_expressions(kernel.equations.system)
-    known = {*kernel.algebra.letters}
+    known = {*kernel.algebra.symbols}
     found = [(place, expression) for place, expression in found if expression.free_symbols <= known]
     function = ca.Function("values", kernel._inputs(), [kernel.lower([expression for _, expression in found])])
     values = np.asarray(function(time, y, p, np.zeros(len(kernel.free_inputs)), np.zeros(0))).ravel()

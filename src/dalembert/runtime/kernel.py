@@ -38,7 +38,7 @@ from ..codegen.passes.unrolled import HEALTHY, UnrolledSolution, unrolled_solve
 from ..codegen.program import Program, straight_line
 from ..errors import ModelError
 from ..model.symbols import t
-from .context import Book
+from .context import Context
 from .native_functions import functions
 from .parameter_values import numbers_for, parameter_values
 
@@ -103,20 +103,20 @@ class Kernel:
         """The blocks of the equations with fewer operations."""
         g = self.graph
         names = ("metric", "force", "rows", "right", "rates")
-        found = shortened(self._inputs(self._unknown_letters), [getattr(g, name) for name in names])
+        found = shortened(self._inputs(self._unknown_symbols), [getattr(g, name) for name in names])
         self.graph = replace(g, **dict(zip(names, found, strict=True)))
 
     # -- letters -------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _unknown_letters(self) -> Any:
+    def _unknown_symbols(self) -> Any:
         return ca.vertcat(self.graph.unknowns, self.graph.multipliers)
 
     def _inputs(self, extra: Any | None = None) -> list[Any]:
-        return [*self._letters, ca.SX(0, 1) if extra is None else extra]
+        return [*self._symbols, ca.SX(0, 1) if extra is None else extra]
 
     @cached_property
-    def _letters(self) -> list[Any]:
+    def _symbols(self) -> list[Any]:
         vector = self.algebra.vector
         return [vector([t]), vector(self.equations.state), vector(self.parameters), vector(self.free_inputs)]
 
@@ -224,7 +224,7 @@ class Kernel:
         if self.large is not None and self.large.fast is not None:
             return self.large.fast
         if self.solved is not None:
-            rates = self.algebra.substitute(g.rates, self._unknown_letters, ca.vertcat(self.solved.z, self.solved.multipliers))
+            rates = self.algebra.substitute(g.rates, self._unknown_symbols, ca.vertcat(self.solved.z, self.solved.multipliers))
             return straight_line("fast", self._inputs(), [rates, self.solved.health])
         raise AssertionError("there is no straight-line solve")
 
@@ -250,7 +250,7 @@ class Kernel:
         return straight_line("blocks", self._inputs(), [g.metric, g.force, g.rows.T, g.right])
 
     def _build_rates(self) -> Program:
-        return straight_line("rates", self._inputs(self._unknown_letters), [self.graph.rates])
+        return straight_line("rates", self._inputs(self._unknown_symbols), [self.graph.rates])
 
     def _build_position_step(self) -> Program:
         return self._step_program("position_step", self.graph.position)
@@ -347,7 +347,7 @@ class Kernel:
 
     def _build_observe(self) -> Program:
         columns = [ca.densify(ca.vec(ca.SX(column))) for column in self._observed_columns().values()]
-        return straight_line("observe", self._inputs(self._unknown_letters), columns)
+        return straight_line("observe", self._inputs(self._unknown_symbols), columns)
 
     # -- native code ---------------------------------------------------------------------------------------------
 
@@ -417,17 +417,17 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         u = numbers_for(self.free_inputs, inputs, "inputs")
         if self.backend == "numpy":
             return self._interpreted_rates(time, y, p, u)
-        return self.plain_book(p).rates(time, y, u)
+        return self.plain_context(p).rates(time, y, u)
 
-    def plain_book(self, p: Any) -> Book:
+    def plain_context(self, p: Any) -> Context:
         """A book for single evaluations, one for each thread."""
-        book: Book | None = getattr(self._local, "book", None)
-        if book is None:
-            book = self._local.book = Book(self, p)
-        book.parameters[:] = p
-        book.fields.arrays["input_values"][:] = 0.0
-        book.forget_choices()
-        return book
+        context: Context | None = getattr(self._local, "context", None)
+        if context is None:
+            context = self._local.context = Context(self, p)
+        context.parameters[:] = p
+        context.fields.arrays["input_values"][:] = 0.0
+        context.forget_choices()
+        return context
 
     def _interpreted_rates(self, time: float, y: Any, p: Any, u: Any) -> Any:
         from .gauss.constrained_solve import solve
@@ -445,4 +445,4 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
     def time_native(self, time: float, state: Any, parameters: Any = (), repeats: int = 1000) -> float:
         """Seconds for one evaluation of the rates in a native loop."""
         y = np.ascontiguousarray(state, dtype=float).reshape(self.n_state)
-        return Book(self, parameter_values(self.parameters, parameters)).time_rates(time, y, repeats)
+        return Context(self, parameter_values(self.parameters, parameters)).time_rates(time, y, repeats)

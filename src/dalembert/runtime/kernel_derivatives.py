@@ -95,8 +95,8 @@ def _with(kernel: Any, solution: UnrolledSolution, kept: Sequence[int] | None = 
                 remedy="drop the constraints that repeat others",
             )
         multipliers = ca.SX(kernel.m, 1)
-    letters = ca.vertcat(g.unknowns, g.multipliers)
-    rates = kernel.algebra.substitute(g.rates, letters, ca.vertcat(solution.z, multipliers))
+    symbols = ca.vertcat(g.unknowns, g.multipliers)
+    rates = kernel.algebra.substitute(g.rates, symbols, ca.vertcat(solution.z, multipliers))
     return RegularRates(ca.densify(rates), solution.health)
 
 
@@ -228,8 +228,8 @@ class Derivatives:
         self.instant, self.rows = instant, rows
         self.rates, self.health = regular_rates(kernel, instant)
         self.integrand = ca.SX(0) if integrand is None else kernel.lower([integrand])
-        self.letters = ca.vertcat(kernel.algebra.vector(kernel.equations.state), kernel.algebra.vector(self.parameters))
-        self.size = int(self.letters.numel())
+        self.symbols = ca.vertcat(kernel.algebra.vector(kernel.equations.state), kernel.algebra.vector(self.parameters))
+        self.size = int(self.symbols.numel())
         instructions = ca.Function("rates", kernel._inputs(), [self.rates]).n_instructions()
         if instructions > MOST_INSTRUCTIONS:
             raise FormError(
@@ -242,29 +242,29 @@ class Derivatives:
     def tangent(self, columns: int) -> Program:
         """w = (dy, dx) for each column -> rates (n_state), health (1), tangents (n_state for each column)."""
         w = ca.SX.sym("w", self.size, columns)
-        pushed = ca.jtimes(self.rates, self.letters, w)
+        pushed = ca.jtimes(self.rates, self.symbols, w)
         return straight_line(f"tangent_{columns}", self._inputs(w), [self.rates, self.health, pushed])
 
     def adjoint(self) -> Program:
         """w = (lambda, s) -> (f^T lambda + s L) differentiated by y and x, health (1), the integrand L (1)."""
         ns = self.kernel.n_state
         w = ca.SX.sym("w", ns + 1)
-        pulled = ca.jtimes(ca.vertcat(self.rates, self.integrand), self.letters, w, True)
+        pulled = ca.jtimes(ca.vertcat(self.rates, self.integrand), self.symbols, w, True)
         return straight_line("adjoint", self._inputs(w), [pulled, self.health, self.integrand])
 
-    def settle(self, level: str, columns: int) -> Program:
+    def evaluate_on_constraints(self, level: str, columns: int) -> Program:
         """w = (dy, dx) for each column -> changes of dy (n_state for each column), health (1)."""
         w = ca.SX.sym("w", self.size, columns)
         steps, health = [], ca.SX(1)
         for c in range(columns):
-            step, health = self._settled(level, w[:, c])
+            step, health = self._rounded(level, w[:, c])
             steps.append(step)
         return straight_line(f"settle_{level}_{columns}", self._inputs(w), [*steps, health])
 
     def unsettle(self, level: str) -> Program:
         """w = lambda -> what the transposed step adds to (lambda, x-gradient), (n_state + nx), health (1)."""
         w, direction = ca.SX.sym("w", self.kernel.n_state), ca.SX.sym("direction", self.size)
-        step, health = self._settled(level, direction)
+        step, health = self._rounded(level, direction)
         pulled = ca.jtimes(step, direction, w, True)
         return straight_line(f"unsettle_{level}", self._inputs(w), [pulled, health])
 
@@ -275,13 +275,13 @@ class Derivatives:
         asked = frozenset(self.kernel.parameters.index(symbol) for symbol in self.parameters)
         return Switching(rates, _pruned(rates, _felt_switches(rates, asked)))
 
-    def _settled(self, level: str, direction: Any) -> tuple[Any, Any]:
+    def _rounded(self, level: str, direction: Any) -> tuple[Any, Any]:
         """The change of dy that keeps the constraints of a level in the first order, and the health of its solve."""
         kernel = self.kernel
         projection = getattr(kernel.graph, level)
         metric = kernel.graph.metric if projection.metric is None else projection.metric
         kept = list(getattr(self.rows, level))
-        change = ca.jtimes(projection.residual[kept], self.letters, direction)
+        change = ca.jtimes(projection.residual[kept], self.symbols, direction)
         solution = None
         for augment in (False, True):  # G may be singular, and definite where the rows vanish
             solution = unrolled_solve(

@@ -24,8 +24,8 @@ __all__ = [
     "project",
     "project_rows",
     "repeat_rates",
-    "settle",
-    "settle_points",
+    "evaluate_on_constraints",
+    "evaluate_points",
 ]
 
 #: Statuses beside those of `verdicts`: a program is not compiled yet; a projection does not converge.
@@ -100,7 +100,7 @@ def evaluate(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
 
 
 @native
-def settle(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
+def evaluate_on_constraints(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
     """The rates at a state that lies on the constraints; decides which rows count until the next such state."""
     info, choice = context.info, context.active_rows
     before = choice[0]
@@ -114,7 +114,7 @@ def settle(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
 
 
 @native
-def settle_points(context: KernelFields, first: int, count: int, times: Reals, states: Reals, out: Reals, found: Reals) -> int:
+def evaluate_points(context: KernelFields, first: int, count: int, times: Reals, states: Reals, out: Reals, found: Reals) -> int:
     """Settle at points of a motion, from the first on: found (count, 3) takes status, rank and least pivot of each.
 
     Returns the point at which a program is missing, or the count.
@@ -122,7 +122,7 @@ def settle_points(context: KernelFields, first: int, count: int, times: Reals, s
     info = context.info
     for point in range(first, count):
         info[3] = 1.0  # stays so in straight-line code, whose health is in info[1]
-        status = settle(context, times[point], states + point * context.n_state, out)
+        status = evaluate_on_constraints(context, times[point], states + point * context.n_state, out)
         if status == MISSING:
             return point
         found[3 * point] = float(status)
@@ -227,7 +227,7 @@ def correction(context: KernelFields, level: int, count: int, y: Reals, out: Rea
 
 
 @native
-def settled_correction(context: KernelFields, level: int, count: int, y: Reals, out: Reals) -> int:
+def first_correction(context: KernelFields, level: int, count: int, y: Reals, out: Reals) -> int:
     """The first Newton step of a level; for velocities, whose positions are on the constraints, it decides which rows count."""
     info, choice = context.info, context.active_rows + (1 + context.n_constraints)
     before = choice[0]
@@ -261,7 +261,7 @@ def project(context: KernelFields, time: float, y: Reals, first: int, last: int,
         before = INFINITY
         for attempt in range(most + 1):
             status = (
-                settled_correction(context, level, count, y, out) if attempt == 0 else correction(context, level, count, y, out)
+                first_correction(context, level, count, y, out) if attempt == 0 else correction(context, level, count, y, out)
             )
             if status != REGULAR:
                 return status

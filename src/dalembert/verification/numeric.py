@@ -18,7 +18,7 @@ import sympy
 from .. import gallery
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
-from ..runtime.context import Book
+from ..runtime.context import Context
 from ..runtime.kernel import parameter_values
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "null_space",
     "panel_nodes",
     "pseudo_inverse",
-    "slope",
+    "derivative",
     "symmetric_power",
     "worst",
 ]
@@ -41,7 +41,7 @@ __all__ = [
 STEP = 1e-25
 
 
-def slope(function: Callable[[Any], Any], point: Any) -> Any:
+def derivative(function: Callable[[Any], Any], point: Any) -> Any:
     """The derivative of a NumPy function by complex steps: (n,) for a scalar, (k, n) for a vector of length k.
 
     >>> slope(lambda x: x[0] * np.sin(x[1]), [2.0, 0.0]).tolist()
@@ -162,9 +162,9 @@ class Probe:
         return _block_function(self.kernel)
 
     @cached_property
-    def book(self) -> Book:
+    def context(self) -> Context:
         """Native code with this probe's parameters."""
-        return Book(self.kernel, self.values)
+        return Context(self.kernel, self.values)
 
     def _arguments(self, time: float, state: Any) -> list[Any]:
         return [np.array([time]), np.asarray(state, dtype=float), self.values, np.zeros(0), np.zeros(0)]
@@ -189,7 +189,7 @@ class Probe:
     def observe(self, time: float, state: Any) -> dict[str, Any]:
         """What a motion would report at a state: accelerations, energy, reactions, multipliers ..., by key."""
         row = np.ascontiguousarray(np.asarray(state, dtype=float)[None, :])
-        values, _ = self.book.observe(np.array([float(time)]), row, np.zeros((1, 0)))
+        values, _ = self.context.observe(np.array([float(time)]), row, np.zeros((1, 0)))
         return {key: values[0, place] for key, place in self.kernel.observed.items()}
 
     def reaction(self, time: float, state: Any) -> Any:
@@ -200,7 +200,7 @@ class Probe:
     def projected(self, time: float, state: Any) -> Any:
         """The nearest state that obeys the constraints."""
         moved = np.array(state, dtype=float)
-        self.book.project(time, moved)
+        self.context.project(time, moved)
         return moved
 
 

@@ -201,11 +201,11 @@ def claim(
 
 def registered(documents: Iterable[str] | None = None) -> tuple[Claim, ...]:
     """The claims of some documents by letter, or of all, in the order of the table."""
-    letters = tuple(_DOCUMENTS) if documents is None else tuple(documents)
-    for letter in letters:
-        for module in _DOCUMENTS[letter]:
+    symbols = tuple(_DOCUMENTS) if documents is None else tuple(documents)
+    for symbol in symbols:
+        for module in _DOCUMENTS[symbol]:
             importlib.import_module(f"{__package__}.{module}")
-    return tuple(item for letter in letters for item in _CLAIMS.values() if item.id.split("-")[0] == letter)
+    return tuple(item for symbol in symbols for item in _CLAIMS.values() if item.id.split("-")[0] == symbol)
 
 
 def identifiers() -> tuple[str, ...]:
@@ -235,8 +235,8 @@ def _selected(ids: list[str] | None) -> list[Claim]:
         return list(registered())
     chosen: dict[str, Claim] = {}
     for wanted in ids:
-        letter = wanted.split("-")[0].upper()
-        known = {item.id.lower(): item for item in registered([letter] if letter in _DOCUMENTS else None)}
+        symbol = wanted.split("-")[0].upper()
+        known = {item.id.lower(): item for item in registered([symbol] if symbol in _DOCUMENTS else None)}
         if wanted.upper() in _DOCUMENTS:
             chosen |= {item.id: item for item in known.values()}
         elif wanted.lower() in known:

@@ -46,7 +46,7 @@ def tree_lagrangian(
 def chain_system(n: int, constraints: Callable[[Any], Sequence[Any]] = lambda _: ()) -> da.System:
     """Point masses m0 ... on rods l0 ... in absolute angles."""
     q = da.coordinates(f"q0:{n}")
-    masses, lengths = ([sympy.Symbol(f"{letter}{k}") for k in range(n)] for letter in "ml")
+    masses, lengths = ([sympy.Symbol(f"{symbol}{k}") for k in range(n)] for symbol in "ml")
     lagrangian = tree_lagrangian(sympy, q, [angle.dot for angle in q], range(-1, n - 1), masses, lengths)
     return da.System(coordinates=q, lagrangian=lagrangian, constraints=constraints(q))
 
@@ -54,7 +54,7 @@ def chain_system(n: int, constraints: Callable[[Any], Sequence[Any]] = lambda _:
 def bars_on_a_cart(n: int) -> da.System:
     """A cart with a chain of bars with inertia, in relative angles: what moves is known by centres of mass."""
     x, q = da.coordinates("x"), da.coordinates(f"q0:{n}")
-    masses, lengths = ([sympy.Symbol(f"{letter}{k}") for k in range(n)] for letter in "ml")
+    masses, lengths = ([sympy.Symbol(f"{symbol}{k}") for k in range(n)] for symbol in "ml")
     vx: Any = x.dot
     vy: Any = 0
     height: Any = 0
@@ -73,17 +73,17 @@ def bars_on_a_cart(n: int) -> da.System:
 
 def spatial_chain(n: int) -> da.System:
     """Unit masses on unit rods in space, in polar angle a and azimuth b."""
-    letters = da.coordinates(" ".join(f"a{k} b{k}" for k in range(n)))
+    symbols = da.coordinates(" ".join(f"a{k} b{k}" for k in range(n)))
     velocity: Any = [0, 0, 0]
     kinetic, potential, height = sympy.Integer(0), sympy.Integer(0), sympy.Integer(0)
-    for a, b in zip(letters[::2], letters[1::2], strict=True):
+    for a, b in zip(symbols[::2], symbols[1::2], strict=True):
         sa, ca_, sb, cb = sympy.sin(a), sympy.cos(a), sympy.sin(b), sympy.cos(b)
         further = (ca_ * cb * a.dot - sa * sb * b.dot, ca_ * sb * a.dot + sa * cb * b.dot, sa * a.dot)
         velocity = [old + new for old, new in zip(velocity, further, strict=True)]
         height -= ca_
         kinetic += sum(part**2 for part in velocity) / 2
         potential += GRAVITY * height
-    return da.System(coordinates=letters, kinetic=kinetic, potential=potential)
+    return da.System(coordinates=symbols, kinetic=kinetic, potential=potential)
 
 
 def closed_form(angle: np.ndarray, rate: np.ndarray) -> np.ndarray:
@@ -101,10 +101,10 @@ class Graph:
     def __init__(self, parents: Sequence[int], masses: Sequence[float], lengths: Sequence[float]) -> None:
         self.n = len(parents)
         self.q, self.v = ca.SX.sym("q", self.n), ca.SX.sym("v", self.n)
-        q, v = (ca.vertsplit(letters) for letters in (self.q, self.v))
+        q, v = (ca.vertsplit(symbols) for symbols in (self.q, self.v))
         self.lagrangian = tree_lagrangian(ca, q, v, parents, masses, lengths)
-        slope = ca.gradient(self.lagrangian, self.v)
-        self.force = ca.gradient(self.lagrangian, self.q) - ca.jtimes(slope, self.q, self.v)
+        derivative = ca.gradient(self.lagrangian, self.v)
+        self.force = ca.gradient(self.lagrangian, self.q) - ca.jtimes(derivative, self.q, self.v)
         lifting = lift(self.lagrangian, self.v)
         assert lifting is not None
         self.factor = LiftedFactor(lifting)
@@ -118,7 +118,7 @@ class Graph:
         return ca.Function("graph", [self.q, self.v], list(outputs))
 
 
-def by_letter(table: dict[int, Any]) -> Any:
+def by_symbol(table: dict[int, Any]) -> Any:
     return ca.vertcat(*[table[k] for k in sorted(table)])
 
 
@@ -153,7 +153,7 @@ def test_pivots_and_solutions_on_random_trees_are_those_of_the_hessian(data: st.
     random = np.random.default_rng(data.draw(st.integers(0, 10_000)))
     graph = Graph(parents, random.uniform(0.5, 2, n), random.uniform(0.5, 2, n))
     hessian = ca.hessian(graph.lagrangian, graph.v)[0]
-    wanted = (hessian, graph.force, graph.accelerations, by_letter(graph.factor.pivots), by_letter(graph.factor.diagonal))
+    wanted = (hessian, graph.force, graph.accelerations, by_symbol(graph.factor.pivots), by_symbol(graph.factor.diagonal))
     G, f, z, pivots, diagonal = (np.array(value) for value in graph.function(*wanted)(*random.uniform(-3, 3, (2, n))))
     assert np.allclose(diagonal.ravel(), np.diag(G))
     assert (pivots > 0).all()
@@ -170,12 +170,12 @@ def test_a_scalar_need_not_be_quadratic() -> None:
     assert lifting is not None and lifting.definitions
     right = np.array([1.0, -2.0, 0.5, 3.0])
     found = LiftedFactor(lifting).solve({k: ca.SX(value) for k, value in enumerate(right)})
-    function = ca.Function("both", [v, a], [ca.hessian(scalar, v)[0], by_letter(found)])
+    function = ca.Function("both", [v, a], [ca.hessian(scalar, v)[0], by_symbol(found)])
     G, z = (np.array(value) for value in function([0.3, 0.7, -0.4, 0.9], 1.3))
     assert np.allclose(G @ z.ravel(), right)
 
 
-def test_other_operations_on_letters_are_left_alone() -> None:
+def test_other_operations_on_symbols_are_left_alone() -> None:
     v, a = ca.SX.sym("v", 2), ca.SX.sym("a")
     for scalar in (ca.sqrt(1 - v[0] ** 2) + v[1] ** 2, v[0] / v[1], ca.sin(v[0]), a + ca.exp(v[1] * v[0])):
         assert lift(scalar, v) is None
@@ -201,15 +201,15 @@ def test_sums_share_what_they_begin_with(half: bool) -> None:
     """With centres of mass no sum is part of another one, and still there are as many additions as terms."""
     counts = []
     for n in (10, 20, 40):
-        letters = sympy.symbols(f"a0:{n}")
-        moving = letters[0]
+        symbols = sympy.symbols(f"a0:{n}")
+        moving = symbols[0]
         total: Any = 0
-        for letter in letters[1:]:
-            total = total + (moving + (letter / 2 if half else letter)) ** 2
-            moving = moving + letter
+        for symbol in symbols[1:]:
+            total = total + (moving + (symbol / 2 if half else symbol)) ** 2
+            moving = moving + symbol
         algebra = GraphAlgebra()
         value = algebra.scalar(total)
-        function = ca.Function("sum", [algebra.vector(letters)], [value])
+        function = ca.Function("sum", [algebra.vector(symbols)], [value])
         counts.append(function.n_instructions())
         random = np.random.default_rng(n).uniform(-1, 1, n)
         before = np.concatenate([[0], np.cumsum(random)])
@@ -253,14 +253,14 @@ def test_the_mass_matrix_of_a_long_chain_is_not_formed() -> None:
     assert kernel.graph.metric.shape == (n, n), "whoever asks for it gets it"
 
 
-def test_blocks_with_other_letters_put_in_form_the_matrix_where_it_changes() -> None:
+def test_blocks_with_other_symbols_put_in_form_the_matrix_where_it_changes() -> None:
     q = da.coordinates("a b")
     length, push = da.parameters("l F")
     system = da.System(coordinates=q, lagrangian=length * q[0].dot ** 2 + sympy.cos(q[1]) * q[1].dot ** 2, forces={q[0]: push})
     algebra = GraphAlgebra()
     blocks = da.derive(system).blocks(algebra)
     two = algebra.vector([sympy.Integer(2)])
-    unchanged, changed = (blocks.substituted(algebra, algebra.vector([letter]), two) for letter in (push, length))
+    unchanged, changed = (blocks.substituted(algebra, algebra.vector([symbol]), two) for symbol in (push, length))
     assert unchanged.hessian is blocks.hessian and changed.hessian is None
     assert float(ca.evalf(changed.metric[0, 0])) == 4.0
     assert float(ca.evalf(unchanged.force[0])) == 2.0

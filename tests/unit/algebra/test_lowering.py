@@ -23,8 +23,8 @@ X, Y = da.coordinates("x y")
 
 def lowered(expression: sympy.Expr, *values: float) -> float:
     algebra = GraphAlgebra()
-    letters = algebra.vector([X, Y])
-    return float(ca.Function("f", [letters], [algebra.scalar(expression)])([*values, 0.7][:2]))
+    symbols = algebra.vector([X, Y])
+    return float(ca.Function("f", [symbols], [algebra.scalar(expression)])([*values, 0.7][:2]))
 
 
 #: Each function with a rival of other authors and an interval inside its domain.
@@ -57,10 +57,10 @@ UNARY = [
 ]
 
 
-@pytest.mark.parametrize(("function", "rival", "domain"), UNARY, ids=lambda item: getattr(item, "__name__", ""))
-def test_functions_of_one_argument(function, rival, domain: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("function", "reference", "domain"), UNARY, ids=lambda item: getattr(item, "__name__", ""))
+def test_functions_of_one_argument(function, reference, domain: tuple[float, float]) -> None:
     for value in [*np.linspace(*domain, 11), *np.random.default_rng(1).uniform(*domain, 20)]:
-        expected = float(rival(mpmath.mpf(float(value))))
+        expected = float(reference(mpmath.mpf(float(value))))
         assert math.isclose(lowered(function(X), value), expected, rel_tol=4e-15, abs_tol=4e-16), value
 
 
@@ -84,7 +84,7 @@ def test_broken_powers(power: str) -> None:
         assert math.isclose(lowered(X**exponent, value), value ** float(exponent), rel_tol=1e-14)
 
 
-def test_powers_with_letters_and_quotients() -> None:
+def test_powers_with_symbols_and_quotients() -> None:
     assert math.isclose(lowered(X**Y, 1.7, -2.3), 1.7**-2.3, rel_tol=1e-15)
     assert math.isclose(lowered(2**X, 1.7), 2**1.7, rel_tol=1e-15)
     quotient = X / (Y**2 * sympy.sqrt(X + 1) * (X + Y)) * sympy.pi / 3
@@ -108,9 +108,9 @@ def test_cases_and_logic(value: float) -> None:
 def test_a_case_outside_its_domain_does_not_spoil_the_others() -> None:
     guarded = sympy.Piecewise((sympy.sqrt(X), X > 0), (-X, True))
     algebra = GraphAlgebra()
-    letters = algebra.vector([X])
+    symbols = algebra.vector([X])
     node = algebra.scalar(guarded)
-    function = ca.Function("f", [letters], [node, algebra.gradient(node, letters)])
+    function = ca.Function("f", [symbols], [node, algebra.gradient(node, symbols)])
     assert [float(item) for item in function(-4.0)] == [4.0, -1.0]
     assert [float(item) for item in function(4.0)] == [2.0, 0.25]
 
@@ -139,11 +139,11 @@ def test_what_cannot_be_compiled_is_named(expression: sympy.Expr) -> None:
         GraphAlgebra().scalar(expression)
 
 
-def test_every_letter_is_one_node() -> None:
+def test_every_symbol_is_one_node() -> None:
     algebra = GraphAlgebra()
     first, second = algebra.vector([X, Y]), algebra.vector([X * Y + sympy.sin(X)])
     assert algebra.depends(second, first)
-    assert set(algebra.letters) == {X, Y}
+    assert set(algebra.symbols) == {X, Y}
 
 
 def test_deep_expressions_do_not_overflow() -> None:
@@ -160,19 +160,19 @@ def chain_energy_size(links: int) -> int:
     along = [sum(sympy.sin(a) * a.dot for a in angles[: k + 1]) for k in range(links)]
     energy = sum(u**2 + v**2 for u, v in zip(across, along, strict=True)) / 2
     algebra = GraphAlgebra()
-    letters = algebra.vector([*angles, *(a.dot for a in angles)])
+    symbols = algebra.vector([*angles, *(a.dot for a in angles)])
     empty = ca.SX(0, 1)
-    metric, slope = algebra.hessian(algebra.scalar(energy), algebra.vector([a.dot for a in angles]))
-    inputs = [empty, letters, empty, empty, empty]
-    assert ca.Function("e", [letters], [algebra.scalar(energy)]).n_instructions() < 40 * links
-    return straight_line("f", inputs, [metric, slope, algebra.gradient(algebra.scalar(energy), letters)]).operation_count
+    metric, derivative = algebra.hessian(algebra.scalar(energy), algebra.vector([a.dot for a in angles]))
+    inputs = [empty, symbols, empty, empty, empty]
+    assert ca.Function("e", [symbols], [algebra.scalar(energy)]).n_instructions() < 40 * links
+    return straight_line("f", inputs, [metric, derivative, algebra.gradient(algebra.scalar(energy), symbols)]).operation_count
 
 
 def test_partial_sums_are_shared() -> None:
     """The mass matrix of a chain has N^2 entries and costs N^2 operations, not N^3: the slope over 8, 16, 32 links."""
     sizes = [chain_energy_size(links) for links in (8, 16, 32)]
-    slopes = [math.log2(large / small) for small, large in pairwise(sizes)]
-    assert max(slopes) < 2.2, sizes
+    derivatives = [math.log2(large / small) for small, large in pairwise(sizes)]
+    assert max(derivatives) < 2.2, sizes
 
 
 def test_sharing_does_not_change_a_value() -> None:

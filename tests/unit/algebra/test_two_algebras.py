@@ -60,17 +60,17 @@ def named_blocks(blocks: Blocks) -> dict[str, Any]:
     return found
 
 
-def letters_of(equations: da.Equations, blocks: Blocks) -> list[sympy.Symbol]:
+def symbols_of(equations: da.Equations, blocks: Blocks) -> list[sympy.Symbol]:
     system = equations.system
     free = [symbol for symbol, value in system.inputs.items() if value is None]
     velocities = [v for v in system.velocities if v not in equations.state]
     return [da.t, *equations.state, *velocities, *system.parameters, *free, *blocks.unknowns, *blocks.multipliers]
 
 
-def tree_values(blocks: dict[str, Any], letters: list[Any], points: list[Any]) -> list[dict[str, Any]]:
+def tree_values(blocks: dict[str, Any], symbols: list[Any], points: list[Any]) -> list[dict[str, Any]]:
     matrices = {key: sympy.Matrix([item]) if isinstance(item, sympy.Expr) else item for key, item in blocks.items()}
     flat = [entry for matrix in matrices.values() for entry in matrix]
-    function = sympy.lambdify(letters, flat, modules="numpy", cse=True)
+    function = sympy.lambdify(symbols, flat, modules="numpy", cse=True)
     found = []
     for point in points:
         numbers, start, table = np.array(function(*point), dtype=float), 0, {}
@@ -81,8 +81,8 @@ def tree_values(blocks: dict[str, Any], letters: list[Any], points: list[Any]) -
     return found
 
 
-def graph_values(algebra: GraphAlgebra, blocks: dict[str, Any], letters: list[Any], point: Any) -> dict[str, Any]:
-    function = ca.Function("blocks", [algebra.vector(letters)], list(blocks.values()))
+def graph_values(algebra: GraphAlgebra, blocks: dict[str, Any], symbols: list[Any], point: Any) -> dict[str, Any]:
+    function = ca.Function("blocks", [algebra.vector(symbols)], list(blocks.values()))
     return dict(zip(blocks, (np.asarray(item, dtype=float) for item in function.call([point])), strict=True))
 
 
@@ -90,14 +90,14 @@ def graph_values(algebra: GraphAlgebra, blocks: dict[str, Any], letters: list[An
 def test_the_algebras_agree_on_every_block(name: str, form: str) -> None:
     equations, random = equations_of(name, form), np.random.default_rng(5)
     symbolic, algebra = equations.symbolic, GraphAlgebra()
-    letters = letters_of(equations, symbolic)
+    symbols = symbols_of(equations, symbolic)
     tree, graph = named_blocks(symbolic), named_blocks(equations.blocks(algebra))
     assert tree.keys() == graph.keys()
     numbers = parameter_numbers(name, equations.system)
-    points = [[numbers.get(s.name, value) for s, value in zip(letters, row, strict=True)]
-              for row in random.uniform(0.3, 1.1, (2, len(letters)))]  # fmt: skip
-    for point, expected in zip(points, tree_values(tree, letters, points), strict=True):
-        found = graph_values(algebra, graph, letters, point)
+    points = [[numbers.get(s.name, value) for s, value in zip(symbols, row, strict=True)]
+              for row in random.uniform(0.3, 1.1, (2, len(symbols)))]  # fmt: skip
+    for point, expected in zip(points, tree_values(tree, symbols, points), strict=True):
+        found = graph_values(algebra, graph, symbols, point)
         for key, values in expected.items():
             size = 1.0 + np.max(np.abs(values), initial=0.0)
             assert found[key].shape == values.shape, key
@@ -110,11 +110,11 @@ def test_the_algebras_agree_on_random_systems(seed: int) -> None:
     for form in ("lagrange", "hamilton", "vakonomic"):
         equations, algebra = da.derive(system, form), GraphAlgebra()
         symbolic = equations.symbolic
-        letters = letters_of(equations, symbolic)
-        point = np.random.default_rng(seed).uniform(-0.9, 0.9, len(letters))
+        symbols = symbols_of(equations, symbolic)
+        point = np.random.default_rng(seed).uniform(-0.9, 0.9, len(symbols))
         tree, graph = named_blocks(symbolic), named_blocks(equations.blocks(algebra))
-        (expected,) = tree_values(tree, letters, [point])
-        found = graph_values(algebra, graph, letters, point)
+        (expected,) = tree_values(tree, symbols, [point])
+        found = graph_values(algebra, graph, symbols, point)
         for key, values in expected.items():
             assert np.allclose(found[key], values, rtol=1e-12, atol=1e-12), (form, key)
 
@@ -124,15 +124,15 @@ def test_derivatives_are_those_of_finite_differences() -> None:
     x, y = da.coordinates("x y")
     expression = sympy.exp(x * y) * sympy.sin(x) / (1 + y**2) + sympy.sqrt(1 + x**2)
     algebra = GraphAlgebra()
-    letters = algebra.vector([x, y])
-    second, first = algebra.hessian(algebra.scalar(expression), letters)
-    function = ca.Function("f", [letters], [algebra.scalar(expression), first, second])
+    symbols = algebra.vector([x, y])
+    second, first = algebra.hessian(algebra.scalar(expression), symbols)
+    function = ca.Function("f", [symbols], [algebra.scalar(expression), first, second])
     point, step = np.array([0.4, -0.7]), 1e-5
-    value, slope, curvature = (np.asarray(item) for item in function(point))
+    value, derivative, curvature = (np.asarray(item) for item in function(point))
     for k in range(2):
         move = step * np.eye(2)[k]
         ahead, behind = function(point + move), function(point - move)
-        assert abs((float(ahead[0]) - float(behind[0])) / (2 * step) - slope[k, 0]) < 1e-9
+        assert abs((float(ahead[0]) - float(behind[0])) / (2 * step) - derivative[k, 0]) < 1e-9
         assert np.allclose((np.asarray(ahead[1]) - np.asarray(behind[1]))[:, 0] / (2 * step), curvature[k], atol=1e-9)
     assert np.isfinite(value).all()
 
@@ -141,16 +141,16 @@ def test_small_algebra_of_both() -> None:
     """Each function of the protocol, on shapes that are easy to get wrong: nothing, one, a row."""
     x, y = da.coordinates("x y")
     for algebra in (GraphAlgebra(), TreeAlgebra()):
-        letters, empty = algebra.vector([x, y]), algebra.vector([])
+        symbols, empty = algebra.vector([x, y]), algebra.vector([])
         assert tuple(empty.shape) == (0, 1)
         assert tuple(algebra.zeros(2, 3).shape) == (2, 3)
-        assert tuple(algebra.jacobian(empty, letters).shape) == (0, 2)
-        assert tuple(algebra.along(empty, letters, letters).shape) == (0, 1)
-        assert tuple(algebra.stack([letters, letters]).shape) == (4, 1)
-        assert tuple(algebra.columns([letters, letters, letters]).shape) == (2, 3)
+        assert tuple(algebra.jacobian(empty, symbols).shape) == (0, 2)
+        assert tuple(algebra.along(empty, symbols, symbols).shape) == (0, 1)
+        assert tuple(algebra.stack([symbols, symbols]).shape) == (4, 1)
+        assert tuple(algebra.columns([symbols, symbols, symbols]).shape) == (2, 3)
         product = algebra.vector([x * y])
-        assert algebra.depends(product, letters) and not algebra.depends(algebra.vector([da.t]), letters)
-        changed = algebra.substitute(product, letters, algebra.vector([y, y]))
+        assert algebra.depends(product, symbols) and not algebra.depends(algebra.vector([da.t]), symbols)
+        changed = algebra.substitute(product, symbols, algebra.vector([y, y]))
         assert not algebra.depends(changed, algebra.vector([x]))
 
 

@@ -12,7 +12,7 @@ from sympy import Rational, cos, sin, sqrt
 
 import dalembert as da
 from dalembert.analysis.hamilton_jacobi.hamilton_jacobi import HamiltonJacobi
-from dalembert.runtime.context import Book
+from dalembert.runtime.context import Context
 from dalembert.runtime.kernel import kernel_of
 
 m, g, k, c = da.parameters("m g k c", positive=True)
@@ -25,7 +25,7 @@ def particle(*coordinates: Any, potential: Any = 0, constraints: Any = ()) -> da
     return da.System(list(coordinates), kinetic=kinetic, potential=potential, constraints=constraints)
 
 
-def slope(f: Any) -> list[Any]:
+def derivative(f: Any) -> list[Any]:
     return [da.velocity(f, name="slope")]
 
 
@@ -50,16 +50,16 @@ SYSTEMS: dict[str, da.System] = {
     "by hamiltonian": da.System([x, y], hamiltonian=(x.momentum**2 + y.momentum**2) / (2 * m) + k * y),
     "magnetic": da.System([x, y], lagrangian=m / 2 * (x.dot**2 + y.dot**2) + k * x * y.dot),
     # Appell's constraint under another potential: not separable from the heading, and not mechanical.
-    "steered by x": particle(x, y, z, potential=k * x**2 / 2, constraints=slope(z.dot - c * sqrt(x.dot**2 + y.dot**2))),
+    "steered by x": particle(x, y, z, potential=k * x**2 / 2, constraints=derivative(z.dot - c * sqrt(x.dot**2 + y.dot**2))),
     # A radical whose form is the mass matrix without being a multiple of the unit matrix, beside a free coordinate.
     "skew radical": da.System(
         [x, y, z, theta],
         lagrangian=m / 2 * (x.dot**2 + x.dot * y.dot + 2 * y.dot**2 + z.dot**2 + theta.dot**2) + k * x * theta.dot - g * z,
-        constraints=slope(z.dot - c * sqrt(x.dot**2 + x.dot * y.dot + 2 * y.dot**2) - Rational(1, 5)),
+        constraints=derivative(z.dot - c * sqrt(x.dot**2 + x.dot * y.dot + 2 * y.dot**2) - Rational(1, 5)),
     ),
-    "turning frame": particle(x, y, z, constraints=slope(z.dot - y * x.dot - sin(da.t))),
+    "turning frame": particle(x, y, z, constraints=derivative(z.dot - y * x.dot - sin(da.t))),
     # The dependent coordinate has no mass: pi . v - L is quadratic although phi is not linear.
-    "massless": da.System([x, y], kinetic=m / 2 * x.dot**2, potential=k * y, constraints=slope(y.dot - x.dot**2 / 9)),
+    "massless": da.System([x, y], kinetic=m / 2 * x.dot**2, potential=k * y, constraints=derivative(y.dot - x.dot**2 / 9)),
 }
 GALLERY = (
     "appell",
@@ -93,9 +93,9 @@ def method(name: str) -> HamiltonJacobi:
 def evaluated(expressions: Any, values: dict[str, float]) -> Any:
     """Expressions in numbers, by SymPy's own road."""
     expressions = list(expressions)
-    letters = sorted({symbol for e in expressions for symbol in e.free_symbols}, key=str)
-    function = sympy.lambdify(letters, expressions, "numpy", cse=True)
-    return np.array(function(*(values[letter.name] for letter in letters)), dtype=float)
+    symbols = sorted({symbol for e in expressions for symbol in e.free_symbols}, key=str)
+    function = sympy.lambdify(symbols, expressions, "numpy", cse=True)
+    return np.array(function(*(values[symbol.name] for symbol in symbols)), dtype=float)
 
 
 def vakonomic_point(name: str, seed: int) -> tuple[dict[str, float], Any, Any, Any]:
@@ -105,19 +105,19 @@ def vakonomic_point(name: str, seed: int) -> tuple[dict[str, float], Any, Any, A
     form = "vakonomic" if system.bilateral else "lagrange"
     kernel = kernel_of(da.derive(system, form), system.parameters)
     parameters = np.array([values_of(name)[p.name] for p in system.parameters])
-    book = Book(kernel, parameters)
+    context = Context(kernel, parameters)
     for _ in range(50):
         state, time = random.uniform(0.3, 1.1, kernel.n_state), float(random.uniform(0.1, 0.9))
-        if not book.project(time, state):
+        if not context.project(time, state):
             break
-    rates = book.rates(time, state)
+    rates = context.rates(time, state)
     graph, algebra = kernel.graph, kernel.algebra
     pi = graph.momenta
     if system.bilateral:
         pi = pi + graph.rows.T @ algebra.vector(kernel.equations.state[2 * n :])
-    letters, clock = algebra.vector(kernel.equations.state), algebra.vector([da.t])
+    symbols, clock = algebra.vector(kernel.equations.state), algebra.vector([da.t])
     direction = ca.SX.sym("rates", kernel.n_state)
-    moved = ca.jtimes(pi, letters, direction) + ca.jacobian(pi, clock)
+    moved = ca.jtimes(pi, symbols, direction) + ca.jacobian(pi, clock)
     function = ca.Function("pi", [*kernel._inputs(), direction], [pi, moved])
     first, second = function.call([time, state, parameters, np.zeros(0), np.zeros(0), rates])
     named = {s.name: float(v) for s, v in zip(kernel.equations.state, state, strict=True)} | values_of(name) | {"t": time}

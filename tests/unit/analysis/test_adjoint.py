@@ -96,8 +96,8 @@ def test_every_kind_of_objective_on_a_holonomic_constraint(form: str) -> None:
 
     found = gradient(values, names)
     assert found.value == pytest.approx(sum(found.parts.values())) and len(found.parts) == 3
-    slopes = differences(lambda numbers: gradient(numbers, ["m"]).value, values)
-    np.testing.assert_allclose(found.values, slopes, rtol=1e-7, atol=1e-6)
+    derivatives = differences(lambda numbers: gradient(numbers, ["m"]).value, values)
+    np.testing.assert_allclose(found.values, derivatives, rtol=1e-7, atol=1e-6)
 
 
 def test_the_rolling_disk_backwards_agrees_with_forwards() -> None:
@@ -153,8 +153,8 @@ def test_inputs_on_a_grid(kind: str) -> None:
     found = gradient(numbers, list(grid.parameters))
     motion = da.simulate(equations, {x: 0.3}, (0, 2), parameters=grid.values(numbers) | {"m": 1.2}, at=[0.7])
     assert motion["u"][0] == pytest.approx(expected)
-    slopes = differences(lambda values: gradient(values, [m]).value, numbers, 1e-3)
-    np.testing.assert_allclose(found.values, slopes, atol=2e-6)
+    derivatives = differences(lambda values: gradient(values, [m]).value, numbers, 1e-3)
+    np.testing.assert_allclose(found.values, derivatives, atol=2e-6)
 
 
 def test_backwards_in_time_and_what_is_refused() -> None:

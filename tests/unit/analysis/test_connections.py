@@ -15,19 +15,19 @@ from dalembert.errors import FormError, ModelError
 from dalembert.geometry.vanishing import vanish
 
 
-def letters(system: da.System) -> dict[str, Any]:
+def symbols(system: da.System) -> dict[str, Any]:
     return {s.name: s for s in (*system.coordinates, *system.parameters)}
 
 
 def plane(system: da.System, heading: str = "theta") -> dict[str, dict[Any, Any]]:
     """The body frame of the plane."""
-    q = letters(system)
+    q = symbols(system)
     x, y, angle = q["x"], q["y"], q[heading]
     return {"xi_x": {x: cos(angle), y: sin(angle)}, "xi_y": {x: -sin(angle), y: cos(angle)}, "xi_turn": {angle: 1}}
 
 
 def shifts(system: da.System, *names: str) -> dict[str, dict[Any, Any]]:
-    return {f"xi_{name}": {letters(system)[name]: 1} for name in names}
+    return {f"xi_{name}": {symbols(system)[name]: 1} for name in names}
 
 
 GROUPS = {
@@ -46,12 +46,12 @@ def found(name: str, **options: Any) -> Any:
 
 
 def snakeboard() -> Any:
-    q = letters(da.gallery.load("snakeboard").system)
+    q = symbols(da.gallery.load("snakeboard").system)
     return found("snakeboard", section=[[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]])
 
 
 def bicycle() -> Any:
-    return found("bicycle", section=[[1, 0, letters(da.gallery.load("bicycle").system)["phi"]]])
+    return found("bicycle", section=[[1, 0, symbols(da.gallery.load("bicycle").system)["phi"]]])
 
 
 # -- the literature ----------------------------------------------------------------------------------------------------
@@ -72,8 +72,8 @@ def test_the_values_of_the_snakeboard() -> None:
     assert np.allclose(values.momentum_lift[:, 0], expected["Gamma"], rtol=0, atol=1e-10)
     assert np.allclose(values.curvature_swapped[:, 0, 1], expected["B_psi_phi"], rtol=0, atol=1e-10)
     assert np.allclose(values.curvature[:, 0, 1], -np.array(expected["B_psi_phi"]), rtol=0, atol=1e-10)
-    assert np.allclose(values.lift_slope[:, 0, 1], expected["F_phi"], rtol=0, atol=1e-10)
-    assert np.allclose(values.lift_slope[[0, 2], 0, 0], 0, atol=1e-10)
+    assert np.allclose(values.lift_derivative[:, 0, 1], expected["F_phi"], rtol=0, atol=1e-10)
+    assert np.allclose(values.lift_derivative[[0, 2], 0, 0], 0, atol=1e-10)
     assert np.allclose(values.section[:, 0], expected["section"], rtol=0, atol=1e-10)
     assert values.locked_inertia[0, 0] == pytest.approx(3.0806046117362795, abs=1e-10)
 
@@ -88,7 +88,7 @@ def test_the_values_of_the_bicycle() -> None:
 
 
 def test_the_formulas_of_the_snakeboard() -> None:
-    board, q = snakeboard(), letters(da.gallery.load("snakeboard").system)
+    board, q = snakeboard(), symbols(da.gallery.load("snakeboard").system)
     m, r, J0, phi = q["m"], q["r"], q["J0"], q["phi"]
     expected = sympy.Matrix([[-J0 * sin(2 * phi) / (2 * m * r), 0], [0, 0], [J0 * sin(phi) ** 2 / (m * r**2), 0]])
     assert differs_nowhere(zip(board.local, expected, strict=True)).by == "symbolically"
@@ -115,7 +115,7 @@ def test_formulas_and_numbers_agree(name: str) -> None:
     for _ in range(3):
         shape = {q.name: float(random.uniform(0.2, 1.2)) for q in connection.shape}
         values = connection.at(shape)
-        point = {s: (shape | dict(connection.parameters)).get(s.name, 0.0) for s in letters(connection.system).values()}
+        point = {s: (shape | dict(connection.parameters)).get(s.name, 0.0) for s in symbols(connection.system).values()}
         for formula, number in (
             (connection.local, values.connection),
             (connection.momentum_lift, values.momentum_lift),
@@ -123,7 +123,7 @@ def test_formulas_and_numbers_agree(name: str) -> None:
             (connection.locked_inertia, values.locked_inertia),
             (connection.drift, values.drift[:, None]),
             (connection.curvature, values.curvature),
-            (connection.lift_slope, values.lift_slope),
+            (connection.lift_derivative, values.lift_derivative),
         ):
             written = np.array([float(entry.subs(point)) for entry in sympy.flatten(formula)]).reshape(number.shape)
             assert np.allclose(written, number, rtol=1e-11, atol=1e-12)
@@ -178,7 +178,7 @@ def rolling_wheel() -> tuple[da.System, dict[str, dict[Any, Any]]]:
 def test_a_purely_kinematic_connection() -> None:
     system, group = rolling_wheel()
     connection = da.symmetry.connection(system, group)
-    theta, r = letters(system)["theta"], letters(system)["r"]
+    theta, r = symbols(system)["theta"], symbols(system)["r"]
     assert connection.kind == "purely kinematic" and connection.momentum_lift.shape == (2, 0)
     assert connection.local == sympy.ImmutableMatrix([[0, -r * cos(theta)], [0, -r * sin(theta)]])
     assert [connection.curvature[a, 0, 1] for a in range(2)] == [r * sin(theta), -r * cos(theta)]
@@ -310,7 +310,7 @@ def test_the_snakeboard_ends_where_its_wheels_are_across() -> None:
 
 
 def test_a_section_may_degenerate_alone() -> None:
-    q = letters(da.gallery.load("snakeboard").system)
+    q = symbols(da.gallery.load("snakeboard").system)
     e = [-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]
     board = found("snakeboard", section=[[(q["phi"] - 1) * component for component in e]])
     alone = [jump for jump in board.rank_jumps(within={"phi": (-1, 1.5)}) if jump.cause == "section"]
@@ -363,7 +363,7 @@ def test_names_are_checked() -> None:
 
 def test_groups_by_their_chart() -> None:
     scenario = da.gallery.load("snakeboard")
-    q = letters(scenario.system)
+    q = symbols(scenario.system)
     chart = da.lie.LieGroup.SE(2).chart((q["x"], q["y"], q["theta"]))
     by_chart = da.symmetry.connection(scenario, chart)
     assert by_chart.basis == ("xi_x", "xi_y", "xi_th") and by_chart.local == found("snakeboard").local

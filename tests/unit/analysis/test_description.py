@@ -145,8 +145,8 @@ def test_a_hamiltonian_that_is_not_quadratic_is_described_in_momenta() -> None:
     """The velocities of a relativistic particle are not linear in its momenta."""
     hamiltonian = sqrt(m**2 + x.momentum**2 + y.momentum**2)
     by_velocity = da.System([x, y], hamiltonian=hamiltonian, constraints=[da.velocity(x.dot - y * y.dot, name="slope")])
-    (slope,) = describe(by_velocity).constraints
-    assert (slope.kind, slope.integrable) == ("pfaffian", True)
+    (derivative,) = describe(by_velocity).constraints
+    assert (derivative.kind, derivative.integrable) == ("pfaffian", True)
     by_momentum = by_velocity.replacing(constraints=[da.momentum(x.momentum - 1, name="push")])
     (push,) = describe(by_momentum).constraints
     assert (push.kind, push.integrable) == ("nonlinear", False)
@@ -274,8 +274,8 @@ def test_what_is_conserved_stays_so_along_a_motion_and_the_energy_else_does_not(
         if item.expression is None:
             continue
         expression = item.expression.subs(numbers)
-        letters = sorted(expression.free_symbols, key=str)
-        values = sympy.lambdify(letters, expression, "numpy")(*[motion[letter] for letter in letters])
+        symbols = sorted(expression.free_symbols, key=str)
+        values = sympy.lambdify(symbols, expression, "numpy")(*[motion[symbol] for symbol in symbols])
         assert np.ptp(values) < 1e-8
     drift = np.ptp(motion.energy) / (1 + np.abs(motion.energy).max())
     assert drift < 1e-8 if "energy" in CONSERVED[name] else drift > 1e-6

@@ -87,12 +87,12 @@ def test_the_equations_of_the_link_are_the_printed_ones() -> None:
     structure = da.dirac.dirac_structure(link("image"), APART)
     a, b = APART["x1"] - APART["x3"], APART["x2"] - APART["x4"]
     flows, efforts = structure.image
-    x, p, slope_x, slope_p = flows[:4], flows[4:], efforts[:4], efforts[4:]
-    assert np.allclose(x, slope_p, atol=1e-13)
+    x, p, derivative_x, derivative_p = flows[:4], flows[4:], efforts[:4], efforts[4:]
+    assert np.allclose(x, derivative_p, atol=1e-13)
     assert np.allclose(a * (x[2] - x[0]) + b * (x[3] - x[1]), 0, atol=1e-13)
-    assert np.allclose(p[0] + p[2] + slope_x[0] + slope_x[2], 0, atol=1e-13)
-    assert np.allclose(p[1] + p[3] + slope_x[1] + slope_x[3], 0, atol=1e-13)
-    assert np.allclose(b * (p[2] + slope_x[2]) - a * (p[3] + slope_x[3]), 0, atol=1e-13)
+    assert np.allclose(p[0] + p[2] + derivative_x[0] + derivative_x[2], 0, atol=1e-13)
+    assert np.allclose(p[1] + p[3] + derivative_x[1] + derivative_x[3], 0, atol=1e-13)
+    assert np.allclose(b * (p[2] + derivative_x[2]) - a * (p[3] + derivative_x[3]), 0, atol=1e-13)
 
 
 @pytest.mark.parametrize("repeated", [1, 3])
@@ -128,8 +128,8 @@ def test_the_structure_on_velocities_is_the_pull_back_by_the_legendre_map(name: 
         momenta = [m * v for m, v in zip(masses, system.velocities, strict=True)]
     else:
         momenta = [sympy.diff(lagrangian, v) for v in system.velocities]
-    slopes = sympy.Matrix(momenta).jacobian([*system.coordinates, *system.velocities]).subs(values)
-    tangent = np.vstack([np.eye(n, 2 * n), np.array(slopes, dtype=float)])
+    derivatives = sympy.Matrix(momenta).jacobian([*system.coordinates, *system.velocities]).subs(values)
+    tangent = np.vstack([np.eye(n, 2 * n), np.array(derivatives, dtype=float)])
     assert on_v.distance(on_p.pulled_back(tangent)) < 1e-10
 
 

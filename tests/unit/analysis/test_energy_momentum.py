@@ -134,21 +134,21 @@ def test_a_free_body_about_its_axes() -> None:
     """Q = G = SO(3), G_mu = SO(2): no shape, so that a maximum of the amended potential is stable as well."""
     angles = alpha, beta, _ = da.coordinates("alpha beta gamma")
     moments = {"I1": 1.0, "I2": 1.7, "I3": 2.4}
-    letters = da.parameters("I1 I2 I3", positive=True)
+    symbols = da.parameters("I1 I2 I3", positive=True)
     chart = da.lie.LieGroup.SO(3).chart(angles, ["e3", "e1", "e3"])
     spin = chart.body_velocity()
-    body = da.System(angles, kinetic=sum(j * w**2 for j, w in zip(letters, spin, strict=True)) / 2, name="Body")
+    body = da.System(angles, kinetic=sum(j * w**2 for j, w in zip(symbols, spin, strict=True)) / 2, name="Body")
     turns = {f"turn{k}": dict(zip(angles, chart.right_frame[:, k], strict=True)) for k in range(3)}
     found = energy_momentum(body, turns, [0, 0, 1.5], moments, fixed={alpha: 0}, within={beta: (0.4, 2.7)})
     assert found.complete and len(found) == 4
     for e in found.found:
-        shortest = abs(np.cos(e.point["gamma"])) < 1e-6  # the momentum along axis 1, or along axis 2
-        own, first, second = (1.0, 1.7, 2.4) if shortest else (1.7, 1.0, 2.4)
+        smallest = abs(np.cos(e.point["gamma"])) < 1e-6  # the momentum along axis 1, or along axis 2
+        own, first, second = (1.0, 1.7, 2.4) if smallest else (1.7, 1.0, 2.4)
         rate = 1.5 / own
         square = rate**2 * (own - first) * (own - second) / (first * second)  # minus the squared eigenvalue
         assert e.group_velocity["turn2"] == pytest.approx(rate, rel=1e-9)
         assert e.eigenvalues**2 == pytest.approx([-square, -square], rel=1e-7)
-        assert (e.stability, e.variation) == (("stable", "negative definite") if shortest else ("unstable", "indefinite"))
+        assert (e.stability, e.variation) == (("stable", "negative definite") if smallest else ("unstable", "indefinite"))
 
 
 def test_every_angle_of_a_hinge_without_arm_is_an_equilibrium_and_none_is_claimed() -> None:

@@ -38,7 +38,7 @@ def test_bounds_hold_at_every_point_of_a_box(name, ends, part):
     low, high = np.minimum(ends[:2], ends[2:]), np.maximum(ends[:2], ends[2:])
     bottom, top = (float(bound[0, 0]) for bound in function(low[None], high[None]))
     point = np.clip(low + np.array(part) * (high - low), low, high)
-    exact = {letter: sympy.Rational(*float(c).as_integer_ratio()) for letter, c in zip((x, y), point, strict=True)}
+    exact = {symbol: sympy.Rational(*float(c).as_integer_ratio()) for symbol, c in zip((x, y), point, strict=True)}
     value = EXPRESSIONS[name].subs(exact)
     if value.is_finite and value.is_real:
         lowest = sympy.Rational(bottom) if np.isfinite(bottom) else -sympy.oo
@@ -46,7 +46,7 @@ def test_bounds_hold_at_every_point_of_a_box(name, ends, part):
         assert lowest <= sympy.N(value, 50) <= highest
 
 
-def test_bounds_are_tight_where_a_letter_stands_once():
+def test_bounds_are_tight_where_a_symbol_stands_once():
     low, high = IntervalFunction([sympy.sin(x) ** 2], [x])(np.array([[-0.5]]), np.array([[1.0]]))
     assert low[0, 0] == 0 and abs(high[0, 0] - np.sin(1.0) ** 2) < 1e-14
     with pytest.raises(ModelError, match="no bounds"):
@@ -58,16 +58,16 @@ def test_bounds_are_tight_where_a_letter_stands_once():
 # -- zeros -------------------------------------------------------------------------------------------------------------
 
 
-def newton_zeros(equations, letters, starts: int = 120) -> np.ndarray:
+def newton_zeros(equations, symbols, starts: int = 120) -> np.ndarray:
     """Zeros on the torus by Newton's method from many starts: a rival that may miss some, but invents none."""
-    f = sympy.lambdify(letters, equations, "numpy")
-    slope = sympy.lambdify(letters, sympy.Matrix(equations).jacobian(letters), "numpy")
+    f = sympy.lambdify(symbols, equations, "numpy")
+    derivative = sympy.lambdify(symbols, sympy.Matrix(equations).jacobian(symbols), "numpy")
     random = np.random.default_rng(0)
     found: list[np.ndarray] = []
-    for start in random.uniform(-np.pi, np.pi, (starts, len(letters))):
+    for start in random.uniform(-np.pi, np.pi, (starts, len(symbols))):
         point = start
         for _ in range(40):
-            table = np.array(slope(*point), dtype=float)
+            table = np.array(derivative(*point), dtype=float)
             if abs(np.linalg.det(table)) < 1e-12:
                 break
             point = point - np.clip(np.linalg.solve(table, f(*point)), -0.5, 0.5)
@@ -78,15 +78,15 @@ def newton_zeros(equations, letters, starts: int = 120) -> np.ndarray:
 
 @pytest.mark.parametrize("amplitudes", [(1, 1, 0.3), (1, 1, 1), (0.4, 2.0, 0.45), (1.5, -0.7, 0.9), (1, 1, 0.52)], ids=str)
 @pytest.mark.parametrize("phase", [0, 0.7])
-def test_critical_points_of_three_waves_on_the_torus(amplitudes, phase):
+def test_critical_points_of_three_sinusoids_on_the_torus(amplitudes, phase):
     a, b, c = amplitudes
-    waves = a * sympy.cos(x) + b * sympy.cos(y) + c * sympy.cos(x + y - phase)
-    equations = [sympy.diff(waves, x), sympy.diff(waves, y)]
+    sinusoids = a * sympy.cos(x) + b * sympy.cos(y) + c * sympy.cos(x + y - phase)
+    equations = [sympy.diff(sinusoids, x), sympy.diff(sinusoids, y)]
     found = find_zeros(equations, [x, y])
     assert found.complete and len(found) in (4, 6) and found.index == 0
-    rival = newton_zeros(equations, (x, y))
-    assert len(rival) == len(found)
-    for point in rival:
+    reference = newton_zeros(equations, (x, y))
+    assert len(reference) == len(found)
+    for point in reference:
         near = np.abs(np.exp(1j * found.points) - np.exp(1j * point)).max(axis=1)
         assert near.min() < 1e-9
     assert max(zero.radius.max() for zero in found.zeros) < 1e-12
@@ -97,8 +97,8 @@ def test_critical_points_of_three_waves_on_the_torus(amplitudes, phase):
 
 def test_a_flat_triangle_of_amplitudes_is_undecided():
     """1/0.4 = 1/2 + 1/0.5: three critical points have just met."""
-    waves = sympy.Rational(2, 5) * sympy.cos(x) + 2 * sympy.cos(y) + sympy.cos(x + y) / 2
-    found = find_zeros([sympy.diff(waves, x), sympy.diff(waves, y)], [x, y])
+    sinusoids = sympy.Rational(2, 5) * sympy.cos(x) + 2 * sympy.cos(y) + sympy.cos(x + y) / 2
+    found = find_zeros([sympy.diff(sinusoids, x), sympy.diff(sinusoids, y)], [x, y])
     assert not found.complete and len(found) == 3
     (box,) = found.undecided
     assert np.all(box[0] <= [0, np.pi]) and np.all(box[1] >= [0, np.pi])
@@ -138,7 +138,7 @@ def test_parameters_count_as_exact_and_must_be_given():
 
 
 @pytest.mark.parametrize(
-    ("equations", "letters", "within", "says"),
+    ("equations", "symbols", "within", "says"),
     [
         ([x], [x, y], None, "as many equations"),
         ([x - 1], [x], None, "no angles"),
@@ -147,9 +147,9 @@ def test_parameters_count_as_exact_and_must_be_given():
         ([x], [x], {x: (0, np.inf)}, "finite bounds"),
     ],
 )
-def test_wrong_searches_are_refused(equations, letters, within, says):
+def test_wrong_searches_are_refused(equations, symbols, within, says):
     with pytest.raises(ModelError, match=says):
-        find_zeros(equations, letters, within)
+        find_zeros(equations, symbols, within)
 
 
 def test_angles_are_recognised():
@@ -221,8 +221,8 @@ def test_eigenvalues_are_those_of_the_compiled_motion():
         state = np.array([e.point["a"], e.point["b"], 0.0, 0.0])
         steps = 1e-6 * np.eye(4)
         table = np.array([(kernel.rates(0.0, state + d, []) - kernel.rates(0.0, state - d, [])) / 2e-6 for d in steps]).T
-        rival = np.linalg.eigvals(table)
-        assert max(np.min(np.abs(rival - value)) for value in e.eigenvalues) < 1e-7
+        reference = np.linalg.eigvals(table)
+        assert max(np.min(np.abs(reference - value)) for value in e.eigenvalues) < 1e-7
 
 
 @pytest.mark.parametrize(
@@ -267,15 +267,15 @@ def test_two_bobs_on_rods_have_four_equilibria():
         kinetic=first.dot**2 + second.dot**2 / 2 + first.dot * second.dot * cosine,
         potential=-2 * sympy.cos(first) - sympy.cos(second),
     )
-    rivals = da.equilibria(angles).found
-    heights = [-np.cos(e.point["p"]) for e in rivals]
+    references = da.equilibria(angles).found
+    heights = [-np.cos(e.point["p"]) for e in references]
     for e in found.found:
-        rival = min(
-            (r for r, h in zip(rivals, heights, strict=True) if abs(h - e.point["b"]) < 1e-6),
+        reference = min(
+            (r for r, h in zip(references, heights, strict=True) if abs(h - e.point["b"]) < 1e-6),
             key=lambda r: abs(e.point["d"] - e.point["b"] + np.cos(r.point["q"])),
         )
-        assert rival.stability == e.stability
-        assert max(np.min(np.abs(rival.eigenvalues - value)) for value in e.eigenvalues) < 1e-10
+        assert reference.stability == e.stability
+        assert max(np.min(np.abs(reference.eigenvalues - value)) for value in e.eigenvalues) < 1e-10
 
 
 def test_a_constraint_on_velocities_makes_a_family_of_which_one_coordinate_is_held():
@@ -339,7 +339,7 @@ def test_wrong_diagrams_are_refused(values, name, says):
 
 def test_results_are_plain_records():
     found = find_zeros([sympy.sin(x)], [x])
-    assert isinstance(found, Zeros) and found.examined > 0 and found.letters == (x,)
+    assert isinstance(found, Zeros) and found.examined > 0 and found.symbols == (x,)
     assert np.allclose(np.sort(found.points.ravel()), [0, np.pi], atol=1e-14)
 
 

@@ -18,11 +18,11 @@ START = {"x": 0.4, "y": -0.3, "x_dot": 0.5, "y_dot": 0.2}
 def test_the_radius_solves_its_equation(b):
     bound = da.analysis.existence_bound(2 * (x**2 + y**2) + sympy.cos(x), -1.0, b, START, mass=1.5)
     times = np.linspace(0, 2, 9)
-    rival = solve_ivp(
+    reference = solve_ivp(
         lambda t, r: [r[1], 2 * b * r[0]], (0, 2), [bound.distance, bound.speed], t_eval=times, rtol=1e-11, atol=1e-12
     )
-    assert bound.radius(times) == pytest.approx(rival.y[0], rel=1e-9)
-    assert bound.largest_speed(times) == pytest.approx(rival.y[1], rel=1e-9)
+    assert bound.radius(times) == pytest.approx(reference.y[0], rel=1e-9)
+    assert bound.largest_speed(times) == pytest.approx(reference.y[1], rel=1e-9)
     assert bound.radius(-times) == pytest.approx(bound.radius(times))
     for radius in (0.6, 1.7):
         integral, _ = quad(lambda u: 1 / np.sqrt(2 * (bound.beta - bound.a + b * u**2)), bound.distance, radius)
@@ -72,9 +72,9 @@ def test_polynomials_are_proved_everywhere(name):
     bound = da.analysis.existence_bound(potential, a, b, mass=1.0)
     assert bound.hypothesis.holds and by in bound.hypothesis.by and bound.time == np.inf
     random = np.random.default_rng(1)
-    letters = sorted(potential.atoms(da.Coordinate), key=str)
-    for point in random.uniform(-4, 4, (60, len(letters))):
-        value = float(potential.subs(dict(zip(letters, point, strict=True))))
+    symbols = sorted(potential.atoms(da.Coordinate), key=str)
+    for point in random.uniform(-4, 4, (60, len(symbols))):
+        value = float(potential.subs(dict(zip(symbols, point, strict=True))))
         assert value >= a - b * point @ point - 1e-9
 
 

@@ -37,7 +37,7 @@ def test_appells_hamiltonian_branch_and_integral_are_the_printed_ones() -> None:
     rho = sqrt(alpha1**2 + alpha2**2)
     printed = (-rho + sqrt(2 * mass * (1 + a**2) * (E - mass * gravity * q3))) / a
     assert sympy.simplify(sympy.diff(integral.action, q3) - printed) == 0
-    assert [sympy.diff(integral.action, letter) for letter in (da.t, q1, q2)] == [-E, alpha1, alpha2]
+    assert [sympy.diff(integral.action, symbol) for symbol in (da.t, q1, q2)] == [-E, alpha1, alpha2]
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_the_canonical_equations_are_the_vakonomic_ones(name: str) -> None:
     for seed in range(2):
         named, _, impulse_rates, velocities = vakonomic_point(name, seed)
         rates = evaluated(list(found.canonical_equations.values()), named)
-        slopes = evaluated([sympy.diff(found.hamiltonian, pi) for pi in found.momenta.values()], named)
+        derivatives = evaluated([sympy.diff(found.hamiltonian, pi) for pi in found.momenta.values()], named)
         scale = 1 + np.max(np.abs(impulse_rates))
         assert np.max(np.abs(rates[:n] - velocities)) < 1e-8 * (1 + np.max(np.abs(velocities)))
-        assert np.max(np.abs(slopes - velocities)) < 1e-8 * (1 + np.max(np.abs(velocities)))
+        assert np.max(np.abs(derivatives - velocities)) < 1e-8 * (1 + np.max(np.abs(velocities)))
         assert np.max(np.abs(rates[n:] - impulse_rates)) < 1e-8 * scale
 
 
@@ -119,15 +119,15 @@ def test_jacobis_theorem_gives_the_motion(name: str) -> None:
     system, found = system_of(name), method(name)
     at = np.linspace(0.0, MOTIONS[name][1], 21)
     form = "vakonomic" if system.bilateral else None
-    rival = da.simulate(system, start_of(name), (0.0, at[-1]), parameters=values_of(name), form=form, at=at, rtol=1e-13)
-    assert rival.success, rival.message
+    reference = da.simulate(system, start_of(name), (0.0, at[-1]), parameters=values_of(name), form=form, at=at, rtol=1e-13)
+    assert reference.success, reference.message
     motion = found.motion(at, start_of(name), values_of(name))
     assert found.integral is not None and found.integral.verdict.holds
     for q in system.coordinates:
-        assert np.max(np.abs(motion[q] - rival[q])) < 1e-9 * (1 + np.max(np.abs(rival[q])))
+        assert np.max(np.abs(motion[q] - reference[q])) < 1e-9 * (1 + np.max(np.abs(reference[q])))
     if not system.bilateral:
         for q, pi in found.momenta.items():
-            assert np.max(np.abs(motion[pi] - rival[q.momentum])) < 1e-8 * (1 + np.max(np.abs(rival[q.momentum])))
+            assert np.max(np.abs(motion[pi] - reference[q.momentum])) < 1e-8 * (1 + np.max(np.abs(reference[q.momentum])))
 
 
 @pytest.mark.parametrize("name", ["kepler", "spherical", "liouville", "two oscillators", "common clock"])
@@ -138,7 +138,7 @@ def test_the_constants_are_integrals_of_motion(name: str) -> None:
     motion = da.simulate(system, start_of(name), (0.0, at[-1]), parameters=values_of(name), at=at, rtol=1e-12)
     rows = []
     for place in range(len(at)):
-        named = values_of(name) | {letter: float(motion[letter][place]) for letter in motion.names}
+        named = values_of(name) | {symbol: float(motion[symbol][place]) for symbol in motion.names}
         named |= {pi.name: float(motion[q.momentum][place]) for q, pi in found.momenta.items()}
         for constant, expression in found.integral.constants.items():
             named[constant.name] = float(evaluated([expression], named)[0])
@@ -153,14 +153,14 @@ def test_the_motion_in_symbols_solves_the_canonical_equations(name: str) -> None
     integral = found.integral
     assert integral is not None and integral.motion is not None
     random = np.random.default_rng(3)
-    letters = {s for e in integral.motion.values() for s in e.free_symbols} | set(integral.constants) | set(system.parameters)
-    named = {s.name: float(random.uniform(0.5, 1.5)) for s in letters} | {"E": 25.0, "beta_E": -1.0, "t": 0.4}
+    symbols = {s for e in integral.motion.values() for s in e.free_symbols} | set(integral.constants) | set(system.parameters)
+    named = {s.name: float(random.uniform(0.5, 1.5)) for s in symbols} | {"E": 25.0, "beta_E": -1.0, "t": 0.4}
     places = {q.name: float(v) for q, v in zip(system.coordinates, evaluated(integral.motion.values(), named), strict=True)}
     speeds = evaluated([sympy.diff(integral.motion[q], da.t) for q in system.coordinates], named)
     sign = np.sign(speeds[-1]) if name not in ("free",) else 1
     momenta = {
         found.momenta[q].name: float(evaluated([s.expression(int(sign))], named | places)[0])
-        for q, s in zip(system.coordinates, integral.slopes[1:], strict=True)
+        for q, s in zip(system.coordinates, integral.derivatives[1:], strict=True)
     }
     rates = evaluated([found.canonical_equations[q] for q in system.coordinates], named | places | momenta)
     assert rates == pytest.approx(speeds, rel=1e-9)
@@ -197,8 +197,8 @@ def test_turning_points_of_all_kinds(start: dict[str, float], limit: float, last
     at = np.linspace(0.0, last, 15)
     values = values_of("pendulum")
     motion = method("pendulum").motion(at, start, values)
-    rival = da.simulate(SYSTEMS["pendulum"], start, (0.0, last), parameters=values, at=at, rtol=1e-13)
-    assert np.max(np.abs(motion["theta"] - rival["theta"])) < limit
+    reference = da.simulate(SYSTEMS["pendulum"], start, (0.0, last), parameters=values, at=at, rtol=1e-13)
+    assert np.max(np.abs(motion["theta"] - reference["theta"])) < limit
     assert len(motion.turns["theta"]) == (0 if abs(start.get("theta_dot", 0.0)) > 2 * 9.81**0.5 else 2)
 
 
@@ -210,8 +210,8 @@ def test_turning_points_of_all_kinds(start: dict[str, float], limit: float, last
 def test_orbits(start: dict[str, float], limit: float) -> None:
     at = np.linspace(0.0, 6.0, 13)
     motion = method("kepler").motion(at, start, values_of("kepler"))
-    rival = da.simulate(SYSTEMS["kepler"], start, (0.0, 6.0), parameters=values_of("kepler"), at=at, rtol=1e-13)
-    assert max(np.max(np.abs(motion[q] - rival[q])) for q in ("r", "phi")) < limit
+    reference = da.simulate(SYSTEMS["kepler"], start, (0.0, 6.0), parameters=values_of("kepler"), at=at, rtol=1e-13)
+    assert max(np.max(np.abs(motion[q] - reference[q])) for q in ("r", "phi")) < limit
 
 
 def test_an_equilibrium_of_a_separated_coordinate_is_refused() -> None:

@@ -9,7 +9,22 @@ import numpy as np
 import pytest
 import sympy
 from scipy.optimize import brentq
-from separable_systems import SYSTEMS, VALUES, c, k, m, method, particle, slope, system_of, vakonomic_point, values_of, x, y, z
+from separable_systems import (
+    SYSTEMS,
+    VALUES,
+    c,
+    derivative,
+    k,
+    m,
+    method,
+    particle,
+    system_of,
+    vakonomic_point,
+    values_of,
+    x,
+    y,
+    z,
+)
 from sympy import cos, sin, sqrt
 
 import dalembert as da
@@ -99,10 +114,10 @@ def test_appells_motion_is_both_with_any_multiplier() -> None:
     assert found.along(da.simulate(da.gallery.load("appell"))).applies
     assert found.along(da.simulate(da.gallery.load("appell-vakonomic"))).applies
     at = np.linspace(0.0, 1.2, 7)
-    rival = da.simulate(da.gallery.load("appell"), at=at, rtol=1e-12)
+    reference = da.simulate(da.gallery.load("appell"), at=at, rtol=1e-12)
     for chi in (0.0, 0.7, -2.0, 5.0):
         motion = found.motion(at, {"chi_slope": chi})
-        assert max(np.max(np.abs(motion[q] - rival[q])) for q in ("q1", "q2", "q3")) < 1e-9
+        assert max(np.max(np.abs(motion[q] - reference[q])) for q in ("q1", "q2", "q3")) < 1e-9
 
 
 # -- hypotheses ----------------------------------------------------------------------------------------------------
@@ -122,12 +137,12 @@ REFUSED = {
         "image",
     ),
     "impact": (particle(x).replacing(constraints=[da.unilateral(x >= 0)]), "impacts"),
-    "radical of another form": (particle(x, y, z, constraints=slope(z.dot - c * sqrt(x.dot**2 + 2 * y.dot**2))), "closed form"),
+    "radical of another form": (particle(x, y, z, constraints=derivative(z.dot - c * sqrt(x.dot**2 + 2 * y.dot**2))), "closed form"),
     "two radicals": (
-        particle(x, y, z, constraints=slope(z.dot - sqrt(x.dot**2 + y.dot**2) - sqrt(x.dot**2 + 2 * y.dot**2))),
+        particle(x, y, z, constraints=derivative(z.dot - sqrt(x.dot**2 + y.dot**2) - sqrt(x.dot**2 + 2 * y.dot**2))),
         "closed form",
     ),
-    "cubic": (particle(x, y, constraints=slope(y.dot - x.dot**3)), "closed form"),
+    "cubic": (particle(x, y, constraints=derivative(y.dot - x.dot**3)), "closed form"),
     "no mass": (da.System([x, y], kinetic=m / 2 * x.dot**2, potential=k * y**2), "singular"),
     "too large": (
         particle(x, potential=sympy.Add(*(sin(j * x) * cos((j + 1) * x) for j in range(1, 700)))),

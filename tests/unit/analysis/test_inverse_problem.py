@@ -48,11 +48,11 @@ def euler(lagrangian: Any, coordinates: Any) -> list[Any]:
 
 def same(first: Any, second: Any, seed: int = 1) -> bool:
     """Whether lists of expressions agree at random points, by SymPy's numbers."""
-    letters = sorted({s for e in (*first, *second) for s in e.free_symbols}, key=str)
-    functions = [sympy.lambdify(letters, list(side), "numpy") for side in (first, second)]
+    symbols = sorted({s for e in (*first, *second) for s in e.free_symbols}, key=str)
+    functions = [sympy.lambdify(symbols, list(side), "numpy") for side in (first, second)]
     random = np.random.default_rng(seed)
     for _ in range(4):
-        point = random.uniform(0.3, 0.9, len(letters))
+        point = random.uniform(0.3, 0.9, len(symbols))
         left, right = (np.array(function(*point), dtype=float) for function in functions)
         if np.max(np.abs(left - right)) > 1e-9 * (1 + np.max(np.abs(left))):
             return False
@@ -173,8 +173,8 @@ def test_the_conditions_say_that_the_linearised_equations_are_their_own_adjoint(
         for row in rows:
             value = sympy.S.Zero
             for q in coordinates:
-                for order, letter in enumerate((q, q.dot, q.ddot)):
-                    value += row.diff(letter).xreplace(table) * sympy.diff(variation[q], CLOCK, order)
+                for order, symbol in enumerate((q, q.dot, q.ddot)):
+                    value += row.diff(symbol).xreplace(table) * sympy.diff(variation[q], CLOCK, order)
             found.append(value)
         return found
 
@@ -190,8 +190,8 @@ def test_vainbergs_integral_has_these_equations_just_where_the_conditions_hold(n
     """L2 = -int_0^1 q . R(s q, s v, s a, t) ds, with accelerations, is a rival of the first-order Lagrangian."""
     rows, coordinates = EXAMPLES[name]
     s = sympy.Symbol("s")
-    letters = [letter for q in coordinates for letter in (q, q.dot, q.ddot)]
-    shrunk = sum(q * row.xreplace({letter: s * letter for letter in letters}) for q, row in zip(coordinates, rows, strict=True))
+    symbols = [symbol for q in coordinates for symbol in (q, q.dot, q.ddot)]
+    shrunk = sum(q * row.xreplace({symbol: s * symbol for symbol in symbols}) for q, row in zip(coordinates, rows, strict=True))
     tonti = -sympy.integrate(sympy.expand(shrunk), (s, 0, 1))
     found = da.variational.helmholtz(rows, coordinates, search=False)
     assert same(euler(tonti, coordinates), rows) is found.is_lagrangian
@@ -244,7 +244,7 @@ def test_a_constant_mixture_of_euler_equations_is_undone(seed: int) -> None:
     n = len(coordinates)
     stiffness = random.integers(-3, 4, (n, n))
     mass = np.diag(random.integers(1, 5, n))
-    q, v = sympy.Matrix(coordinates), sympy.Matrix([letter.dot for letter in coordinates])
+    q, v = sympy.Matrix(coordinates), sympy.Matrix([symbol.dot for symbol in coordinates])
     lagrangian = (v.T * sympy.Matrix(mass) * v - q.T * sympy.Matrix(stiffness + stiffness.T) * q)[0] / 2
     mixture = sympy.Matrix(random.integers(-2, 3, (n, n)) + 5 * np.eye(n, dtype=int))
     mixed = list(mixture * sympy.Matrix(euler(lagrangian, coordinates)))

@@ -22,14 +22,14 @@ def left_invariant(name: str) -> tuple[Any, Any, Any, Any]:
     """A group, the system L = xi . A xi/2 on a chart with a random A, its reduced equations, and A."""
     make, order, unit = GROUPS[name]
     group = make()
-    letters = da.coordinates(" ".join(f"q{k}" for k in range(group.dimension)))
-    chart = group.chart(letters, order) if order else group.chart(letters)
+    symbols = da.coordinates(" ".join(f"q{k}" for k in range(group.dimension)))
+    chart = group.chart(symbols, order) if order else group.chart(symbols)
     random = np.random.default_rng(len(name))
     root = random.integers(-2, 3, (group.dimension, group.dimension))
     A = sympy.Matrix(root @ root.T + 2 * np.eye(group.dimension, dtype=int))
     xi = sympy.Matrix(chart.body_velocity())
-    system = da.System(letters, kinetic=(xi.T * A * xi)[0] / 2, name=name)
-    identity = {letters[k]: value for k, value in unit.items()}
+    system = da.System(symbols, kinetic=(xi.T * A * xi)[0] / 2, name=name)
+    identity = {symbols[k]: value for k, value in unit.items()}
     return group, system, da.symmetry.reduce(system, chart, identity=identity), A
 
 
@@ -58,9 +58,9 @@ def test_casimirs_stay_constant_and_other_functions_do_not(name: str) -> None:
     p = equations.state
     casimirs = da.lie.PoissonStructure.lie_poisson(group, p, sign=-1).casimirs(degree=2)
     assert len(casimirs) == {"SO(3)": 1, "SE(2)": 1, "R x SE(2)": 2}[name]
-    start = dict(zip((letter.name for letter in p), np.random.default_rng(3).uniform(0.4, 1.2, len(p)), strict=True))
+    start = dict(zip((symbol.name for symbol in p), np.random.default_rng(3).uniform(0.4, 1.2, len(p)), strict=True))
     motion = da.simulate(equations, start, (0, 6), rtol=1e-12)
-    values = [motion[letter.name] for letter in p]
+    values = [motion[symbol.name] for symbol in p]
     for casimir in casimirs:
         along = sympy.lambdify(p, casimir)(*values)
         assert np.ptp(along) < 1e-10
@@ -69,10 +69,10 @@ def test_casimirs_stay_constant_and_other_functions_do_not(name: str) -> None:
 
 def test_the_bracket_of_a_group_is_that_of_its_constants() -> None:
     group = da.lie.LieGroup.SO(3)
-    x, y, z = letters = sympy.symbols("x y z")
-    cross = da.lie.PoissonStructure([[0, z, -y], [-z, 0, x], [y, -x, 0]], letters)
+    x, y, z = symbols = sympy.symbols("x y z")
+    cross = da.lie.PoissonStructure([[0, z, -y], [-z, 0, x], [y, -x, 0]], symbols)
     for source in (group, group.algebra, group.structure_constants):
-        assert da.lie.PoissonStructure.lie_poisson(source, letters).matrix == cross.matrix
-    assert [letter.name for letter in da.lie.PoissonStructure.lie_poisson(group)] == ["p_1", "p_2", "p_3"]
+        assert da.lie.PoissonStructure.lie_poisson(source, symbols).matrix == cross.matrix
+    assert [symbol.name for symbol in da.lie.PoissonStructure.lie_poisson(group)] == ["p_1", "p_2", "p_3"]
     with pytest.raises(ModelError, match="sign"):
         da.lie.PoissonStructure.lie_poisson(group, sign=0)

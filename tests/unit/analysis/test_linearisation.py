@@ -111,7 +111,7 @@ def test_eigenvalues_are_those_of_the_flow_on_the_constraints(seed: int) -> None
     for k in range(4):
         ends = []
         for sign in (1, -1):
-            start = dict(zip(found.letters, sign * h * found.basis[:, k], strict=True))
+            start = dict(zip(found.symbols, sign * h * found.basis[:, k], strict=True))
             motion = da.simulate(system, start, (0, time), rtol=1e-12, atol=1e-14)
             ends.append([motion[name][-1] for name in names])
         table.append((np.array(ends[0]) - np.array(ends[1])) / (2 * h))
@@ -227,7 +227,7 @@ def test_the_whipple_bicycle_has_its_published_eigenvalues(bicycle: da.System, s
     found = da.linearise(bicycle, {"x_dot": speed}, whipple_bicycle.BENCHMARK, symmetry=())
     assert found.symmetry == ("x", "y", "rear", "front") and len(found.eigenvalues) == 6
     assert set(found.moved) <= {"z", "rear_dot", "front_dot"}
-    assert found.point[found.letters.index("x_dot")] == pytest.approx(speed, rel=1e-14)
+    assert found.point[found.symbols.index("x_dot")] == pytest.approx(speed, rel=1e-14)
     assert nearest(found.eigenvalues, whipple_bicycle.PUBLISHED[speed]) < 1e-12
     exact = whipple_bicycle.derived(speed)
     assert nearest(found.eigenvalues, exact) < 1e-13
@@ -428,10 +428,10 @@ def test_a_bicycle_in_a_steady_turn(bicycle: da.System) -> None:
     assert abs(found.steady["turn"]) > 0.05 and "phi" in found.moved
 
     def ends(point: Any) -> Any:
-        motion = da.simulate(bicycle, dict(zip(found.letters, point, strict=True)), (0, 0.3), parameters=values, rtol=1e-12)
+        motion = da.simulate(bicycle, dict(zip(found.symbols, point, strict=True)), (0, 0.3), parameters=values, rtol=1e-12)
         return np.array([motion[name][-1] for name in found.independent])
 
-    places = [found.letters.index(name) for name in found.independent]
+    places = [found.symbols.index(name) for name in found.independent]
     assert {"x", "y", "psi", "x_dot", "y_dot"}.isdisjoint(found.independent)  # what is left does not turn
     assert ends(found.point) == pytest.approx(found.point[places], abs=1e-10)
     step = 1e-5

@@ -20,7 +20,7 @@ def bars(damping: Any = 0) -> Any:
         [a, b, p, q],
         kinetic=(a.dot**2 + b.dot**2 + p.dot**2 + q.dot**2) / 2,
         potential=9.81 * (b + q),
-        forces={letter: -damping * letter.dot for letter in (a, b, p, q)} if damping else {},
+        forces={symbol: -damping * symbol.dot for symbol in (a, b, p, q)} if damping else {},
         constraints=[da.holonomic(a**2 + b**2 - 1, name="first"), da.holonomic((p - a) ** 2 + (q - b) ** 2 - 1, name="second")],
     )
 

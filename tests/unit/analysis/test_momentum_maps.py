@@ -49,7 +49,7 @@ def rotations() -> Any:
     ],
     ids=["generic", "parallel", "at rest", "at the centre", "small and large", "origin"],
 )
-def test_the_rank_of_the_slope_is_what_the_isotropy_leaves(q: Any, p: Any, rank: int) -> None:
+def test_the_rank_of_the_derivative_is_what_the_isotropy_leaves(q: Any, p: Any, rank: int) -> None:
     """Bloch 3.7.8: rank DJ(z) = dim g - dim g_z; DJ and the generators on phase space are computed apart."""
     J, z = rotations(), point(q, p)
     isotropy = J.isotropy(z)
@@ -78,7 +78,7 @@ def test_a_regular_point_may_have_a_singular_value() -> None:
 def test_brackets_of_momenta_are_momenta_of_brackets() -> None:
     """{J_a, J_b} = C^c_ab J_c for a left action, by the slopes."""
     J, z = rotations(), point((0.3, -0.5, 0.8), (1.0, 0.2, -0.4))
-    DJ, n = J.slope(z), 3
+    DJ, n = J.derivative(z), 3
     canonical = np.block([[np.zeros((n, n)), np.eye(n)], [-np.eye(n), np.zeros((n, n))]])
     assert np.allclose(DJ @ canonical @ DJ.T, LieGroup.SO(3).structure_constants @ J.at(z))
 

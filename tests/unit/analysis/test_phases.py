@@ -67,7 +67,7 @@ def test_the_product_of_the_phases_is_the_reconstruction() -> None:
     assert np.allclose(da.lie.LieGroup.SE(2).exp(found.total.logarithm), found.total.matrix, atol=1e-12)
 
 
-def test_accelerations_of_the_factors_are_the_slopes_of_their_velocities() -> None:
+def test_accelerations_of_the_factors_are_the_derivatives_of_their_velocities() -> None:
     motion = da.symmetry.phases(moving_snakeboard()).motion
     size = 1e-3
     times = 1.5 + size * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -77,8 +77,8 @@ def test_accelerations_of_the_factors_are_the_slopes_of_their_velocities() -> No
     )  # fmt: skip
     for name in (f"{q}_{kind}" for q in ("x", "y", "theta") for kind in ("geometric", "dynamic")):
         v = near[f"{name}_dot"]
-        slope = (4 * (v[3] - v[1]) / size - (v[4] - v[0]) / (2 * size)) / 3
-        assert near[f"{name}_ddot"][2] == pytest.approx(slope, rel=1e-7, abs=1e-8), name
+        derivative = (4 * (v[3] - v[1]) / size - (v[4] - v[0]) / (2 * size)) / 3
+        assert near[f"{name}_ddot"][2] == pytest.approx(derivative, rel=1e-7, abs=1e-8), name
 
 
 @pytest.mark.parametrize(("name", "heading"), [("unicycle-rider", "phi"), ("bicycle", "theta"), ("chaplygin-sleigh", "theta")])
@@ -155,8 +155,8 @@ def test_a_rigid_body_has_only_a_dynamic_phase() -> None:
         hat = np.array([[0, -omega[2], omega[1]], [omega[2], 0, -omega[0]], [-omega[1], omega[0], 0]])
         return np.concatenate([np.cross(y[:3], omega), (y[3:].reshape(3, 3) @ hat).ravel()])
 
-    rival = solve_ivp(turning, (0, 1.5), [*first.values(), *np.eye(3).ravel()], rtol=1e-11, atol=1e-12)
-    assert np.allclose(found.total.matrix, rival.y[3:, -1].reshape(3, 3), atol=1e-8)
+    reference = solve_ivp(turning, (0, 1.5), [*first.values(), *np.eye(3).ravel()], rtol=1e-11, atol=1e-12)
+    assert np.allclose(found.total.matrix, reference.y[3:, -1].reshape(3, 3), atol=1e-8)
 
 
 def test_a_centre_inside_the_brackets_is_said() -> None:

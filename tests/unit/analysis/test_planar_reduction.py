@@ -43,7 +43,7 @@ def test_the_bracket_is_reduced_from_the_canonical_one(parents):
 def test_hamiltons_equations_on_the_reduced_space_are_those_of_the_whole():
     """Pi dH against the momenta and angles of a simulated chain, by the slope of its dense output."""
     bodies = straight(3, 0.7)
-    letters = (*bodies.joints, *bodies.momenta)
+    symbols = (*bodies.joints, *bodies.momenta)
     energy = reduced_hamiltonian(bodies)
     field = reduced_structure(bodies).field(energy)
     motion = da.simulate(
@@ -54,9 +54,9 @@ def test_hamiltons_equations_on_the_reduced_space_are_those_of_the_whole():
         at=np.linspace(0, 2, 2001),
         rtol=1e-12,
     )
-    states = np.array([motion[letter.name] for letter in letters])
+    states = np.array([motion[symbol.name] for symbol in symbols])
     for k in (300, 1500):
-        point = dict(zip(letters, map(sympy.Float, states[:, k]), strict=True))
+        point = dict(zip(symbols, map(sympy.Float, states[:, k]), strict=True))
         rates = np.array(field.xreplace(point).evalf().tolist(), dtype=float).ravel()
         measured = (states[:, k - 2] - 8 * states[:, k - 1] + 8 * states[:, k + 1] - states[:, k + 2]) / (12 * 1e-3)
         assert np.abs(rates - measured).max() < 1e-9
@@ -131,7 +131,7 @@ def test_both_linearisations_agree():
     gyroscopic = []
     for e in relative_equilibria(bodies, total=3.0).found:
         values = [*e.angles, *e.momenta]
-        point = dict(zip(structure.letters, values, strict=True))
+        point = dict(zip(structure.symbols, values, strict=True))
         method = energy_casimir(structure, energy, [casimir], point)
         for value in e.linear.eigenvalues:
             assert np.min(np.abs(method.eigenvalues - value)) < 1e-9

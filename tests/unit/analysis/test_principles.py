@@ -112,9 +112,9 @@ def test_hoelders_integrand_is_the_change_of_the_lagrangian_on_the_varied_curve(
     rates = np.gradient(displaced, motion.t, axis=1, edge_order=2)
     inner = slice(5, -5)
     assert np.abs(rates - found.hoelder_velocities)[:, inner].max() < 1e-4
-    letters = (*system.coordinates, *system.velocities)
+    symbols = (*system.coordinates, *system.velocities)
     numbers = {symbol: motion.parameters[symbol.name] for symbol in system.parameters}
-    action = sympy.lambdify(letters, system.lagrangian.subs(numbers), "numpy")
+    action = sympy.lambdify(symbols, system.lagrangian.subs(numbers), "numpy")
     q = np.array([motion[s] for s in system.coordinates])
     v = np.array([motion[s] for s in system.velocities])
     step = 1e-5

@@ -17,18 +17,18 @@ from dalembert.formulations.reduction.bundle_equations import bundle_of
 from dalembert.verification.independent.planar_bundles import planar, spots
 
 
-def letters(system: da.System) -> dict[str, Any]:
+def symbols(system: da.System) -> dict[str, Any]:
     return {s.name: s for s in (*system.coordinates, *system.parameters)}
 
 
 def se2(system: da.System, heading: str = "theta") -> dict[str, dict[Any, Any]]:
-    q = letters(system)
+    q = symbols(system)
     x, y, angle = q["x"], q["y"], q[heading]
     return {"ahead": {x: cos(angle), y: sin(angle)}, "aside": {x: -sin(angle), y: cos(angle)}, "turn": {angle: 1}}
 
 
 def wheel(system: da.System) -> dict[str, dict[Any, Any]]:
-    return se2(system, "phi") | {"spin": {letters(system)["psi"]: 1}}
+    return se2(system, "phi") | {"spin": {symbols(system)["psi"]: 1}}
 
 
 #: Gallery systems with their groups and a shape.
@@ -110,7 +110,7 @@ def test_momenta_and_shape_move_as_with_multipliers(kind: str) -> None:
 def test_the_random_system_is_one_where_nothing_vanishes() -> None:
     c = random_coefficients()
     assert c.count == 2 and c.structure.shape == (3, 3, 3) and c.lam.shape == (3, 2)
-    for table in (c.quadratic, c.transport, c.shape_drive, c.shape_curvature, c.curvature, c.lift_slope, c.gamma, c.lam[2:]):
+    for table in (c.quadratic, c.transport, c.shape_drive, c.shape_curvature, c.curvature, c.lift_derivative, c.gamma, c.lam[2:]):
         assert np.max(np.abs(table)) > 1e-2
     assert np.max(np.abs(planar("random").rows(np.array([0.3, -0.4]))[:, :2])) > 0.1  # the constraint contains r_dot
 
@@ -118,7 +118,7 @@ def test_the_random_system_is_one_where_nothing_vanishes() -> None:
 def test_another_section_is_another_way_to_write_the_same_motion() -> None:
     """e' = f e has p' = f p, so that p'_dot = f_dot p + f p_dot."""
     scenario = da.gallery.load("snakeboard")
-    phi = letters(scenario.system)["phi"]
+    phi = symbols(scenario.system)["phi"]
     group = se2(scenario.system)
     plain = bundle_of(scenario.system, group).section
     factor = 2 + sin(phi) ** 2
@@ -126,13 +126,13 @@ def test_another_section_is_another_way_to_write_the_same_motion() -> None:
     first = reduced_coefficients(scenario, group, place)
     second = reduced_coefficients(scenario, group, place, section=[[factor * x for x in plain.col(0)]])
     v, p = np.array([0.4, -0.7]), np.array([0.9])
-    f, slope = 2 + np.sin(0.6) ** 2, np.sin(1.2)
-    assert np.allclose(second.momentum_rate(v, f * p), slope * v[1] * p + f * first.momentum_rate(v, p))
+    f, derivative = 2 + np.sin(0.6) ** 2, np.sin(1.2)
+    assert np.allclose(second.momentum_rate(v, f * p), derivative * v[1] * p + f * first.momentum_rate(v, p))
     assert np.allclose(first.frame @ first.connection, second.frame @ second.connection)
-    for name in ("curvature", "lift_slope"):
-        scale = f if name == "lift_slope" else 1.0  # Gamma' p' = Gamma p, so that Gamma' = Gamma / f
+    for name in ("curvature", "lift_derivative"):
+        scale = f if name == "lift_derivative" else 1.0  # Gamma' p' = Gamma p, so that Gamma' = Gamma / f
         here, there = (np.tensordot(c.frame, getattr(c, name), 1) for c in (first, second))
-        extra = 0.0 if name == "curvature" else np.array([0.0, slope / f]) * (first.frame @ first.lift)[:, :, None]
+        extra = 0.0 if name == "curvature" else np.array([0.0, derivative / f]) * (first.frame @ first.lift)[:, :, None]
         assert np.allclose(scale * there, here - extra)
 
 
@@ -142,7 +142,7 @@ def test_another_section_is_another_way_to_write_the_same_motion() -> None:
 def test_the_snakeboard_in_symbols() -> None:
     """Bloch 5.9.65 and the momentum equation p_dot = 2 J0 cos^2 phi_dot psi_dot - tan(phi) phi_dot p."""
     system = da.gallery.load("snakeboard").system
-    q = letters(system)
+    q = symbols(system)
     phi, r, m, J0 = q["phi"], q["r"], q["m"], q["J0"]
     c = reduced_coefficients(system, se2(system), section=[[-2 * r * cos(phi) ** 2, 0, sin(2 * phi)]])
 
@@ -166,7 +166,7 @@ def test_symbols_have_the_values_of_numbers() -> None:
     def number(x: Any) -> float:
         return float(x.xreplace({s: sympy.Float(values[s.name]) for s in x.free_symbols}))
 
-    for name in ("frame", "structure", "inertia", "inverse_slope", "lam", "lift_slope", "transport", "shape_curvature"):
+    for name in ("frame", "structure", "inertia", "inverse_derivative", "lam", "lift_derivative", "transport", "shape_curvature"):
         table = getattr(written, name)
         value = np.array([number(sympy.S(x)) for x in table.flat]).reshape(table.shape)
         assert np.allclose(value, getattr(numbers, name), atol=1e-12), name
@@ -192,8 +192,8 @@ def test_a_free_body_has_eulers_coefficients() -> None:
 
 
 TENSORS = [
-    "frame", "structure", "inertia", "inverse", "inverse_slope", "gamma", "connection", "lift", "lam", "curvature",
-    "lift_slope",
+    "frame", "structure", "inertia", "inverse", "inverse_derivative", "gamma", "connection", "lift", "lam", "curvature",
+    "lift_derivative",
 ]  # fmt: skip
 
 
@@ -222,7 +222,7 @@ def test_a_section_that_vanishes_is_refused() -> None:
 
 def test_hypotheses_have_names() -> None:
     plate = da.gallery.load("ball-on-rotating-plate")
-    turns = {f"w_{name}": {letters(plate.system)[name]: 1} for name in ("turn_x", "turn_y", "turn_z")}
+    turns = {f"w_{name}": {symbols(plate.system)[name]: 1} for name in ("turn_x", "turn_y", "turn_z")}
     with pytest.raises(FormError, match="linear in the velocities"):
         reduced_coefficients(plate, turns, {"x": 0.1, "y": 0.2})
     x, y = da.coordinates("x y")
@@ -245,7 +245,7 @@ def test_names_and_values_are_read_carefully() -> None:
 
 def test_applied_forces_do_not_disturb_the_coefficients() -> None:
     scenario = da.gallery.load("snakeboard")
-    q = letters(scenario.system)
+    q = symbols(scenario.system)
     pushed = scenario.system.replacing(forces={q["psi"]: 0.3 - q["psi"].dot, q["phi"]: q["phi"] * 2})
     place = {"psi": 0.2, "phi": 0.6}
     plain = reduced_coefficients(scenario, se2(scenario.system), place)

@@ -22,7 +22,7 @@ from dalembert.verification.independent.unicycle_with_rider import (
 
 def rolling_group(system: da.System) -> dict[str, dict[Any, Any]]:
     """SO(2) x SE(2) of a wheel."""
-    q = {letter.name: letter for letter in system.coordinates}
+    q = {symbol.name: symbol for symbol in system.coordinates}
     x, y, phi, psi = q["x"], q["y"], q["phi"], q["psi"]
     ahead, aside = {x: cos(phi), y: sin(phi)}, {x: -sin(phi), y: cos(phi)}
     return {"xi_x": ahead, "xi_y": aside, "xi_turn": {phi: 1}, "xi_roll": {psi: 1}}
@@ -31,7 +31,7 @@ def rolling_group(system: da.System) -> dict[str, dict[Any, Any]]:
 def unicycle(torque: float = 0.0) -> tuple[da.System, NonholonomicRouthian]:
     scenario = da.gallery.load("unicycle-rider")
     system = scenario.system.driven({"u": torque})
-    R = next(letter for letter in system.parameters if letter.name == "R")
+    R = next(symbol for symbol in system.parameters if symbol.name == "R")
     section = [[0, 0, 1, 0], [-R, 0, 0, 1]]
     return system, da.symmetry.nonholonomic_routhian(system, rolling_group(system), section=section)
 
@@ -44,12 +44,12 @@ def numbers() -> dict[str, float]:
 def test_the_parts_of_the_unicycle_are_the_printed_ones(numbers: dict[str, float]) -> None:
     """Section 9.4: g_ab, I_ab, U and R."""
     _, found = unicycle()
-    letters = [*found.shape, *(q.dot for q in found.shape), *found.momenta]
+    symbols = [*found.shape, *(q.dot for q in found.shape), *found.momenta]
     parts = (found.shape_metric, found.inertia, found.potential, found.routhian)
     known = list(found.bundle.system.parameters)
-    functions = [lambdify([*letters, *known], part) for part in parts]
+    functions = [lambdify([*symbols, *known], part) for part in parts]
     for z in np.random.default_rng(1).uniform(-1, 1, (4, 6)):
-        metric, inertia, potential, routhian = (f(*z, *(numbers[letter.name] for letter in known)) for f in functions)
+        metric, inertia, potential, routhian = (f(*z, *(numbers[symbol.name] for symbol in known)) for f in functions)
         assert np.allclose(metric, printed_metric(z[:2]), atol=1e-13)
         assert np.allclose(inertia, printed_inertia(z[:2]), atol=1e-13)
         assert potential == pytest.approx(printed_potential(*z[:2]), abs=1e-12)
@@ -66,15 +66,15 @@ def test_its_equations_give_the_motion_of_the_whole_unicycle(numbers: dict[str, 
     reduced = found.equations
     first = [float(whole[name][0]) for name in ("theta", "kappa", "theta_dot", "kappa_dot", "p1", "p2")]
     names = ("theta", "kappa", "theta_dot", "kappa_dot", "p_1", "p_2")
-    assert tuple(letter.name for letter in reduced.state) == names
+    assert tuple(symbol.name for symbol in reduced.state) == names
 
     def field(_: float, z: Any) -> Any:
         return np.concatenate([z[2:4], *found.rates(dict(zip(names, z, strict=True)), numbers)])
 
-    rival = solve_ivp(field, (0, 0.5), first, method="DOP853", t_eval=at, rtol=1e-12, atol=1e-13).y
+    reference = solve_ivp(field, (0, 0.5), first, method="DOP853", t_eval=at, rtol=1e-12, atol=1e-13).y
     ours = da.simulate(reduced, dict(zip(names, first, strict=True)), (0, 0.5), parameters=numbers, rtol=1e-12, at=at)
     for k, (name, there) in enumerate(zip(names, ("theta", "kappa", "theta_dot", "kappa_dot", "p1", "p2"), strict=True)):
-        assert np.allclose(rival[k], whole[there], rtol=1e-9, atol=1e-9), name
+        assert np.allclose(reference[k], whole[there], rtol=1e-9, atol=1e-9), name
         assert np.allclose(ours[name], whole[there], rtol=1e-9, atol=1e-9), name
 
 

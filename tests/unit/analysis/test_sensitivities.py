@@ -24,15 +24,15 @@ PENDULUM = da.System(
 HANGING = {"m": 1.3, "l": 1.1, "g": 9.8}
 
 
-def test_the_oscillator_has_the_slopes_of_its_closed_form() -> None:
+def test_the_oscillator_has_the_derivatives_of_its_closed_form() -> None:
     found = da.sensitivities(OSCILLATOR, [m, k, x, x.dot], {x: 0.7, x.dot: -0.4}, (0, 3), parameters={m: 2.0, k: 3.0})
-    letters = sympy.symbols("m k a b t", positive=True)
-    mass, stiffness, a, b, time = letters
+    symbols = sympy.symbols("m k a b t", positive=True)
+    mass, stiffness, a, b, time = symbols
     rate = sympy.sqrt(stiffness / mass)
     closed = a * sympy.cos(rate * time) + b / rate * sympy.sin(rate * time)
-    for name, letter in zip(("m", "k", "x", "x_dot"), letters, strict=False):
-        slope = sympy.lambdify(letters, closed.diff(letter))(2.0, 3.0, 0.7, -0.4, found.t)
-        np.testing.assert_allclose(found["x", name], slope, atol=2e-9)
+    for name, symbol in zip(("m", "k", "x", "x_dot"), symbols, strict=False):
+        derivative = sympy.lambdify(symbols, closed.diff(symbol))(2.0, 3.0, 0.7, -0.4, found.t)
+        np.testing.assert_allclose(found["x", name], derivative, atol=2e-9)
 
 
 def test_the_flow_of_hamilton_is_symplectic() -> None:
@@ -41,9 +41,9 @@ def test_the_flow_of_hamilton_is_symplectic() -> None:
     system = da.System(
         [theta, u], kinetic=((stretch * theta.dot) ** 2 + u.dot**2) / 2, potential=8 * u**2 - 9 * stretch * sympy.cos(theta)
     )
-    letters = [theta, u, theta.momentum, u.momentum]
-    found = da.sensitivities(system, letters, {"theta": 1.1, "p_u": 0.3}, (0, 5), form="hamilton", rtol=1e-12)
-    flow = found.table([letter.name for letter in letters])[-1]
+    symbols = [theta, u, theta.momentum, u.momentum]
+    found = da.sensitivities(system, symbols, {"theta": 1.1, "p_u": 0.3}, (0, 5), form="hamilton", rtol=1e-12)
+    flow = found.table([symbol.name for symbol in symbols])[-1]
     unit = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
     np.testing.assert_allclose(flow.T @ unit @ flow, unit, atol=1e-9)
     assert np.max(np.abs(flow - np.eye(4))) > 1.0
@@ -70,9 +70,9 @@ def test_starts_are_differentiated_as_they_are_made_consistent(form: str, start:
         parameters = {name: table.pop(name) for name in HANGING}
         return da.simulate(equations, table, (0, 2), parameters=parameters, **options).y
 
-    slopes = differences(motion, [*HANGING.values(), *start.values()])
-    table = found.table([letter.name for letter in found.motion.state])
-    np.testing.assert_allclose(np.moveaxis(table, (0, 1, 2), (2, 1, 0)), slopes, atol=2e-8)
+    derivatives = differences(motion, [*HANGING.values(), *start.values()])
+    table = found.table([symbol.name for symbol in found.motion.state])
+    np.testing.assert_allclose(np.moveaxis(table, (0, 1, 2), (2, 1, 0)), derivatives, atol=2e-8)
     rod = x**2 + y**2 - l**2
     assert np.max(np.abs(found.of(rod))) < 1e-13
     assert np.max(np.abs(found.of(x * x.dot + y * y.dot))) < 1e-12

@@ -128,13 +128,13 @@ def test_some_casimir_function_makes_it_definite_just_where_the_levels_do(seed: 
     random = np.random.default_rng(seed)
     factor = random.standard_normal((4, 4))
     matrix = (factor + factor.T) / 2
-    slope = random.standard_normal(4)
-    gradient = -0.7 * slope
-    found = second_variation(gradient, matrix, [slope], [np.zeros((4, 4))])
+    derivative = random.standard_normal(4)
+    gradient = -0.7 * derivative
+    found = second_variation(gradient, matrix, [derivative], [np.zeros((4, 4))])
     weights = np.concatenate([-np.logspace(-3, 6, 400), np.logspace(-3, 6, 400)])
-    spectra = [np.linalg.eigvalsh(matrix + w * np.outer(slope, slope)) for w in weights]
-    rival = any(values[0] > 0 or values[-1] < 0 for values in spectra)
-    assert found.definite == rival and found.multipliers == pytest.approx([0.7])
+    spectra = [np.linalg.eigvalsh(matrix + w * np.outer(derivative, derivative)) for w in weights]
+    reference = any(values[0] > 0 or values[-1] < 0 for values in spectra)
+    assert found.definite == reference and found.multipliers == pytest.approx([0.7])
 
 
 def test_a_point_that_is_not_critical_is_refused() -> None:

@@ -69,7 +69,7 @@ def test_gallery_systems_have_the_symmetries_found_by_hand(name):
     assert found.group == group
     assert {generator.text for generator in found.generators} == generators
     assert all(generator.by == "symbolically" for generator in found.generators)
-    assert not found.rejected and not found.remarks
+    assert not found.rejected and not found.diagnostics
     if generators:
         assert found.action.bracket_certificate.holds
         assert sorted(k for _, places in found.factors for k in places) == list(range(found.dimension))
@@ -123,9 +123,9 @@ def test_finite_motions_leave_the_energy_and_the_constraints_alone(name):
         energy = value(system.energy_function, q, y_free)
         assert np.isclose(value(system.energy_function, A @ q + b, turn @ y_free), energy, rtol=1e-10)
         rows = [c.expression for c in system.bilateral if not isinstance(c, HolonomicConstraint)]
-        slopes = np.array([[value(sympy.diff(row, letter), q, 0 * y_free) for letter in fibre] for row in rows])
+        derivatives = np.array([[value(sympy.diff(row, symbol), q, 0 * y_free) for symbol in fibre] for row in rows])
         offset = np.array([value(row, q, 0 * y_free) for row in rows])
-        consistent = y_free - np.linalg.pinv(slopes) @ (slopes @ y_free + offset)
+        consistent = y_free - np.linalg.pinv(derivatives) @ (derivatives @ y_free + offset)
         assert np.allclose([value(row, q, consistent) for row in rows], 0, atol=1e-12)
         assert np.allclose([value(row, A @ q + b, turn @ consistent) for row in rows], 0, atol=1e-10)
 
@@ -188,7 +188,7 @@ def test_quadratic_systems_against_linear_algebra(stiffness, held):
     q = da.coordinates("q1:5")
     S = np.array([[1, 2, 0, 0], [0, 1, -1, 0], [1, 0, 1, 1], [0, 0, 0, 1]])
     M, K, c = S.T @ S, S.T @ np.diag(stiffness) @ S, S.T @ np.array([0, 0, 1, 0])
-    v, p = sympy.Matrix([letter.dot for letter in q]), sympy.Matrix(q)
+    v, p = sympy.Matrix([symbol.dot for symbol in q]), sympy.Matrix(q)
     row = [da.velocity((sympy.Matrix(c).T * v)[0], name="row")] if held else []
     system = da.System(
         q, kinetic=(v.T * sympy.Matrix(M) * v)[0] / 2, potential=(p.T * sympy.Matrix(K) * p)[0] / 2, constraints=row
@@ -265,7 +265,7 @@ def test_many_coordinates_are_tried_for_translations_only():
     q = da.coordinates("q1:19")
     chain = da.System(q, kinetic=sum(c.dot**2 for c in q) / 2, potential=sum((c - d) ** 2 for c, d in pairwise(q)))
     found = da.symmetry.discover_symmetries(chain)
-    assert found.dimension == 1 and found.ansatz == "translations" and "more than 16" in found.remarks[0]
+    assert found.dimension == 1 and found.ansatz == "translations" and "more than 16" in found.diagnostics[0]
 
 
 def test_angles_make_circles():

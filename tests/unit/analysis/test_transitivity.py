@@ -36,8 +36,8 @@ def found(name: str) -> Transitivity:
 
 def random_values(system: da.System, seed: int) -> dict[str, float]:
     random = np.random.default_rng(seed)
-    letters = (da.t, *system.coordinates, *system.velocities, *(q.ddot for q in system.coordinates), *system.parameters)
-    return {symbol.name: float(random.uniform(0.3, 1.1)) for symbol in letters}
+    symbols = (da.t, *system.coordinates, *system.velocities, *(q.ddot for q in system.coordinates), *system.parameters)
+    return {symbol.name: float(random.uniform(0.3, 1.1)) for symbol in symbols}
 
 
 def split_values(result: Transitivity, values: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
@@ -62,7 +62,7 @@ def test_symbols_of_quasi_velocities_and_of_their_inverse_are_the_same_defect(na
     result = found(name)
     symbols = result.at(*split_values(result, random_values(result.system, 3)))
     size = 1.0 + np.abs(symbols.W).max()
-    assert np.abs(symbols.W + symbols.slopes @ symbols.T).max() < 1e-13 * size
+    assert np.abs(symbols.W + symbols.derivatives @ symbols.T).max() < 1e-13 * size
     k = len(result.independent)
     assert np.abs(symbols.W[k:] + symbols.matrix @ symbols.coefficients.T).max() < 1e-13 * size
     assert np.abs(symbols.W[:k]).max() < 1e-13 * size  # eta_s = v_s commutes
@@ -91,31 +91,31 @@ def linear_system() -> tuple[da.System, Any, Any]:
     """Two rheonomic constraints that are affine in the velocities, with coefficients of all coordinates."""
     q = da.coordinates("q1 q2 q3 q4")
     t = da.t
-    slopes = sympy.Matrix([[sin(q[2]) * q[1], q[3] + t], [cos(q[0] + q[3]), q[2] * q[3] * t]])
+    derivatives = sympy.Matrix([[sin(q[2]) * q[1], q[3] + t], [cos(q[0] + q[3]), q[2] * q[3] * t]])
     rest = sympy.Matrix([q[0] * q[2] + sin(t), q[1] + q[3] * q[0]])
-    rows = [q[2 + a].dot - slopes[a, 0] * q[0].dot - slopes[a, 1] * q[1].dot - rest[a] for a in range(2)]
+    rows = [q[2 + a].dot - derivatives[a, 0] * q[0].dot - derivatives[a, 1] * q[1].dot - rest[a] for a in range(2)]
     constraints = [da.velocity(row, name=f"row{k}") for k, row in enumerate(rows)]
     system = da.System(q, kinetic=sum(c.dot**2 for c in q) / 2, constraints=constraints)
-    return system, slopes, rest
+    return system, derivatives, rest
 
 
 def test_linear_constraints_have_the_special_form_of_the_coefficients() -> None:
     """A_s^l = da_ls/dt - (da_li/dq_s) v_i - da_l/dq_s - a_js ((da_li/dq_j) v_i + da_l/dq_j), below Rumyantsev's (1.13)."""
-    system, slopes, rest = linear_system()
+    system, derivatives, rest = linear_system()
     q = system.coordinates
     free, bound = q[:2], q[2:]
-    velocities = [free[0].dot, free[1].dot, *(slopes @ sympy.Matrix([c.dot for c in free]) + rest)]
+    velocities = [free[0].dot, free[1].dot, *(derivatives @ sympy.Matrix([c.dot for c in free]) + rest)]
 
     def rate(entry: sympy.Expr) -> sympy.Expr:
         return sympy.diff(entry, da.t) + sum(sympy.diff(entry, c) * v for c, v in zip(q, velocities, strict=True))
 
-    def pull(row: int, letter: Any) -> sympy.Expr:
-        return sum(sympy.diff(slopes[row, i], letter) * free[i].dot for i in range(2)) + sympy.diff(rest[row], letter)
+    def pull(row: int, symbol: Any) -> sympy.Expr:
+        return sum(sympy.diff(derivatives[row, i], symbol) * free[i].dot for i in range(2)) + sympy.diff(rest[row], symbol)
 
     expected = sympy.Matrix(
         2,
         2,
-        lambda s, row: rate(slopes[row, s]) - pull(row, free[s]) - sum(slopes[j, s] * pull(row, bound[j]) for j in range(2)),
+        lambda s, row: rate(derivatives[row, s]) - pull(row, free[s]) - sum(derivatives[j, s] * pull(row, bound[j]) for j in range(2)),
     )
     result = da.variational.transitivity(system, independent=free)
     values = random_values(system, 8)
@@ -192,13 +192,13 @@ def test_it_is_shown_and_stored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slope", "vanishes"),
+    ("derivative", "vanishes"),
     [(sympy.Max, None), (lambda y, _: sympy.Float(1e-12) * y, False)],
     ids=["beyond samples", "small coefficient"],
 )
-def test_constraints_are_not_integrable_by_samples(slope: Any, vanishes: bool | None) -> None:
+def test_constraints_are_not_integrable_by_samples(derivative: Any, vanishes: bool | None) -> None:
     x, y, z = da.coordinates("x y z")
-    row = da.velocity(z.dot - (1 + slope(y - 1e6, 0)) * x.dot, name="slope")
+    row = da.velocity(z.dot - (1 + derivative(y - 1e6, 0)) * x.dot, name="slope")
     particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[row])
     result = da.variational.transitivity(particle, independent=[x, y])
     assert result.vanishes is vanishes

@@ -55,12 +55,12 @@ def disk_motion(length: float = 1.0, **start: float) -> da.Motion:
     return da.simulate(da.gallery.load("rolling-disk"), start, (0, length))
 
 
-def slope_system(potential: Any = 0) -> da.System:
+def derivative_system(potential: Any = 0) -> da.System:
     """L = |v|^2 / 2 - V with z_dot = y x_dot."""
     x, y, z = da.coordinates("x y z")
-    slope = da.velocity(z.dot - y * x.dot, name="slope")
+    derivative = da.velocity(z.dot - y * x.dot, name="slope")
     kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
-    return da.System([x, y, z], kinetic=kinetic, potential=potential, constraints=[slope])
+    return da.System([x, y, z], kinetic=kinetic, potential=potential, constraints=[derivative])
 
 
 def upright_disk() -> da.System:
@@ -125,8 +125,8 @@ def test_a_disk_upright_is_always_stationary_with_one_choice_of_multipliers() ->
     assert single.chi_start["across"] == pytest.approx(-1.2 * motion["y_dot"][0], rel=1e-8)
     assert single.momentum_test is not None
     assert single.momentum_test.is_sufficient
-    assert single.rival().coincides
-    assert single.rival({"along": 0.5, "across": 0.5}).gap > 1e-3
+    assert single.reference().coincides
+    assert single.reference({"along": 0.5, "across": 0.5}).gap > 1e-3
 
 
 def test_the_rolling_disk_prints_its_conditions() -> None:
@@ -171,13 +171,13 @@ def test_appells_vakonomic_motion_is_the_mechanical_one_from_every_multiplier(ch
     assert found.momentum_test is not None
     assert found.momentum_test.holds
     assert not found.momentum_test.obeys  # gravity acts on q3
-    assert found.rival({"slope": chi}).gap < 1e-11
+    assert found.reference({"slope": chi}).gap < 1e-11
 
 
 def test_appells_heading_is_lost_at_one_multiplier() -> None:
     speed, parameters = 5.0, da.gallery.load("appell").parameters
     with pytest.raises(SingularError):
-        stationarity(followed("appell", 0.8)).rival({"slope": parameters["m"] * speed / parameters["a"]})
+        stationarity(followed("appell", 0.8)).reference({"slope": parameters["m"] * speed / parameters["a"]})
 
 
 def steady_rolling(tilt: float, turn: float) -> da.Motion:
@@ -203,8 +203,8 @@ def test_steady_rolling_is_stationary() -> None:
     assert found.is_stationary
     assert found.momentum_test is not None
     assert found.momentum_test.is_sufficient
-    assert found.rival().gap < 1e-8
-    assert found.rival({"rolling_x": 1.0, "rolling_y": 1.0}).gap > 1e-3
+    assert found.reference().gap < 1e-8
+    assert found.reference({"rolling_x": 1.0, "rolling_y": 1.0}).gap > 1e-3
 
 
 def test_a_falling_disk_is_stationary_with_any_multipliers() -> None:
@@ -214,19 +214,19 @@ def test_a_falling_disk_is_stationary_with_any_multipliers() -> None:
     assert found.is_stationary
     assert found.freedom.shape == (2, 2)
     for chi in ((0.0, 0.0), (0.4, -1.0)):
-        assert found.rival(dict(zip(("rolling_x", "rolling_y"), chi, strict=True))).gap < 1e-9
+        assert found.reference(dict(zip(("rolling_x", "rolling_y"), chi, strict=True))).gap < 1e-9
 
 
 def test_a_wobbling_disk_is_not_stationary() -> None:
     found = stationarity(disk_motion(2.0))
     assert not found.is_stationary
     assert found.residual > 1e-3
-    assert found.rival().gap > 1e-3  # even from the best multipliers
+    assert found.reference().gap > 1e-3  # even from the best multipliers
 
 
 def test_the_reduced_test_is_not_necessary() -> None:
     """The line y = const under z_dot = y x_dot is an extremal with chi = 0, and dL/dz_dot A does not vanish on it."""
-    motion = da.simulate(slope_system(), {"y": 0.7, "x_dot": 1.3, "z_dot": 0.91}, (0, 2))
+    motion = da.simulate(derivative_system(), {"y": 0.7, "x_dot": 1.3, "z_dot": 0.91}, (0, 2))
     found = stationarity(motion)
     assert found.is_stationary
     assert abs(found.chi_start["slope"]) < 1e-12
@@ -235,19 +235,19 @@ def test_the_reduced_test_is_not_necessary() -> None:
     assert not found.momentum_test.holds
     place = found.momentum_test.independent.index("y_dot")
     assert np.allclose(found.momentum_test.values[place], -0.91 * 1.3)  # -z_dot x_dot
-    assert found.rival().gap < 1e-12
+    assert found.reference().gap < 1e-12
 
 
 def test_the_reduced_test_is_not_sufficient_by_itself() -> None:
     """On y = 0 under gravity along z the momentum is zero, so (4.6) holds; but chi must be zero and grow as -g t."""
-    motion = da.simulate(slope_system(3 * da.Coordinate("z")), {"x_dot": 1.0}, (0, 1))
+    motion = da.simulate(derivative_system(3 * da.Coordinate("z")), {"x_dot": 1.0}, (0, 1))
     assert np.abs(motion["y"]).max() < 1e-12
     found = stationarity(motion)
     assert found.momentum_test is not None
     assert found.momentum_test.holds
     assert not found.momentum_test.obeys
     assert not found.is_stationary
-    assert found.rival().gap > 1e-2
+    assert found.reference().gap > 1e-2
     assert "proves nothing" in found.text()
 
 
@@ -296,7 +296,7 @@ def test_no_choice_of_velocities_is_needed() -> None:
 
 
 def test_the_verdict_does_not_depend_on_how_a_constraint_is_written() -> None:
-    system = slope_system(da.Coordinate("z"))
+    system = derivative_system(da.Coordinate("z"))
     x, _, z = system.coordinates
     factor = 40 * (2 + sin(x) * cos(z))
     other = system.replacing(constraints=[da.velocity(factor * system.constraints[0].expression, name="slope")])
@@ -335,7 +335,7 @@ def test_motions_and_calls_that_are_refused() -> None:
     with pytest.raises(ModelError, match="its start"):
         stationarity(followed("appell", 0.8), start={})  # type: ignore[call-overload]
     with pytest.raises(ModelError, match="did you mean slope"):
-        stationarity(followed("appell", 0.8)).rival({"chi_slop": 1.0})
+        stationarity(followed("appell", 0.8)).reference({"chi_slop": 1.0})
     with pytest.raises(ModelError, match="duration"):
         stationarity(da.simulate(da.gallery.load("appell"), span=(0, 0)))
 

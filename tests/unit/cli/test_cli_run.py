@@ -50,7 +50,7 @@ def test_fixed_steps(capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "letters"),
+    ("name", "symbols"),
     [
         ("spherical-pendulum", {"x", "x_dot", "p_x", "p_z"}),
         ("linked-particles", {"x1", "u1", "x1_dot"}),
@@ -58,9 +58,9 @@ def test_fixed_steps(capsys) -> None:
         ("elastic-pendulum-wall", {"theta", "theta_dot"}),
     ],
 )
-def test_json_names_the_state_of_every_kind(name: str, letters: set[str], capsys) -> None:
+def test_json_names_the_state_of_every_kind(name: str, symbols: set[str], capsys) -> None:
     found = call(capsys, "run", name, "--json").json
-    assert letters <= set(found["state"])
+    assert symbols <= set(found["state"])
     lengths = {len(values) for table in (found["state"], found["outputs"]) for values in table.values()}
     assert lengths == {len(found["t"])}
     if name == "elastic-pendulum-wall":

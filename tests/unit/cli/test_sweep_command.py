@@ -56,7 +56,7 @@ def test_runs_that_fail_are_told_and_give_status_one(capsys, tmp_path):
     assert table["outcome"].values.tolist() == [0, 2]
 
 
-def test_remarks_are_told_and_no_failure(capsys, tmp_path, pendulum):
+def test_diagnostics_are_told_and_no_failure(capsys, tmp_path, pendulum):
     given = ["sweep", pendulum, "--over", "theta=1,1e-12", "--set", "theta_dot=0", "-o"]
     ending = call(capsys, *given, tmp_path / "runs.zarr")
     assert ending.status == 0 and ending.err == ""

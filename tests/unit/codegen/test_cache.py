@@ -175,8 +175,8 @@ def test_looking_after_a_large_folder_takes_little_memory(folder: Path, monkeypa
 
 def value_of(x: float) -> float:
     """sin(x) through a freshly compiled program."""
-    letters = [ca.SX.sym("t", 1), *[ca.SX(0, 1)] * 4]
-    library = native_library([straight_line("sine", letters, [ca.sin(letters[0])])])
+    symbols = [ca.SX.sym("t", 1), *[ca.SX(0, 1)] * 4]
+    library = native_library([straight_line("sine", symbols, [ca.sin(symbols[0])])])
     out, pointer = np.zeros(1), ctypes.POINTER(ctypes.c_double)
     call = ctypes.CFUNCTYPE(None, *[pointer] * 6)(library.addresses["sine"])
     time = np.array([x])

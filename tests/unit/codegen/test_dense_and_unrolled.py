@@ -100,10 +100,10 @@ def test_straight_line_code_agrees_where_it_is_healthy(seed: int) -> None:
     z, mu, health = unrolled(G, f, A, b)
     if health <= HEALTHY:
         return
-    rival = solve(G, f, A, b)
-    allowed = 1e-14 / health * (1 + np.abs(rival.multipliers).max(initial=1.0))
-    assert np.allclose(z, rival.z, atol=allowed)
-    assert np.allclose(mu, rival.multipliers, atol=10 * allowed)
+    reference = solve(G, f, A, b)
+    allowed = 1e-14 / health * (1 + np.abs(reference.multipliers).max(initial=1.0))
+    assert np.allclose(z, reference.z, atol=allowed)
+    assert np.allclose(mu, reference.multipliers, atol=10 * allowed)
 
 
 @given(st.integers(0, 5000), st.floats(-12, 0))
@@ -132,9 +132,9 @@ def test_a_singular_mass_matrix_is_unhealthy_and_the_augmented_one_is_not(seed: 
     assert not health > HEALTHY or not np.isfinite(z).all()
     z, mu, health = unrolled(G, f, A, b, augment=True)
     if health > 1e-4:
-        rival = solve(G, f, A, b)
-        assert np.allclose(z, rival.z, atol=1e-8)
-        assert np.allclose(mu, rival.multipliers, atol=1e-7)
+        reference = solve(G, f, A, b)
+        assert np.allclose(z, reference.z, atol=1e-8)
+        assert np.allclose(mu, reference.multipliers, atol=1e-7)
 
 
 @given(st.integers(0, 5000), st.floats(-16, -1))
@@ -162,10 +162,10 @@ def test_known_duals_give_the_same(seed: int) -> None:
     free, dual = np.linalg.solve(G, f), np.linalg.solve(G, A.T)
     solution = unrolled_solve(ca.SX(G), ca.SX(f), ca.SX(A), ca.SX(b), free=ca.SX(free), dual_rows=ca.SX(dual))
     z, mu = (np.asarray(ca.evalf(item)).ravel() for item in (solution.z, solution.multipliers))
-    rival = solve(G, f, A, b)
+    reference = solve(G, f, A, b)
     health = float(ca.evalf(solution.health))
-    assert np.allclose(z, rival.z, atol=1e-13 / health)
-    assert np.allclose(mu, rival.multipliers, atol=1e-13 / health)
+    assert np.allclose(z, reference.z, atol=1e-13 / health)
+    assert np.allclose(mu, reference.multipliers, atol=1e-13 / health)
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])

@@ -168,7 +168,7 @@ def strides(n: int, out: Integers) -> int:
 
 
 @native
-def same_letter_twice(n: int, out: Integers) -> int:
+def same_symbol_twice(n: int, out: Integers) -> int:
     """Python's loops run on, whatever the body does to their variable or to their end."""
     place = 0
     for i in range(n):
@@ -298,7 +298,7 @@ def names_like_registers(x1: float, x2: float) -> float:
 
 NATIVE = NativeModule(
     [
-        whole_arithmetic, real_arithmetic, mixed_arithmetic, comparisons, nested_loops, strides, same_letter_twice, collatz,
+        whole_arithmetic, real_arithmetic, mixed_arithmetic, comparisons, nested_loops, strides, same_symbol_twice, collatz,
         guarded, branches, swaps, calls, tables, names_like_registers,
     ]
 ).functions  # fmt: skip
@@ -369,7 +369,7 @@ def test_strides_of_both_signs(n: int) -> None:
 
 @given(st.integers(0, 6))
 def test_a_loop_keeps_its_own_count(n: int) -> None:
-    assert_alike(same_letter_twice, n, np.zeros(12, np.int64))
+    assert_alike(same_symbol_twice, n, np.zeros(12, np.int64))
 
 
 @given(st.integers(1, 400), st.integers(0, 200))

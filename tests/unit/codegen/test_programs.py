@@ -89,8 +89,8 @@ def rounding_apart(found: Any, expected: Any, tolerance: float) -> bool:
 @st.composite
 def expressions(draw: Any) -> tuple[list[Any], list[Any]]:
     """A random graph with shared nodes: each step takes earlier nodes."""
-    letters = inputs()
-    nodes = [entry for block in letters for entry in ca.vertsplit(block)] + [ca.SX(0.5), ca.SX(-2.0)]
+    symbols = inputs()
+    nodes = [entry for block in symbols for entry in ca.vertsplit(block)] + [ca.SX(0.5), ca.SX(-2.0)]
     for _ in range(draw(st.integers(3, 25))):
         pick = st.integers(0, len(nodes) - 1)
         if draw(st.booleans()):
@@ -98,7 +98,7 @@ def expressions(draw: Any) -> tuple[list[Any], list[Any]]:
         else:
             nodes.append(getattr(ca, draw(st.sampled_from(BINARY)))(nodes[draw(pick)], nodes[draw(pick)]))
     chosen = [nodes[draw(st.integers(0, len(nodes) - 1))] for _ in range(4)] + [nodes[-1], ca.SX(0), ca.SX(3.5)]
-    return letters, chosen
+    return symbols, chosen
 
 
 VALUES = st.lists(st.floats(-2, 2), min_size=sum(SIZES), max_size=sum(SIZES))
@@ -107,10 +107,10 @@ VALUES = st.lists(st.floats(-2, 2), min_size=sum(SIZES), max_size=sum(SIZES))
 @settings(max_examples=120)
 @given(expressions(), VALUES)
 def test_numpy_against_casadi(graph: tuple[list[Any], list[Any]], numbers: list[float]) -> None:
-    letters, outputs = graph
+    symbols, outputs = graph
     values = np.split(np.array(numbers), np.cumsum(SIZES)[:-1])
-    expected = ca.Function("f", letters, [ca.vertcat(*outputs)])(*values)
-    found = interpret(straight_line("f", letters, outputs), values)
+    expected = ca.Function("f", symbols, [ca.vertcat(*outputs)])(*values)
+    found = interpret(straight_line("f", symbols, outputs), values)
     assert rounding_apart(found, expected, 1e-12)
 
 
@@ -118,21 +118,21 @@ def test_numpy_against_casadi(graph: tuple[list[Any], list[Any]], numbers: list[
 @given(expressions(), VALUES)
 def test_native_code_against_casadi(graph: tuple[list[Any], list[Any]], numbers: list[float]) -> None:
     """Without the functions that jump, a fused multiplication changes only the last digits."""
-    letters, outputs = graph
+    symbols, outputs = graph
     values = np.split(np.array(numbers), np.cumsum(SIZES)[:-1])
-    function = ca.Function("f", letters, [ca.vertcat(*outputs)])
+    function = ca.Function("f", symbols, [ca.vertcat(*outputs)])
     expected = np.asarray(function(*values)).ravel()
     nudged = [np.asarray(function(*[v * (1 + s * 1e-13) for v in values])).ravel() for s in (-1, 1, 3)]
-    found = run_native(straight_line("f", letters, outputs), values)
+    found = run_native(straight_line("f", symbols, outputs), values)
     steady = np.array([rounding_apart([n[k] for n in nudged], [expected[k]] * 3, 1e-9) for k in range(len(expected))])
     assert rounding_apart(found[steady], expected[steady], 1e-9)
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_every_unary_operation(name: str) -> None:
-    letters = inputs()
-    program = straight_line("f", letters, [getattr(ca, name)(letters[1])])
-    function = ca.Function("f", letters, [getattr(ca, name)(letters[1])])
+    symbols = inputs()
+    program = straight_line("f", symbols, [getattr(ca, name)(symbols[1])])
+    function = ca.Function("f", symbols, [getattr(ca, name)(symbols[1])])
     for row in ([-1.5, -0.5, 0.0], [0.25, 1.0, 1.75], [2.5, -2.5, -0.0]):
         values = [[0.0], row, [0.0] * 2, [0.0], [0.0] * 2]
         expected = function(*values)
@@ -142,9 +142,9 @@ def test_every_unary_operation(name: str) -> None:
 
 @pytest.mark.parametrize("name", BINARY)
 def test_every_binary_operation(name: str) -> None:
-    letters = inputs()
-    node = getattr(ca, name)(letters[1], ca.vertcat(letters[2], letters[3]))
-    program, function = straight_line("f", letters, [node]), ca.Function("f", letters, [node])
+    symbols = inputs()
+    node = getattr(ca, name)(symbols[1], ca.vertcat(symbols[2], symbols[3]))
+    program, function = straight_line("f", symbols, [node]), ca.Function("f", symbols, [node])
     for left, right in (([1.5, -0.5, 0.0], [0.5, -0.5, 0.0]), ([2.0, -2.0, 3.0], [3.0, 2.0, -1.5])):
         values = [[0.0], left, right[:2], right[2:], [0.0] * 2]
         expected = function(*values)
@@ -153,9 +153,9 @@ def test_every_binary_operation(name: str) -> None:
 
 
 def test_outputs_that_are_inputs_constants_zeros_or_repeated() -> None:
-    letters = inputs()
-    outputs = [letters[1], letters[1][1], ca.SX(2, 2), ca.SX([3.25]), letters[4], letters[1][0] * 2, letters[1][0] * 2]
-    program = straight_line("f", letters, outputs)
+    symbols = inputs()
+    outputs = [symbols[1], symbols[1][1], ca.SX(2, 2), ca.SX([3.25]), symbols[4], symbols[1][0] * 2, symbols[1][0] * 2]
+    program = straight_line("f", symbols, outputs)
     values = [[0.0], [1.0, 2.0, 3.0], [0.0] * 2, [0.0], [7.0, 8.0]]
     expected = [1, 2, 3, 2, 0, 0, 0, 0, 3.25, 7, 8, 2, 2]
     assert run_native(program, values).tolist() == expected
@@ -163,31 +163,31 @@ def test_outputs_that_are_inputs_constants_zeros_or_repeated() -> None:
 
 
 def test_places_that_are_skipped_stay_untouched() -> None:
-    letters = inputs()
-    program = straight_line("f", letters, [letters[1], ca.SX([1.0, 2.0])], skip=(1, 4))
+    symbols = inputs()
+    program = straight_line("f", symbols, [symbols[1], ca.SX([1.0, 2.0])], skip=(1, 4))
     out = run_native(program, [[0.0], [1.0, 2.0, 3.0], [0.0] * 2, [0.0], [0.0] * 2])
     assert out.tolist() == [1.0, 77.0, 3.0, 1.0, 77.0]
 
 
 def test_a_program_that_is_cut_into_pieces() -> None:
     """Longer than the longest single function: values cross from one piece to the next."""
-    letters = inputs()
-    x, y, z = ca.vertsplit(letters[1])
+    symbols = inputs()
+    x, y, z = ca.vertsplit(symbols[1])
     history = [x, y, z]
     for k in range(5 * PIECE):
-        history.append(ca.sin(history[-1] * history[-3]) + history[k // 2] * 0.3 + letters[2][k % 2])
-    outputs = [ca.vertcat(*history[::97]), letters[1], ca.SX(1, 1)]
-    program = straight_line("f", letters, outputs)
+        history.append(ca.sin(history[-1] * history[-3]) + history[k // 2] * 0.3 + symbols[2][k % 2])
+    outputs = [ca.vertcat(*history[::97]), symbols[1], ca.SX(1, 1)]
+    program = straight_line("f", symbols, outputs)
     assert program.operation_count > 3 * PIECE
     values = [[0.0], [0.3, -0.4, 0.9], [0.1, -0.2], [0.0], [0.0] * 2]
-    expected = ca.Function("f", letters, [ca.vertcat(*[ca.vec(o) for o in outputs])])(*values)
+    expected = ca.Function("f", symbols, [ca.vertcat(*[ca.vec(o) for o in outputs])])(*values)
     assert rounding_apart(run_native(program, values), ca.densify(expected), 1e-12)
 
 
 def test_numpy_runs_a_batch_at_once() -> None:
-    letters = inputs()
-    node = ca.sin(letters[1]) * letters[2][0] + letters[0]
-    program = straight_line("f", letters, [node, ca.SX(1, 1)])
+    symbols = inputs()
+    node = ca.sin(symbols[1]) * symbols[2][0] + symbols[0]
+    program = straight_line("f", symbols, [node, ca.SX(1, 1)])
     random = np.random.default_rng(3)
     states, clocks = random.normal(size=(3, 5, 2)), random.normal(size=(1, 5, 1))
     found = interpret(program, [clocks, states, np.array([2.0, 0.0]), np.zeros(1), np.zeros(2)])
@@ -197,16 +197,16 @@ def test_numpy_runs_a_batch_at_once() -> None:
 
 
 def test_numpy_does_not_compute_with_whole_numbers() -> None:
-    letters = inputs()
-    program = straight_line("f", letters, [1 / letters[1]])
+    symbols = inputs()
+    program = straight_line("f", symbols, [1 / symbols[1]])
     found = interpret(program, [np.array([0]), np.array([1, 2, 4]), np.array([0, 0]), np.array([0]), np.array([0, 0])])
     assert found.tolist() == [1.0, 0.5, 0.25]
 
 
 def test_instructions_are_in_single_assignment_form() -> None:
-    letters = inputs()
-    x = letters[1]
-    program = straight_line("f", letters, [ca.sin(x[0] * x[1]) + ca.cos(x[0] * x[1]) * x[2]])
+    symbols = inputs()
+    x = symbols[1]
+    program = straight_line("f", symbols, [ca.sin(x[0] * x[1]) + ca.cos(x[0] * x[1]) * x[2]])
     targets = [step.target for step in program.instructions]
     assert targets == list(range(len(targets)))
     assert all(a < step.target for step in program.instructions for a in step.arguments)
@@ -224,14 +224,14 @@ def test_a_value_that_is_written_at_once_for_several_uses_stands_once() -> None:
 
 
 def test_an_operation_without_code_is_an_error() -> None:
-    letters = inputs()
+    symbols = inputs()
     with pytest.raises(ModelError, match="cannot be compiled"):
-        straight_line("f", letters, [ca.erf(letters[1])])
+        straight_line("f", symbols, [ca.erf(symbols[1])])
 
 
 def test_the_native_code_is_exact_about_constants() -> None:
-    letters = inputs()
+    symbols = inputs()
     numbers = [0.1, 1e-308, 5e-324, -0.0, math.pi, 1e300, math.inf, -math.inf]
-    program = straight_line("f", letters, [ca.SX(numbers)])
+    program = straight_line("f", symbols, [ca.SX(numbers)])
     found = run_native(program, [[0.0], [0.0] * 3, [0.0] * 2, [0.0], [0.0] * 2])
     assert found.tolist() == numbers

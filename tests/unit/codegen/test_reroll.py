@@ -17,7 +17,7 @@ from dalembert.codegen.backends.interpreter import interpret
 from dalembert.codegen.passes.reroll import Run, find_runs, stream_of
 from dalembert.codegen.program import Instruction, Program
 from dalembert.errors import SingularError
-from dalembert.runtime import context as book
+from dalembert.runtime import context as context
 from dalembert.runtime.kernel import Kernel, compile_equations
 
 SIZES = (1, 400, 3, 1, 1)
@@ -209,9 +209,9 @@ def tree(n: int) -> da.System:
     for k in range(1, n):
         (x, y), (a, b) = q[k], q[k // 2]
         rods.append(da.holonomic((x - a) ** 2 + (y - b) ** 2 - 1, name=f"rod{k}"))
-    letters = [letter for pair in q for letter in pair]
-    kinetic = sympy.Add(*[(1 + sympy.Rational(k % 3, 2)) * letter.dot**2 / 2 for k, letter in enumerate(letters)])
-    return da.System(letters, kinetic=kinetic, potential=sympy.Add(*[y for _, y in q]), constraints=rods)
+    symbols = [symbol for pair in q for symbol in pair]
+    kinetic = sympy.Add(*[(1 + sympy.Rational(k % 3, 2)) * symbol.dot**2 / 2 for k, symbol in enumerate(symbols)])
+    return da.System(symbols, kinetic=kinetic, potential=sympy.Add(*[y for _, y in q]), constraints=rods)
 
 
 def grid(rows: int, columns: int) -> da.System:
@@ -220,18 +220,18 @@ def grid(rows: int, columns: int) -> da.System:
     k = da.parameters("k", positive=True)
     pairs = [(u[i][j], u[i][j + 1]) for i in range(rows) for j in range(columns - 1)]
     pairs += [(u[i][j], u[i + 1][j]) for i in range(rows - 1) for j in range(columns)]
-    letters = [letter for row in u for letter in row]
+    symbols = [symbol for row in u for symbol in row]
     stored = sympy.Add(*[k / 2 * (a - b) ** 2 + (a - b) ** 4 / 4 for a, b in pairs])
-    return da.System(letters, kinetic=sympy.Add(*[letter.dot**2 / 2 for letter in letters]), potential=stored)
+    return da.System(symbols, kinetic=sympy.Add(*[symbol.dot**2 / 2 for symbol in symbols]), potential=stored)
 
 
-def rates_and_rival(system: da.System, state: Any = None) -> tuple[Kernel, Any, Any]:
+def rates_and_reference(system: da.System, state: Any = None) -> tuple[Kernel, Any, Any]:
     equations = da.derive(system, "lagrange")
-    kernel, rival = compile_equations(equations), compile_equations(equations, "numpy")
+    kernel, reference = compile_equations(equations), compile_equations(equations, "numpy")
     random = np.random.default_rng(5)
     y = random.uniform(-1, 1, kernel.n_state) if state is None else state
     p = random.uniform(0.5, 2.0, len(kernel.parameters))
-    return kernel, kernel.rates(0.0, y, p), rival.rates(0.0, y, p)
+    return kernel, kernel.rates(0.0, y, p), reference.rates(0.0, y, p)
 
 
 SYSTEMS = {
@@ -245,7 +245,7 @@ SYSTEMS = {
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_systems_against_the_dense_solve(name: str) -> None:
     make, repeats = SYSTEMS[name]
-    kernel, found, expected = rates_and_rival(make())
+    kernel, found, expected = rates_and_reference(make())
     assert kernel.large is not None
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected)))
     program = kernel.program("fast")
@@ -265,7 +265,7 @@ BOTH = [pytest.param(40, id="short"), pytest.param(200, id="long", marks=pytest.
 @pytest.mark.parametrize("n", BOTH)
 def test_a_redundant_rod_changes_nothing(n: int) -> None:
     plain = da.derive(chain(n), "lagrange").compile()
-    kernel, found, _ = rates_and_rival(chain(n, redundant=20))
+    kernel, found, _ = rates_and_reference(chain(n, redundant=20))
     assert kernel.large is None  # its pivot vanishes at every state
     random = np.random.default_rng(5)  # the numbers of rates_and_rival
     y, parameters = random.uniform(-1, 1, kernel.n_state), random.uniform(0.5, 2.0, 2)
@@ -281,7 +281,7 @@ def flat_ring(n: int) -> Any:
 
 @pytest.mark.parametrize("n", BOTH)
 def test_a_folded_ring_goes_to_the_solve_that_decides_rank(n: int) -> None:
-    kernel, found, expected = rates_and_rival(ring(n), flat_ring(n))
+    kernel, found, expected = rates_and_reference(ring(n), flat_ring(n))
     inputs = [np.zeros(1), flat_ring(n), np.zeros(0), np.zeros(0), np.zeros(0)]
     health = interpret(kernel.program("fast"), inputs)[-1]
     assert kernel.large is not None and not health > 1e-7
@@ -293,7 +293,7 @@ def test_a_folded_ring_goes_to_the_solve_that_decides_rank(n: int) -> None:
 
 
 def test_what_is_too_large_for_the_dense_solve_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book, "MOST_DENSE", 1000)
+    monkeypatch.setattr(context, "MOST_DENSE", 1000)
     kernel = da.derive(ring(60), "lagrange").compile()
     generic = np.random.default_rng(1).uniform(-1, 1, kernel.n_state)
     assert np.all(np.isfinite(kernel.rates(0.0, generic)))

@@ -21,8 +21,8 @@ a, b = da.inputs("a b")
 
 
 def chained(n: int) -> da.Flow:
-    letters = da.coordinates(" ".join(f"c{k}" for k in range(1, n + 1)))
-    rates = {letters[0]: a, letters[1]: b} | {letters[k]: letters[k - 1] * a for k in range(2, n)}
+    symbols = da.coordinates(" ".join(f"c{k}" for k in range(1, n + 1)))
+    rates = {symbols[0]: a, symbols[1]: b} | {symbols[k]: symbols[k - 1] * a for k in range(2, n)}
     return da.Flow(rates, inputs=[a, b], name=f"chain of {n}")
 
 
@@ -33,14 +33,14 @@ MARTINET = da.Flow({x: a, y: b, z: x**2 * b}, inputs=[a, b], name="Martinet")
 # -- words and brackets ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("letters", "length"), list(product((2, 3), (1, 2, 3, 4, 5, 6))))
-def test_there_are_as_many_words_as_witt_counts(letters: int, length: int) -> None:
+@pytest.mark.parametrize(("symbols", "length"), list(product((2, 3), (1, 2, 3, 4, 5, 6))))
+def test_there_are_as_many_words_as_witt_counts(symbols: int, length: int) -> None:
     def moebius(n: int) -> int:
         factors = sympy.factorint(n)
         return 0 if any(power > 1 for power in factors.values()) else (-1) ** len(factors)
 
-    words = list(lyndon_words(letters, length))
-    count = sum(moebius(d) * letters ** (length // d) for d in range(1, length + 1) if gcd(d, length) == d)
+    words = list(lyndon_words(symbols, length))
+    count = sum(moebius(d) * symbols ** (length // d) for d in range(1, length + 1) if gcd(d, length) == d)
     assert len(words) == len(set(words)) == count // length
     assert words == sorted(words)
 
@@ -53,7 +53,7 @@ def test_brackets_are_those_of_sympy() -> None:
     )
     place = {"x": 0.3, "y": -0.7, "z": 0.4}
     system = control_affine(flow, place)
-    letters = sympy.Matrix(flow.coordinates)
+    symbols = sympy.Matrix(flow.coordinates)
     rates = sympy.Matrix(list(flow.rates.values()))
     fields = {0: rates.subs({a: 0, b: 0}), 1: rates.diff(a), 2: rates.diff(b)}
 
@@ -61,7 +61,7 @@ def test_brackets_are_those_of_sympy() -> None:
         if isinstance(tree, int):
             return fields[tree]
         first, second = bracket(tree[0]), bracket(tree[1])
-        return second.jacobian(letters) * first - first.jacobian(letters) * second
+        return second.jacobian(symbols) * first - first.jacobian(symbols) * second
 
     found = Brackets(system)
     for length in (1, 2, 3, 4):
@@ -71,7 +71,7 @@ def test_brackets_are_those_of_sympy() -> None:
             assert np.allclose(one.values[0], np.array(expected, dtype=float).ravel(), atol=1e-10)
 
 
-def test_bad_brackets_are_told_by_their_letters() -> None:
+def test_bad_brackets_are_told_by_their_symbols() -> None:
     found = {one.name: one.is_bad for one in Brackets(control_affine(da.Flow({x: a, y: b, z: x * y}, inputs=[a, b]))).up_to(3)}
     assert found["f"] and found["[[f, g1], g1]"] and found["[[f, g2], g2]"]
     assert not found["g1"] and not found["[f, g1]"] and not found["[[f, g2], g1]"] and not found["[f, [f, g1]]"]
@@ -246,9 +246,9 @@ def test_linear_systems_are_kalmans(seed: int) -> None:
         A, B = np.triu(A), B.copy()
         B[3] = 0.0
         A, B = basis @ A @ basis.T, basis @ B
-    letters = (x, y, z, w)
-    rates = A @ np.array(letters) + B[:, 0] * a
-    found = da.control.controllability(da.Flow(dict(zip(letters, rates, strict=True)), inputs=[a]))
+    symbols = (x, y, z, w)
+    rates = A @ np.array(symbols) + B[:, 0] * a
+    found = da.control.controllability(da.Flow(dict(zip(symbols, rates, strict=True)), inputs=[a]))
     reach = np.hstack([np.linalg.matrix_power(A, k) @ B for k in range(4)])
     assert found.linear is not None and found.linear.rank == np.linalg.matrix_rank(reach) == found.strong_rank
     if seed % 2:

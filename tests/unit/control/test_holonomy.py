@@ -115,9 +115,9 @@ def test_the_fibre_of_the_knife_edge_moves_by_minus_the_area(corners: Any) -> No
 def test_curvature_that_varies_is_integrated_over_the_interior() -> None:
     """Along the path, by strips, and by SciPy's double integral."""
     found = da.control.holonomy(BUMPY, [(0.2, -0.3), (1.5, -0.3), (1.5, 0.9), (0.2, 0.9)])
-    rival = [dblquad(f, -0.3, 0.9, 0.2, 1.5)[0] for f in (lambda s, q: np.cos(s) * np.cos(q) - s, lambda s, q: 2 * s)]
-    assert np.allclose(found.displacement, rival, atol=1e-9)
-    assert np.allclose(found.by_curvature, rival, atol=1e-9)
+    reference = [dblquad(f, -0.3, 0.9, 0.2, 1.5)[0] for f in (lambda s, q: np.cos(s) * np.cos(q) - s, lambda s, q: 2 * s)]
+    assert np.allclose(found.displacement, reference, atol=1e-9)
+    assert np.allclose(found.by_curvature, reference, atol=1e-9)
 
 
 def test_a_smooth_loop_that_goes_round_twice_counts_twice() -> None:

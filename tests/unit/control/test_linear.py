@@ -25,7 +25,7 @@ def spectrum(system: da.System, parameters: dict[str, float]) -> np.ndarray:
     return np.sort_complex(da.linearise(system, parameters=parameters).eigenvalues)
 
 
-def test_the_input_matrix_is_the_slope_of_the_rates_by_the_input() -> None:
+def test_the_input_matrix_is_the_derivative_of_the_rates_by_the_input() -> None:
     (u,) = CART.system.inputs
     found = da.linearise(CART.system.replacing(inputs=[u]), parameters=CART.parameters)
     b = CART.parameters
@@ -100,9 +100,9 @@ def test_what_no_input_moves_keeps_its_eigenvalues_and_says_so() -> None:
         da.control.place_poles(apart, [-1, -2, -3, -4])
 
 
-def test_feedback_of_letters_that_do_not_tell_the_state_is_refused() -> None:
+def test_feedback_of_symbols_that_do_not_tell_the_state_is_refused() -> None:
     with pytest.raises(FormError, match="rank 2 of 4"):
-        da.control.place_poles(CART, [-1, -2, -3, -4], letters=["phi", "phi_dot"])
+        da.control.place_poles(CART, [-1, -2, -3, -4], symbols=["phi", "phi_dot"])
 
 
 def test_wrong_names_are_answered() -> None:

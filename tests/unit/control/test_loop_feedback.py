@@ -90,11 +90,11 @@ def test_the_knife_edge_itself_is_parked() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
 def test_chains_of_trailers_arrive_in_one_sweep(n: int) -> None:
-    letters = da.coordinates(" ".join(f"c{k}" for k in range(1, n + 1)))
-    rates = {letters[0]: u1, letters[1]: u2} | {letters[k]: letters[k - 1] * u1 for k in range(2, n)}
+    symbols = da.coordinates(" ".join(f"c{k}" for k in range(1, n + 1)))
+    rates = {symbols[0]: u1, symbols[1]: u2} | {symbols[k]: symbols[k - 1] * u1 for k in range(2, n)}
     found = da.control.stabilise_by_loops(
         da.Flow(rates, inputs=[u1, u2]),
-        dict(zip((q.name for q in letters), np.random.default_rng(n).uniform(-1, 1, n), strict=True)),
+        dict(zip((q.name for q in symbols), np.random.default_rng(n).uniform(-1, 1, n), strict=True)),
     )
     assert found.success and found.rounds == 1
     if n > 3:
@@ -102,10 +102,10 @@ def test_chains_of_trailers_arrive_in_one_sweep(n: int) -> None:
 
 
 def test_sinusoids_move_their_link_and_none_before_it() -> None:
-    letters = da.coordinates("c1 c2 c3 c4 c5")
-    rates = {letters[0]: u1, letters[1]: u2} | {letters[k]: letters[k - 1] * u1 for k in range(2, 5)}
+    symbols = da.coordinates("c1 c2 c3 c4 c5")
+    rates = {symbols[0]: u1, symbols[1]: u2} | {symbols[k]: symbols[k - 1] * u1 for k in range(2, 5)}
     found = da.control.stabilise_by_loops(da.Flow(rates, inputs=[u1, u2]), {"c3": 0.5, "c4": -0.2, "c5": 0.4})
-    ends = np.array([[part.motion[q.name][-1] for q in letters] for part in found.stages.parts])
+    ends = np.array([[part.motion[q.name][-1] for q in symbols] for part in found.stages.parts])
     for j, end in enumerate(ends):
         assert np.abs(end[: j + 3]).max() < 1e-8
     assert np.abs(ends[0][3:]).max() > 1e-3

@@ -80,9 +80,9 @@ def found(name: str, **options: Any) -> Any:
 
 
 def energy_of(matching: Any, state: dict[str, float], values: dict[str, float]) -> float:
-    letters = {p: values[p.name] for p in matching.system.parameters}
-    letters |= {x: state[x.name] for x in (*matching.system.coordinates, *matching.system.velocities)}
-    return float(matching.shaped.energy.xreplace(letters))
+    symbols = {p: values[p.name] for p in matching.system.parameters}
+    symbols |= {x: state[x.name] for x in (*matching.system.coordinates, *matching.system.velocities)}
+    return float(matching.shaped.energy.xreplace(symbols))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -98,9 +98,9 @@ class TestEveryClass:
         shaped, here = matching.shaped, matching.shaped.mechanics
         random = np.random.default_rng(4)
         for _ in range(3):
-            letters = [*here.coordinates, *here.velocities]
+            symbols = [*here.coordinates, *here.velocities]
             at = {p: values[p.name] for p in matching.system.parameters}
-            at |= {x: sympy.Float(value) for x, value in zip(letters, random.uniform(-0.2, 0.2, len(letters)), strict=True)}
+            at |= {x: sympy.Float(value) for x, value in zip(symbols, random.uniform(-0.2, 0.2, len(symbols)), strict=True)}
             forces = np.array(shaped.control.xreplace(at), dtype=float)[:, 0]
             assert np.max(np.abs(forces[list(here.unactuated)])) < 1e-10 * (1 + np.max(np.abs(forces)))
             assert np.max(np.abs(forces[list(here.actuated)])) > 1e-3
@@ -112,15 +112,15 @@ class TestEveryClass:
         matching = da.control.match(system, parameters=values, using=using, region=False, damping=0)
         shaped = matching.shaped
         q, v = system.coordinates, sympy.Matrix(system.velocities)
-        rival = da.System(
+        reference = da.System(
             q,
             kinetic=(v.T * shaped.metric * v)[0] / 2,
             potential=shaped.potential,
             forces=dict(zip(q, shaped.gyroscopic, strict=True)),
         )
         random = np.random.default_rng(8)
-        functions = [da.derive(s, "lagrange").function() for s in (matching.system, rival)]
-        tables = [{p.name: values[p.name] for p in s.parameters} for s in (matching.system, rival)]
+        functions = [da.derive(s, "lagrange").function() for s in (matching.system, reference)]
+        tables = [{p.name: values[p.name] for p in s.parameters} for s in (matching.system, reference)]
         for _ in range(4):
             state = random.uniform(-0.25, 0.25, 2 * len(q))
             one, two = (np.asarray(f(0.0, state, t)) for f, t in zip(functions, tables, strict=True))
@@ -263,7 +263,7 @@ class TestLevelSets:
         assert not region.contains({"phi": 0.1, "s": 0.0, "phi_dot": 9.0, "s_dot": 0.0})
         assert not region.contains({"phi": 0.1, "s": 50.0, "phi_dot": 0.0, "s_dot": 0.0})
 
-    def test_starts_inside_settle(self) -> None:
+    def test_starts_inside_evaluate_projected(self) -> None:
         matching = da.control.match(CART)
         equations, random, tried = da.derive(matching.system), np.random.default_rng(5), 0
         while tried < 12:

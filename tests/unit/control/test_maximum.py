@@ -20,13 +20,13 @@ HEISENBERG = da.Flow({x: u, y: w, z: (x * w - y * u) / 2}, inputs=[u, w], name="
 CART = da.Flow({x: v, v: u}, inputs=[u], name="cart")
 
 
-def letters(names: str) -> Any:
+def symbols(names: str) -> Any:
     return da.coordinates(names)
 
 
 def test_the_equations_of_heisenberg_are_those_of_a_charge_in_a_field() -> None:
     flow = extremal_flow(control_problem(HEISENBERG, (u**2 + w**2) / 2))
-    p, q, r = letters("lambda_x lambda_y lambda_z")
+    p, q, r = symbols("lambda_x lambda_y lambda_z")
     velocity_x, velocity_y = p - y * r / 2, q + x * r / 2
     assert sympy.expand(flow.rates[x] - velocity_x) == 0
     assert sympy.expand(flow.rates[y] - velocity_y) == 0
@@ -52,7 +52,7 @@ def test_the_flow_goes_the_road_of_other_flows() -> None:
 def test_the_inputs_maximise_the_hamiltonian(cost: Any) -> None:
     """Against the function lambda . X - L itself, at random states and inputs beside the chosen ones."""
     flow = extremal_flow(control_problem(HEISENBERG, cost))
-    costates = letters("lambda_x lambda_y lambda_z")
+    costates = symbols("lambda_x lambda_y lambda_z")
     rates = [u, w, (x * w - y * u) / 2]
     function = sum(c * r for c, r in zip(costates, rates, strict=True)) - cost
     random = np.random.default_rng(3)
@@ -70,13 +70,13 @@ def test_time_in_the_cost_leaves_no_integral() -> None:
     assert "H" in extremal_flow(control_problem(CART, u**2)).integrals
 
 
-def test_velocities_of_a_system_become_letters() -> None:
-    q = letters("q")
+def test_velocities_of_a_system_become_symbols() -> None:
+    q = symbols("q")
     m = da.parameters("m", positive=True)
     system = da.System([q], kinetic=m * q.dot**2 / 2, potential=q**4, forces={q: u}, inputs=[u])
     problem = control_problem(system, u**2 + q.dot**2)
-    speed = letters("v_q")
-    assert problem.letters == (q, speed)
+    speed = symbols("v_q")
+    assert problem.symbols == (q, speed)
     assert sympy.simplify(problem.rates[1] - (u - 4 * q**3) / m) == 0
     assert sympy.expand(problem.cost - u**2 - speed**2) == 0
 
@@ -146,7 +146,7 @@ def test_names_of_the_model_are_kept_or_asked_for() -> None:
     found = da.control.optimal(da.Flow({x: H * u}, inputs=[u]), u**2 / 2, {x: 0}, {x: 1}, (0, 1), parameters={H: 2})
     assert found.cost == pytest.approx(1 / 8)
     assert "hamiltonian" in str(found)
-    other = letters("lambda_x")
+    other = symbols("lambda_x")
     wrong(
         FormError, "needs? the name `lambda_x`", da.Flow({x: u, other: x}, inputs=[u]), u**2, {x: 0, other: 0}, {x: 1}, (0, 1)
     )

@@ -12,7 +12,7 @@ from scipy.linalg import expm, logm
 from scipy.stats import special_ortho_group
 
 import dalembert as da
-from dalembert.control.optimal.rotations import logarithm_slope, skew_entries, turns
+from dalembert.control.optimal.rotations import logarithm_derivative, skew_entries, turns
 from dalembert.errors import ModelError, RunError, StartError
 
 
@@ -54,8 +54,8 @@ def test_half_turns_have_logarithms() -> None:
 def test_the_derivative_of_the_logarithm(n: int) -> None:
     target, direction, step = expm(skew(n, 1)), skew(n, 2), 1e-6
     ahead, behind = (skew_entries(turns(target @ expm(s * direction), 1)[0].logarithm) for s in (step, -step))
-    slope = logarithm_slope(turns(target, 1)[0].logarithm) @ skew_entries(direction)
-    assert np.allclose((ahead - behind) / (2 * step), slope, atol=1e-8)
+    derivative = logarithm_derivative(turns(target, 1)[0].logarithm) @ skew_entries(direction)
+    assert np.allclose((ahead - behind) / (2 * step), derivative, atol=1e-8)
 
 
 # -- rigid bodies ------------------------------------------------------------------------------------------------------
@@ -84,11 +84,11 @@ def test_a_long_way_is_listed_and_its_conjugate_point_is_the_full_turn() -> None
 
 def test_unequal_inertias_agree_with_the_general_tool() -> None:
     """The same problem in nine entries of Q with inputs, relations and costates for all of them."""
-    letters = da.coordinates("Q_11 Q_12 Q_13 Q_21 Q_22 Q_23 Q_31 Q_32 Q_33")
-    Q, (u, v, w) = sympy.Matrix(3, 3, letters), da.inputs("u v w")
+    symbols = da.coordinates("Q_11 Q_12 Q_13 Q_21 Q_22 Q_23 Q_31 Q_32 Q_33")
+    Q, (u, v, w) = sympy.Matrix(3, 3, symbols), da.inputs("u v w")
     product = Q.T * Q - sympy.eye(3)
     kinematics = da.Flow(
-        dict(zip(letters, Q * sympy.Matrix([[0, -w, v], [w, 0, -u], [-v, u, 0]]), strict=True)),
+        dict(zip(symbols, Q * sympy.Matrix([[0, -w, v], [w, 0, -u], [-v, u, 0]]), strict=True)),
         inputs=[u, v, w],
         constraints=[da.holonomic(product[i, j], name=f"o_{i}{j}") for i in range(3) for j in range(i, 3)],
         matrices={"Q": Q},
@@ -172,7 +172,7 @@ def test_conjugate_points_from_rest_to_rest_do_not_depend_on_units() -> None:
     # Neighbours with one start span an isotropic plane.
     start = np.concatenate([np.eye(3).ravel(), np.zeros(3), list(found.costates.values())])
     arc = found.search.arcs.run(0.0, 20.0, start, found.search.directions)
-    X, P = _canonical(3).read(arc.state, arc.slopes)
+    X, P = _canonical(3).read(arc.state, arc.derivatives)
     assert np.max(np.abs(X.T @ P - P.T @ X)) < 1e-8 * np.max(np.abs(X.T @ P))
 
 
@@ -255,7 +255,7 @@ def test_brocketts_potential_costs_what_the_action_says() -> None:
     found = da.control.optimal_on_group(flow, first, last, (0, 1), cost=flow.integrals["energy"] + 2 * stored)
     times = np.linspace(0, 1, 2001)
     states = found.motion.sol(times)
-    values = {letter.name: states[k] for k, letter in enumerate(found.motion.state)}
+    values = {symbol.name: states[k] for k, symbol in enumerate(found.motion.state)}
     places, costates = (
         np.array([[[0 * times, values[f"{k}_12"], values[f"{k}_13"]], [-values[f"{k}_12"], 0 * times, values[f"{k}_23"]],
                    [-values[f"{k}_13"], -values[f"{k}_23"], 0 * times]]])[0].transpose(2, 0, 1)
@@ -298,7 +298,7 @@ def test_a_search_that_fails_says_how_far_it_came(monkeypatch: pytest.MonkeyPatc
     from dalembert.control.optimal import shooting
 
     monkeypatch.setattr(shooting, "MOST_STEPS", 1)
-    monkeypatch.setattr(ways, "SHORTEST", 1.0)
+    monkeypatch.setattr(ways, "SMALLEST", 1.0)
     with pytest.raises(RunError, match="No extremal") as caught:
         da.control.optimal_on_group(body(3, False), np.eye(3), rotation(3, 8), (0, 1), ways=1)
     assert "residual" in str(caught.value.seen)

@@ -34,9 +34,9 @@ def test_a_cart_is_moved_by_an_input_that_is_linear_in_time(ends: Any, length: f
     found = da.control.optimal(CART, u**2 / 2, {x: x0, v: v0}, {x: x1, v: v1}, (0, length))
     gap, h = x1 - x0, length
     first = 6 * gap / h**2 - (4 * v0 + 2 * v1) / h
-    slope = -12 * gap / h**3 + 6 * (v0 + v1) / h**2
-    assert np.allclose(found.motion["u"], first + slope * found.motion.t, atol=1e-9)
-    assert found.cost == pytest.approx((first**2 * h + first * slope * h**2 + slope**2 * h**3 / 3) / 2, rel=1e-10)
+    derivative = -12 * gap / h**3 + 6 * (v0 + v1) / h**2
+    assert np.allclose(found.motion["u"], first + derivative * found.motion.t, atol=1e-9)
+    assert found.cost == pytest.approx((first**2 * h + first * derivative * h**2 + derivative**2 * h**3 / 3) / 2, rel=1e-10)
     assert found.residual < 1e-10
     assert found.conjugate_points == ()
     assert "minimum among neighbouring" in found.verdict
@@ -61,7 +61,7 @@ def test_costates_vanish_at_free_ends() -> None:
     assert "free end" in end.verdict
 
 
-def test_a_free_duration_is_a_letter() -> None:
+def test_a_free_duration_is_a_symbol() -> None:
     """int u^2/2 + 1 from rest to rest over 1: 6/T^3 + T is least at T^4 = 18; the Hamiltonian vanishes there."""
     cart = da.Flow({x: T * v, v: T * u, T: 0}, inputs=[u])
     found = da.control.optimal(
@@ -90,10 +90,10 @@ def test_an_oscillator_is_conjugate_after_half_a_period() -> None:
 
 def chain(n: int, length: float) -> Any:
     """n integrators moved by 1 from rest to rest, and the least cost e^T G^-1 e / 2 with the exact Gramian G."""
-    letters = da.coordinates(" ".join(f"x{k}" for k in range(n)))
-    flow = da.Flow(dict(zip(letters, [*letters[1:], u], strict=True)), inputs=[u])
-    end = {q: float(q is letters[0]) for q in letters}
-    found = da.control.optimal(flow, u**2 / 2, dict.fromkeys(letters, 0), end, (0, length))
+    symbols = da.coordinates(" ".join(f"x{k}" for k in range(n)))
+    flow = da.Flow(dict(zip(symbols, [*symbols[1:], u], strict=True)), inputs=[u])
+    end = {q: float(q is symbols[0]) for q in symbols}
+    found = da.control.optimal(flow, u**2 / 2, dict.fromkeys(symbols, 0), end, (0, length))
     span = sympy.Rational(length)
     gramian = sympy.Matrix(n, n, lambda i, j: span ** (1 + i + j) / (sympy.factorial(i) * sympy.factorial(j) * (1 + i + j)))
     return found, float(gramian.inv()[n - 1, n - 1] / 2)
@@ -107,7 +107,7 @@ def test_chains_of_integrators_are_solved_and_have_no_conjugate_points(n: int, l
     assert found.conjugate_points == () and found.is_minimum and found.rank_deficit == 0
 
 
-def test_two_letters_with_one_rate_are_a_loss_of_rank_and_no_conjugate_point() -> None:
+def test_two_symbols_with_one_rate_are_a_loss_of_rank_and_no_conjugate_point() -> None:
     a, b = da.coordinates("a b")
     found = da.control.optimal(da.Flow({a: u, b: u}, inputs=[u]), u**2 / 2, {a: 0, b: 0}, {a: 1, b: 1}, (0, 1))
     assert found.cost == pytest.approx(0.5, rel=1e-10)
@@ -183,11 +183,11 @@ def test_conjugate_points_of_random_linear_problems_are_those_of_the_exponential
 
 def test_unstable_problems_have_no_conjugate_points_that_rounding_made() -> None:
     """A cart with two pendulums, linearised about the top: growth by e^13, and still strictly convex."""
-    letters = da.coordinates("s s1 p p1 r r1")
-    s0, s1, p0, p1, r0, r1 = letters
+    symbols = da.coordinates("s s1 p p1 r r1")
+    s0, s1, p0, p1, r0, r1 = symbols
     flow = da.Flow({s0: s1, s1: u, p0: p1, p1: 9.81 * p0 - u, r0: r1, r1: 19.62 * r0 - 2 * u}, inputs=[u])
-    end = {q: float(q is s0) for q in letters}
-    found = da.control.optimal(flow, u**2 / 2, dict.fromkeys(letters, 0), end, (0, 3))
+    end = {q: float(q is s0) for q in symbols}
+    found = da.control.optimal(flow, u**2 / 2, dict.fromkeys(symbols, 0), end, (0, 3))
     assert found.conjugate_points == () and found.rank_deficit == 0
 
 
@@ -216,10 +216,10 @@ def index_of_second_variation(motion: Any, until: float, steps: int = 400) -> in
     angle, costate = motion.sol(middle)[[0, 3]]
     moved, places = np.zeros((2, steps)), []
     for k in range(steps):
-        slope = np.array([[0.0, 1.0], [-9.81 * np.cos(angle[k]), 0.0]])
+        derivative = np.array([[0.0, 1.0], [-9.81 * np.cos(angle[k]), 0.0]])
         push = np.zeros((2, steps))
         push[1, k] = h
-        after = np.linalg.solve(np.eye(2) - h / 2 * slope, (np.eye(2) + h / 2 * slope) @ moved + push)
+        after = np.linalg.solve(np.eye(2) - h / 2 * derivative, (np.eye(2) + h / 2 * derivative) @ moved + push)
         places.append((moved + after)[0] / 2)
         moved = after
     form = h * np.eye(steps) - h * np.transpose(places) @ np.diag(costate * 9.81 * np.sin(angle)) @ np.array(places)
@@ -410,7 +410,7 @@ def test_several_ways_find_the_cheapest_of_several_minima() -> None:
     assert "way" in found.branch
 
 
-def test_an_end_gives_a_letter_once() -> None:
+def test_an_end_gives_a_symbol_once() -> None:
     """`x_dot` and `v_x` are one letter, and the last of the two was taken."""
     x, u = da.coordinates("x"), da.inputs("u")
     pushed = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])

@@ -20,7 +20,7 @@ RIDER = da.gallery.load("unicycle-rider")
 @cache
 def routhian() -> Any:
     _, _, psi, phi, x, y = RIDER.system.coordinates
-    R = next(letter for letter in RIDER.system.parameters if letter.name == "R")
+    R = next(symbol for symbol in RIDER.system.parameters if symbol.name == "R")
     group = {"ahead": {x: cos(phi), y: sin(phi)}, "aside": {x: -sin(phi), y: cos(phi)}, "turn": {phi: 1}, "roll": {psi: 1}}
     return da.symmetry.nonholonomic_routhian(RIDER, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]])
 
@@ -87,8 +87,8 @@ def test_the_system_with_constraints_settles_near_upright() -> None:
     assert abs(full["kappa_dot"][-1]) < 1e-3 and abs(full["theta"][-1]) > 1e-5
     momenta = {"p_1": full["p1"][0], "p_2": full["p2"][0]}
     reduced = da.simulate(closed_on_quotient(routhian(), found().system), {"theta": 0.002, **momenta}, (0, 6), **options)
-    for name, letter in (("theta", "theta"), ("kappa", "kappa"), ("p1", "p_1"), ("p2", "p_2")):
-        np.testing.assert_allclose(full[name], reduced[letter], atol=1e-7)
+    for name, symbol in (("theta", "theta"), ("kappa", "kappa"), ("p1", "p_1"), ("p2", "p_2")):
+        np.testing.assert_allclose(full[name], reduced[symbol], atol=1e-7)
 
 
 def test_a_report() -> None:

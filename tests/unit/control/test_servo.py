@@ -52,10 +52,10 @@ def held_height(weight: str) -> Servo:
     return da.control.servo(system, {"height": height + 1 + sin(da.t) / 5}, weight=WEIGHTS[weight], rate=3)
 
 
-def random_states(letters: Any, count: int = 4) -> list[dict[str, float]]:
+def random_states(symbols: Any, count: int = 4) -> list[dict[str, float]]:
     random = np.random.default_rng(3)
     return [
-        {s.name: float(random.uniform(-0.9, 0.9)) for s in letters} | {"t": float(random.uniform(0, 2))} for _ in range(count)
+        {s.name: float(random.uniform(-0.9, 0.9)) for s in symbols} | {"t": float(random.uniform(0, 2))} for _ in range(count)
     ]
 
 
@@ -73,16 +73,16 @@ def test_the_weighted_norm_is_the_least(weight: str) -> None:
     kernel = da.derive(system).compile()
     pushed = [da.derive(system.replacing(forces={c: 1})).compile() for c in q]
     values = np.array([PENDULUM[p.name] for p in kernel.parameters])
-    for place in random_states(loop.dynamics.letters):
+    for place in random_states(loop.dynamics.symbols):
         state = np.array([place[s.name] for s in (*system.coordinates, *system.velocities)])
         free = kernel.rates(place["t"], state, values)[2:]
         columns = np.array([k.rates(place["t"], state, values)[2:] - free for k in pushed]).T
         probe = Instants({**PENDULUM, **place})
-        slope = probe.here([sympy.diff(phi, c) for c in q])[0]
+        derivative = probe.here([sympy.diff(phi, c) for c in q])[0]
         bias = (sympy.Matrix([rate]).jacobian(q) * v)[0] + sympy.diff(rate, da.t) + 6 * rate + 9 * phi
-        right = -float(probe.here([bias])[0, 0]) - slope @ free
+        right = -float(probe.here([bias])[0, 0]) - derivative @ free
         N = probe.here(list(loop.weight), 2)
-        row = slope @ columns
+        row = derivative @ columns
         found = minimize(
             lambda u, N=N: u @ N @ u,
             np.zeros(2),
@@ -100,7 +100,7 @@ def test_the_weighted_norm_is_the_least(weight: str) -> None:
 
 
 def test_other_weights_give_other_forces() -> None:
-    place = {**PENDULUM, **random_states(held_height("one").dynamics.letters)[0]}
+    place = {**PENDULUM, **random_states(held_height("one").dynamics.symbols)[0]}
     found = {name: Instants(place).here(list(held_height(name).efforts.values()))[0] for name in WEIGHTS}
     for name in WEIGHTS:
         assert name == "one" or not np.allclose(found[name], found["one"], rtol=1e-3)

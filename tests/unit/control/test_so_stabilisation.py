@@ -51,7 +51,7 @@ def test_motions_are_those_of_the_form(n: int) -> None:
     for part in found.stages.parts:
         motion = part.motion
         x, u, rate = (
-            [motion[f"{letter}_{k}{dot}"] for k in range(1, n + 1)] for letter, dot in (("x", ""), ("u", ""), ("x", "_dot"))
+            [motion[f"{symbol}_{k}{dot}"] for k in range(1, n + 1)] for symbol, dot in (("x", ""), ("u", ""), ("x", "_dot"))
         )
         assert np.allclose(u, rate, atol=1e-12)
         assert np.allclose(motion["Y_12_dot"], x[0] * u[1] - u[0] * x[1], atol=1e-10)

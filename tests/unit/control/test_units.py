@@ -13,15 +13,15 @@ from dalembert.control.steering.stabilisability import brockett_condition, linea
 from dalembert.errors import ModelError
 
 UNITS = [1e-12, 1.0, 1e12]
-x, y, z, theta = LETTERS = da.coordinates("x y z theta")
+x, y, z, theta = SYMBOLS = da.coordinates("x y z theta")
 a, b = da.inputs("a b")
 
 
 def in_units(rates, lengths, inputs=1.0, time=1.0):
     """The same flow with letters measured in units: X = unit x."""
-    by_letter = dict(zip(LETTERS, lengths, strict=True))
-    change = {q: q / unit for q, unit in by_letter.items()} | {u: u / inputs for u in (a, b)}
-    flow = {q: by_letter[q] / time * rate.xreplace(change) for q, rate in rates.items()}
+    by_symbol = dict(zip(SYMBOLS, lengths, strict=True))
+    change = {q: q / unit for q, unit in by_symbol.items()} | {u: u / inputs for u in (a, b)}
+    flow = {q: by_symbol[q] / time * rate.xreplace(change) for q, rate in rates.items()}
     return da.Flow(flow, inputs=[u for u in (a, b) if any(rate.has(u) for rate in flow.values())])
 
 

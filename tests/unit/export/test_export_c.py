@@ -133,14 +133,14 @@ def test_statuses_tell_dependent_contradictory_and_undetermined_apart(tmp_path: 
 
 @needs_compiler
 def test_projection_is_that_of_native_code(tmp_path: Path) -> None:
-    from dalembert.runtime.context import Book
+    from dalembert.runtime.context import Context
 
     _, equations, given = exported("spherical-pendulum", "lagrange")
     library, kernel = CLibrary(equations.to_c(**given), tmp_path, "-O0"), equations.compile()
     y = start_of(library, kernel.n_state) + np.linspace(-0.1, 0.2, kernel.n_state)
     status, found = library.project(0.3, y)
     ours = y.copy()
-    assert status == Book(kernel, [given["parameters"][s.name] for s in kernel.parameters]).project(0.3, ours) == 0
+    assert status == Context(kernel, [given["parameters"][s.name] for s in kernel.parameters]).project(0.3, ours) == 0
     np.testing.assert_allclose(found, ours, rtol=1e-13)
     seen = library.observe(0.3, found)[1]
     assert np.max(np.abs(seen[kernel.observed["position residual"]])) < 1e-14 < np.max(np.abs(found - y))
@@ -173,8 +173,8 @@ def test_the_program_repeats_the_run(name: str, form: str, rows: int, tmp_path: 
     assert head == ["t", *(symbol.name for symbol in equations.state), "energy"]
     assert len(table) == rows + 1 and table[-1, 0] == given["span"][1]
     motion = da.simulate(scenario, form=form, at=table[:, 0])
-    for place, letter in enumerate(head[1:], start=1):
-        np.testing.assert_allclose(table[:, place], motion[letter], rtol=0, atol=1e-10 * (1 + np.max(np.abs(motion[letter]))))
+    for place, symbol in enumerate(head[1:], start=1):
+        np.testing.assert_allclose(table[:, place], motion[symbol], rtol=0, atol=1e-10 * (1 + np.max(np.abs(motion[symbol]))))
 
 
 @needs_compiler
@@ -185,7 +185,7 @@ def test_a_run_takes_the_steps_of_simulate_and_goes_back(tmp_path: Path) -> None
     status, end, reached = library.run(0.0, start, 4.0)
     motion = da.simulate(scenario, form="lagrange", span=(0.0, 4.0))
     assert status == 0 and reached == 4.0
-    assert_close(end, [motion[letter.name][-1] for letter in equations.state])
+    assert_close(end, [motion[symbol.name][-1] for symbol in equations.state])
     counts = np.frombuffer(library.work, dtype=np.int64)  # evaluations, accepted, rejected stand in a row somewhere in it
     wanted = [motion.nfev, motion.statistics["steps"], motion.statistics["rejected"]]
     rows = [counts[k : k + 3].tolist() for k in range(len(counts) - 2)]
@@ -257,7 +257,7 @@ def test_a_large_chain_with_a_loop_is_written_as_loops(links: int, tmp_path: Pat
     status, end, _ = library.run(0.0, start_of(library, kernel.n_state), 0.1)
     motion = da.simulate(equations, start, (0, 0.1), parameters=values)
     assert status == 0
-    assert_close(end, [motion[letter.name][-1] for letter in equations.state], 1e-9)
+    assert_close(end, [motion[symbol.name][-1] for symbol in equations.state], 1e-9)
 
 
 @needs_compiler

@@ -294,6 +294,6 @@ def test_gallery_units_are_valid_and_agree(name: str, version: str, tmp_path: Pa
     end = min(span[1], 3.0)
     result = fmpy.simulate_fmu(str(unit.path), stop_time=end, output_interval=end / 60, relative_tolerance=1e-11)
     motion = da.simulate(scenario, form=equations.form, at=result["time"], rtol=1e-11)
-    for letter in equations.state:
-        expected = motion[letter.name]
-        np.testing.assert_allclose(result[letter.name], expected, atol=1e-9 * (1 + np.max(np.abs(expected))))
+    for symbol in equations.state:
+        expected = motion[symbol.name]
+        np.testing.assert_allclose(result[symbol.name], expected, atol=1e-9 * (1 + np.max(np.abs(expected))))

@@ -118,11 +118,11 @@ def test_a_system_called_like_a_file_of_the_compiler(name: str) -> None:
         equations.to_c(name=name)
 
 
-@pytest.mark.parametrize(("head", "letter"), [("m", "PI"), ("fp", "NAN"), ("seek", "SET")])
-def test_a_letter_and_the_name_of_an_export_make_no_macro(head: str, letter: str) -> None:
-    q = da.coordinates(letter)
+@pytest.mark.parametrize(("head", "symbol"), [("m", "PI"), ("fp", "NAN"), ("seek", "SET")])
+def test_a_symbol_and_the_name_of_an_export_make_no_macro(head: str, symbol: str) -> None:
+    q = da.coordinates(symbol)
     source = da.derive(da.System([q], kinetic=q.dot**2 / 2)).to_c(name=head)
-    assert f" {head.upper()}_{letter}," not in source.header and f"{head.upper()}_{letter}_" in source.header
+    assert f" {head.upper()}_{symbol}," not in source.header and f"{head.upper()}_{symbol}_" in source.header
 
 
 def test_jax_text_is_python_that_imports_jax_alone(equations: da.Equations) -> None:
@@ -163,13 +163,13 @@ def test_sympy_takes_any_name_and_mixes_no_two_up() -> None:
     for form in ("maggi", "lagrange"):
         equations = da.derive(system, form)
         kernel, eom = equations.compile(), equations.to_sympy()
-        letters = [*eom.q, *eom.u]
-        assert len(set(letters)) == len(letters)
+        symbols = [*eom.q, *eom.u]
+        assert len(set(symbols)) == len(symbols)
         y = np.linspace(0.3, 0.8, kernel.n_state)
-        point = dict(zip(letters, y, strict=True))
+        point = dict(zip(symbols, y, strict=True))
         rates = eom.rhs()[: kernel.n_state, 0]
-        moving = sorted(point, key=lambda letter: -letter.has(sympy.Derivative))
-        found = [float(rate.subs([(letter, point[letter]) for letter in moving])) for rate in rates]
+        moving = sorted(point, key=lambda symbol: -symbol.has(sympy.Derivative))
+        found = [float(rate.subs([(symbol, point[symbol]) for symbol in moving])) for rate in rates]
         np.testing.assert_allclose(found, kernel.rates(0.0, y, []), rtol=1e-12)
 
 
@@ -181,7 +181,7 @@ def test_latex_has_no_empty_line_in_a_formula_and_no_listing_that_ends_itself() 
     assert "\x1b" not in document and "\nimport os" not in document and "\n\nimport" not in escaped(EVIL)
 
 
-def test_greek_and_other_letters_are_those_that_pdflatex_knows() -> None:
+def test_greek_and_other_symbols_are_those_that_pdflatex_knows() -> None:
     """A coordinate called σ ended pdflatex with an error: that of the document itself."""
     document = crowded(["σ", "жа"], ["Δ_t", "θ1"]).to_latex()
     preamble, _, body = document.partition("\\begin{document}")
@@ -192,7 +192,7 @@ def test_greek_and_other_letters_are_those_that_pdflatex_knows() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [("x1", "x_1"), ("theta", "θ"), ("theta_1", "θ1")])
-def test_letters_that_look_the_same_in_latex_are_refused(first: str, second: str) -> None:
+def test_symbols_that_look_the_same_in_latex_are_refused(first: str, second: str) -> None:
     """x1 and x_1 were both set as x with the index 1."""
     with pytest.raises(ModelError, match=rf"`{first}` and `{second}` look the same .* rename"):
         crowded([first, "b"], [second]).to_latex()

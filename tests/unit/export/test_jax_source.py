@@ -43,7 +43,7 @@ def test_rates_agree_along_the_motion(name: str) -> None:
     assert names["STATE"] == [symbol.name for symbol in motion.equations.state]
     assert names["PARAMETERS"] == list(motion.parameters)
     for k in sorted({int(k) for k in np.linspace(0, 0.9 * (len(motion.t) - 1), 5)}):
-        state = np.array([motion[letter.name][k] for letter in motion.equations.state])
+        state = np.array([motion[symbol.name][k] for symbol in motion.equations.state])
         expected = kernel.rates(motion.t[k], state, values)
         scale = 1 + np.max(np.abs(expected))
         found = names["rates"](motion.t[k], state, values)

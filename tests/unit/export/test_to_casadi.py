@@ -12,7 +12,7 @@ from sympy import cos, sin
 import dalembert as da
 from dalembert.errors import DalembertError, FormError, ModelError, RunError
 from dalembert.formulations.registry import applicability
-from dalembert.runtime.context import Book
+from dalembert.runtime.context import Context
 from dalembert.runtime.gauss.constrained_solve import solve
 
 MECHANICAL = [name for name in da.gallery.names() if isinstance(da.gallery.load(name).system, da.System)]
@@ -31,10 +31,10 @@ def pendulum() -> Any:
     )
 
 
-def native(kernel: Any, book: Any, y: Any, u: Any) -> dict[str, Any]:
+def native(kernel: Any, context: Any, y: Any, u: Any) -> dict[str, Any]:
     """What the kernel observes at a state, with the rates; raises where they are not determined."""
-    rates = kernel.rates(0.3, y, book.parameters, u)
-    results, _ = book.observe(np.array([0.3]), y[None, :], u[None, :])
+    rates = kernel.rates(0.3, y, context.parameters, u)
+    results, _ = context.observe(np.array([0.3]), y[None, :], u[None, :])
     return {"rates": rates} | {key: results[0, place] for key, place in kernel.observed.items()}
 
 
@@ -66,15 +66,15 @@ def test_every_form_agrees_with_native_code(name: str) -> None:
             continue
         functions = equations.to_casadi()
         p = np.array([scenario.parameters[symbol.name] for symbol in kernel.parameters])
-        book, random = Book(kernel, p), np.random.default_rng(1)
+        context, random = Context(kernel, p), np.random.default_rng(1)
         for size in (0.0, 0.05, 0.05):
-            if all(letter.name in start for letter in equations.state):
-                y = np.array([start[letter.name] for letter in equations.state]) + size * random.normal(size=kernel.n_state)
+            if all(symbol.name in start for symbol in equations.state):
+                y = np.array([start[symbol.name] for symbol in equations.state]) + size * random.normal(size=kernel.n_state)
             else:
                 y = random.uniform(0.3, 1.1, kernel.n_state)
             u = random.normal(size=len(kernel.free_inputs))
             try:
-                expected, nearby = native(kernel, book, y, u), native(kernel, book, y * (1 + 2e-15) + 1e-16, u)
+                expected, nearby = native(kernel, context, y, u), native(kernel, context, y * (1 + 2e-15) + 1e-16, u)
             except RunError:
                 continue  # rows that depend on each other only on the constraints contradict each other off them
             found = ours(functions, y, p, u)
@@ -94,12 +94,12 @@ def test_derivatives_agree_with_differences() -> None:
     equations = pendulum()
     kernel, functions = equations.compile(), equations.to_casadi()
     y, p = np.array([0.6, -0.8, 0.4, 0.3]), np.array([9.81, 1.0, 1.3])
-    slopes = functions.rates.jacobian()(t=0, state=y, parameters=p)
+    derivatives = functions.rates.jacobian()(t=0, state=y, parameters=p)
     size = 1e-6
     by_state = [(kernel.rates(0.0, y + size * e, p) - kernel.rates(0.0, y - size * e, p)) / (2 * size) for e in np.eye(4)]
     by_parameter = [(kernel.rates(0.0, y, p + size * e) - kernel.rates(0.0, y, p - size * e)) / (2 * size) for e in np.eye(3)]
-    np.testing.assert_allclose(np.array(slopes["jac_rates_state"]), np.array(by_state).T, atol=1e-6)
-    np.testing.assert_allclose(np.array(slopes["jac_rates_parameters"]), np.array(by_parameter).T, atol=1e-6)
+    np.testing.assert_allclose(np.array(derivatives["jac_rates_state"]), np.array(by_state).T, atol=1e-6)
+    np.testing.assert_allclose(np.array(derivatives["jac_rates_parameters"]), np.array(by_parameter).T, atol=1e-6)
     forces, mu = np.array(functions.reactions(0, y, p, [])), float(functions.multipliers(0, y, p, []))
     np.testing.assert_allclose(forces.ravel(), 2 * y[:2] * mu, rtol=1e-14)
 
@@ -113,15 +113,15 @@ def test_its_flow_differentiates_like_our_sensitivities() -> None:
     flow = ca.integrator("flow", "cvodes", functions.ode, 0.0, 1.5, {"reltol": 1e-11, "abstol": 1e-12})
     values, start = {"m": 1.3, "k": 2.0}, {"x": 0.7, "x_dot": 0.2}
     x0, p = functions.state_vector(start), functions.parameter_vector(values)
-    slope = ca.Function("slope", *_parameter_slope(flow))(x0, p)
+    derivative = ca.Function("slope", *_parameter_derivative(flow))(x0, p)
     options = {"parameters": values, "at": [0.0, 1.5], "rtol": 1e-12, "atol": 1e-13}
     motion = da.simulate(system, start, (0, 1.5), **options)
     np.testing.assert_allclose(np.array(flow(x0=x0, p=p)["xf"])[0, 0], motion["x"][-1], rtol=1e-8)
     found = da.sensitivities(system, ["k", "m"], start, (0, 1.5), **options)
-    np.testing.assert_allclose(np.array(slope)[0], [found["x", "k"][-1], found["x", "m"][-1]], rtol=1e-6)
+    np.testing.assert_allclose(np.array(derivative)[0], [found["x", "k"][-1], found["x", "m"][-1]], rtol=1e-6)
 
 
-def _parameter_slope(flow: Any) -> tuple[list[Any], list[Any]]:
+def _parameter_derivative(flow: Any) -> tuple[list[Any], list[Any]]:
     x0, p = ca.MX.sym("x0", 2), ca.MX.sym("p", 2)
     return [x0, p], [ca.jacobian(flow(x0=x0, p=p)["xf"], p)]
 
@@ -149,10 +149,10 @@ def test_dependent_rows_get_the_multipliers_of_least_norm() -> None:
     assert len(functions.left_out) == 2 and len(functions.constraints) == 3
     at = (0, [0.6, -0.8, 0.4, 0.3], [9.81, 1.0, 1.3], [])
     G, f, A, b = (np.array(block) for block in functions.gauss(*at))
-    shortest = solve(G, f.ravel(), A, b.ravel())
-    assert shortest.rank == 1
-    np.testing.assert_allclose(np.array(functions.multipliers(*at)).ravel(), shortest.multipliers, rtol=1e-12)
-    np.testing.assert_allclose(np.array(functions.reactions(*at)).sum(axis=1), shortest.reaction, rtol=1e-12)
+    smallest = solve(G, f.ravel(), A, b.ravel())
+    assert smallest.rank == 1
+    np.testing.assert_allclose(np.array(functions.multipliers(*at)).ravel(), smallest.multipliers, rtol=1e-12)
+    np.testing.assert_allclose(np.array(functions.reactions(*at)).sum(axis=1), smallest.reaction, rtol=1e-12)
     problem = functions.dae
     assert problem["z"].numel() == 3 and problem["alg"].numel() == 3
 

@@ -53,7 +53,7 @@ def test_it_agrees_with_native_code(name: str) -> None:
     random = np.random.default_rng(1)
     compared = 0
     for size in (0.0, 0.05, 0.05):
-        y = np.array([start.get(letter.name, 0.0) for letter in equations.state]) + size * random.normal(size=kernel.n_state)
+        y = np.array([start.get(symbol.name, 0.0) for symbol in equations.state]) + size * random.normal(size=kernel.n_state)
         u = random.normal(size=len(kernel.free_inputs))
         try:
             native = kernel.rates(0.3, y, p, u)
@@ -73,11 +73,11 @@ def test_it_is_differentiated_batched_and_compiled() -> None:
     y, p = np.array([0.6, -0.8, 0.4, 0.3]), np.array([9.81, 1.0, 1.3])
     names = {"g": 9.81, "l": 1.0, "m": 1.3}
     np.testing.assert_allclose(rates(0.0, y, names), kernel.rates(0.0, y, names), rtol=1e-13)
-    slopes = np.asarray(jax.jacfwd(rates, argnums=1)(0.0, y, p))
+    derivatives = np.asarray(jax.jacfwd(rates, argnums=1)(0.0, y, p))
     back = np.asarray(jax.jacrev(rates, argnums=2)(0.0, y, p))
     size = 1e-6
     numeric = [(kernel.rates(0.0, y + size * e, p) - kernel.rates(0.0, y - size * e, p)) / (2 * size) for e in np.eye(4)]
-    np.testing.assert_allclose(slopes, np.array(numeric).T, atol=1e-6)
+    np.testing.assert_allclose(derivatives, np.array(numeric).T, atol=1e-6)
     numeric = [(kernel.rates(0.0, y, p + size * e) - kernel.rates(0.0, y, p - size * e)) / (2 * size) for e in np.eye(3)]
     np.testing.assert_allclose(back, np.array(numeric).T, atol=1e-6)
     many = y + 0.1 * np.random.default_rng(0).normal(size=(16, 4))

@@ -28,7 +28,7 @@ def manifold_values(system: da.System, blocks: Any, seed: int = 1) -> list[np.nd
     algebra = manifold.algebra
     function = ca.Function("f", [manifold.point, manifold.reduction.time], [ca.densify(b) for b in blocks(manifold)])
     random = np.random.default_rng(seed)
-    assert set(algebra.letters) >= set(system.coordinates)
+    assert set(algebra.symbols) >= set(system.coordinates)
     return [np.array(b) for b in function.call([random.uniform(-0.7, 0.7, manifold.point.numel()), 0.4])]
 
 
@@ -43,11 +43,11 @@ def test_the_two_form_is_that_of_phase_space(kinds: str) -> None:
 
     def blocks(m: ConstraintManifold) -> list[Any]:
         rows = ca.jacobian(m.reduction.level.residual, m.reduction.v)
-        slope = ca.jacobian(m.momenta, m.point)
-        return [m.two_form, slope, m.directions, m.on(rows), m.restricted, m.frame]
+        derivative = ca.jacobian(m.momenta, m.point)
+        return [m.two_form, derivative, m.directions, m.on(rows), m.restricted, m.frame]
 
-    form, slope, directions, rows, restricted, frame = manifold_values(system, blocks)
-    table = np.vstack([slope, np.zeros((frame.shape[1], slope.shape[1]))])
+    form, derivative, directions, rows, restricted, frame = manifold_values(system, blocks)
+    table = np.vstack([derivative, np.zeros((frame.shape[1], derivative.shape[1]))])
     assert np.allclose(form, table - table.T, atol=1e-13)
     assert np.allclose(rows @ directions[:n], 0, atol=1e-12) and np.allclose(directions[:n, : frame.shape[1]], frame)
     assert np.allclose(restricted, -restricted.T, atol=1e-13)

@@ -8,7 +8,7 @@ import sympy
 from sympy import cos, sin, sqrt
 
 import dalembert as da
-from agreement import instants, letters_at, numbered, worst_gap
+from agreement import instants, numbered, symbols_at, worst_gap
 from core_systems import random_system
 from dalembert.errors import FormError
 from dalembert.formulations.registry import applicability
@@ -26,7 +26,7 @@ def records(system: da.System) -> list[da.Equations]:
 
 @pytest.mark.parametrize("stated", ["lagrangian", "kinetic"])
 @pytest.mark.parametrize("form", FORMS)
-def test_the_momenta_are_slopes_of_the_lagrangian_on_the_constraints(form: str, stated: str) -> None:
+def test_the_momenta_are_derivatives_of_the_lagrangian_on_the_constraints(form: str, stated: str) -> None:
     """y_s = dL_c/dv_s with L_c(q, v_I, t) = L(q, v_I, phi(q, v_I, t), t) (Rumyantsev 3.5, 3.19), differentiated by SymPy.
 
     They are not the momenta dL/dv_s.
@@ -38,14 +38,14 @@ def test_the_momenta_are_slopes_of_the_lagrangian_on_the_constraints(form: str, 
         solved[v] = v - constraint.expression
     lagrangian = system.lagrangian.xreplace(solved)
     for instant in instants(system, 2, 2):
-        letters = letters_at(da.derive(system, form), instant)
+        symbols = symbols_at(da.derive(system, form), instant)
         symbols, values = (*system.coordinates, *system.velocities), (*instant.q, *instant.v)
         numbers = dict(zip(symbols, values, strict=True)) | {da.t: instant.time}
-        assert {name for name in letters if name.startswith("y_")} == {"y_q1", "y_q2"}
+        assert {name for name in symbols if name.startswith("y_")} == {"y_q1", "y_q2"}
         for q in system.coordinates[:2]:
-            assert letters[f"y_{q.name}"] == pytest.approx(float(sympy.diff(lagrangian, q.dot).xreplace(numbers)), abs=1e-12)
+            assert symbols[f"y_{q.name}"] == pytest.approx(float(sympy.diff(lagrangian, q.dot).xreplace(numbers)), abs=1e-12)
             momentum = float(sympy.diff(system.lagrangian, q.dot).xreplace(numbers))
-            assert letters[f"y_{q.name}"] != pytest.approx(momentum, abs=1e-3)
+            assert symbols[f"y_{q.name}"] != pytest.approx(momentum, abs=1e-3)
 
 
 def test_the_canonical_equations_of_a_sleigh_in_its_own_words() -> None:
@@ -90,9 +90,9 @@ def test_appells_particle_in_canonical_form() -> None:
 def test_nonlinear_constraints_whose_lagrangian_on_them_is_quadratic() -> None:
     """phi homogeneous of degree one in the velocities, with coefficients of position and time: H exists on the constraints."""
     q1, q2, q3 = da.coordinates("q1:4")
-    slope = (1 + sin(q1) / 3) * sqrt(q1.dot**2 + (2 + cos(da.t)) * q2.dot**2)
+    derivative = (1 + sin(q1) / 3) * sqrt(q1.dot**2 + (2 + cos(da.t)) * q2.dot**2)
     kinetic = (q1.dot**2 + q2.dot**2 + (1 + q1**2) * q3.dot**2) / 2
-    constraint = da.velocity(q3.dot - slope, name="f")
+    constraint = da.velocity(q3.dot - derivative, name="f")
     system = da.System([q1, q2, q3], kinetic=kinetic, potential=q1 * q2 + q3, constraints=[constraint], forces={q3: q1.dot})
     found = instants(system, 5, 2)
     assert len(found) == 2

@@ -38,7 +38,7 @@ def euler_residual(system: da.System, motion: da.Motion) -> np.ndarray:
     force = [system.forces.get(c, 0) - sympy.diff(system.dissipation, c.dot) for c in q]
     rest = [sympy.diff(system.lagrangian, c) + f for c, f in zip(q, force, strict=True)]
     function = sympy.lambdify([(*q, *v), da.t], [momenta, rest], cse=True)
-    x, w, a = (np.array([motion[s][0] for s in letters]) for letters in (q, v, [c.ddot for c in q]))
+    x, w, a = (np.array([motion[s][0] for s in symbols]) for symbols in (q, v, [c.ddot for c in q]))
 
     def at(step: float) -> Any:
         return np.array(function([*(x + w * step + a * step**2 / 2), *(w + a * step)], time + step), dtype=float)
@@ -93,8 +93,8 @@ def test_every_form_moves_alike_in_a_run() -> None:
     for form in set(alike(system)) - {"lagrange"}:
         motion = da.simulate(system, start, (0.4, 0.6), form=form, at=[0.4, 0.6])
         for q in system.coordinates:
-            for letter in (q, q.dot, q.ddot, q.momentum):
-                assert np.allclose(motion[letter], expected[letter], atol=1e-9), (form, letter)
+            for symbol in (q, q.dot, q.ddot, q.momentum):
+                assert np.allclose(motion[symbol], expected[symbol], atol=1e-9), (form, symbol)
         assert np.allclose(motion.energy, expected.energy, atol=1e-9), form
         assert np.allclose(motion.total_reaction, expected.total_reaction, atol=1e-9), form
 
@@ -106,8 +106,8 @@ def test_the_reaction_of_each_constraint_is_along_its_row(kinds: str) -> None:
     _, motion = accelerations_and_reactions(system, "lagrange", 4)
     numbers = {s: motion[s][0] for s in (*system.coordinates, *system.velocities)} | {da.t: motion.t[0]}
     for constraint in system.bilateral:
-        letters = system.velocities if constraint.expression.has(*system.velocities) else system.coordinates
-        row = np.array([float(sympy.diff(constraint.expression, s).xreplace(numbers)) for s in letters])
+        symbols = system.velocities if constraint.expression.has(*system.velocities) else system.coordinates
+        row = np.array([float(sympy.diff(constraint.expression, s).xreplace(numbers)) for s in symbols])
         reaction = motion.reactions[constraint.name]
         assert reaction.multiplier.shape == (1, 1)
         assert np.allclose(reaction.force[:, 0], reaction.multiplier[0, 0] * row, atol=1e-10)
@@ -168,18 +168,18 @@ def test_legendre_there_and_back(seed: int) -> None:
     time, lagrangian = algebra.vector([da.t]), algebra.scalar(system.lagrangian)
     hamiltonian, velocities = conjugate(algebra, lagrangian, v, p)
     back, momenta = conjugate(algebra, hamiltonian, p, v)
-    letters = ca.vertcat(q, v, p, time)
-    slope = ca.gradient(lagrangian, v)
+    symbols = ca.vertcat(q, v, p, time)
+    derivative = ca.gradient(lagrangian, v)
     there = ca.substitute(ca.gradient(lagrangian, ca.vertcat(q, time)), v, velocities)
     checks = ca.vertcat(
         back - lagrangian,
-        momenta - slope,
-        ca.substitute(velocities, p, slope) - v,
+        momenta - derivative,
+        ca.substitute(velocities, p, derivative) - v,
         ca.gradient(hamiltonian, p) - velocities,
         ca.gradient(hamiltonian, ca.vertcat(q, time)) + there,
-        ca.substitute(hamiltonian, p, slope) - (ca.dot(slope, v) - lagrangian),
+        ca.substitute(hamiltonian, p, derivative) - (ca.dot(derivative, v) - lagrangian),
     )
-    values = np.asarray(ca.Function("checks", [letters], [checks])(np.random.default_rng(seed).normal(size=10)))
+    values = np.asarray(ca.Function("checks", [symbols], [checks])(np.random.default_rng(seed).normal(size=10)))
     assert np.abs(values).max() < 1e-11
 
 
@@ -288,8 +288,8 @@ def test_vakonomic_motions_are_extremal() -> None:
     e = 1e-3
     for bump_x, bump_z in ((bumps[0], bumps[1]), (bumps[1], bumps[0]), (bumps[0], 0 * times)):
         ahead, behind = (action(motion["x"] + s * bump_x, motion["z"] + s * bump_z) for s in (e, -e))
-        slope = ((ahead[0] - behind[0]) - price[0] * (ahead[1] - behind[1])) / (2 * e)
-        assert abs(slope) < 1e-5
+        derivative = ((ahead[0] - behind[0]) - price[0] * (ahead[1] - behind[1])) / (2 * e)
+        assert abs(derivative) < 1e-5
         mechanical = ((ahead[0] - behind[0]) - motion["y_dot"][0] * (ahead[1] - behind[1])) / (2 * e)
         assert abs(mechanical) > 1e-3  # without the multiplier it is not stationary
 

@@ -11,7 +11,7 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from agreement import evidence, instants, letters_at, numbers_of, worst_gap
+from agreement import evidence, instants, numbers_of, symbols_at, worst_gap
 from core_systems import random_system
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError, ModelError
@@ -60,12 +60,12 @@ def test_the_two_kinds_of_symbols_are_related(kinds: str, stated: str) -> None:
     reduction = Reduction(system, GraphAlgebra())
     algebra = reduction.algebra
     quasi = QuasiVelocities(reduction, quasi_velocities(system, stated) if stated else None)
-    slope = quasi.bound_to_zero(quasi.at(algebra.jacobian(quasi.definition, reduction.v)))
+    derivative = quasi.bound_to_zero(quasi.at(algebra.jacobian(quasi.definition, reduction.v)))
     first, second = transitivity(quasi), transitivity_of_inverse(quasi)
-    gap = numbers_of(algebra, first + slope @ second, 1)
+    gap = numbers_of(algebra, first + derivative @ second, 1)
     assert np.abs(gap).max() < 1e-10 * (1 + np.abs(numbers_of(algebra, first, 1)).max())
     assert np.abs(numbers_of(algebra, first, 1)).max() > 1e-3
-    inverse = numbers_of(algebra, slope @ quasi.frame, 1)
+    inverse = numbers_of(algebra, derivative @ quasi.frame, 1)
     assert np.allclose(inverse, np.eye(*inverse.shape), atol=1e-12)
 
 
@@ -169,7 +169,7 @@ def test_a_motion_knows_its_quasi_velocities(tmp_path: Path) -> None:
     assert np.allclose(again.sol(times), motion.sol(times), atol=1e-13)
 
 
-def test_letters_that_only_some_charts_have_are_kept_too(tmp_path: Path) -> None:
+def test_symbols_that_only_some_charts_have_are_kept_too(tmp_path: Path) -> None:
     """They are nan where the others are chosen."""
     system = skate()
     start = {"theta": 0.4, "x_dot": 0.3, "theta_dot": 2.5}
@@ -216,7 +216,7 @@ def test_names_that_mean_something_else_are_refused(name: str) -> None:
         da.derive(system, "hamel", quasi_velocities={name: own["forward"], "turn": own["turn"]})
 
 
-def test_letters_that_the_system_does_not_have_are_refused() -> None:
+def test_symbols_that_the_system_does_not_have_are_refused() -> None:
     system = skate()
     own = along_and_turn(system)
     z, scale = da.coordinates("z"), da.parameters("scale")
@@ -261,7 +261,7 @@ def test_a_run_with_inputs_keeps_the_options() -> None:
     assert motion.equations.options["kind"] == "second"
 
 
-def test_a_parameter_called_like_a_letter_of_the_derivation_changes_nothing() -> None:
+def test_a_parameter_called_like_a_symbol_of_the_derivation_changes_nothing() -> None:
     """The quasi-velocities of the constraints have letters inside the derivation; none is a name that a model can have."""
     eta = da.Parameter("eta_blade")
     system = skate()
@@ -300,10 +300,10 @@ def test_the_orthonormal_frame_is_orthonormal() -> None:
     """The kinetic energy is half the sum of squares of the components, where there are no terms linear in the velocities."""
     system = random_system(9, n=4, kinds="vd", gyroscopic=False, forced=False)
     for instant in instants(system, 1, 3):
-        letters = letters_at(da.derive(system, "hamel-orthonormal"), instant)
+        symbols = symbols_at(da.derive(system, "hamel-orthonormal"), instant)
         word = evidence(da.derive(system, "lagrange"), instant)
         assert word is not None
-        assert sum(letters[f"eta_{k + 1}"] ** 2 for k in range(3)) == pytest.approx(word["momenta"] @ instant.v, rel=1e-12)
+        assert sum(symbols[f"eta_{k + 1}"] ** 2 for k in range(3)) == pytest.approx(word["momenta"] @ instant.v, rel=1e-12)
 
 
 def test_the_orthonormal_frame_says_where_there_is_none() -> None:

@@ -30,6 +30,6 @@ def test_a_constraint_is_refused_by_the_forms_that_need_another_kind(case: str) 
         assert part in refused[form]
 
 
-def test_a_flow_has_no_speeds_in_sympys_letters() -> None:
+def test_a_flow_has_no_speeds_in_sympys_symbols() -> None:
     equations = da.derive(da.Flow({x: y, y: -x})).to_sympy()
     assert (equations.q.shape, equations.u.shape) == ((2, 1), (0, 1))

@@ -54,7 +54,7 @@ def test_a_parameter_may_have_the_name_that_a_form_uses(form: str, names: tuple[
 
 
 @pytest.mark.parametrize(("form", "name"), [("vakonomic", "chi_c1"), ("pontryagin", "xi_x"), ("hamel-orthonormal", "eta_1")])
-def test_shown_letters_of_a_form_are_refused_as_outputs(form: str, name: str) -> None:
+def test_shown_symbols_of_a_form_are_refused_as_outputs(form: str, name: str) -> None:
     """A motion has one column of a name: that of the output stood where the letter of the form belongs."""
     with pytest.raises(FormError, match=f"needs the letter `{name}`"):
         end(form, OUTPUT=name)

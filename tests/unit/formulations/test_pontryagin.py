@@ -31,13 +31,13 @@ def foliated(seed: int = 0, twisted: bool = False) -> tuple[da.System, da.System
     """
     plain = random_system(90 + seed, n=3, kinds="", forced=False)
     q1, q2, q3 = plain.coordinates
-    slope = 0 if twisted else cos(q1) * q2
-    first, second = (1, 0, slope), (0, 1, sin(q1))
+    derivative = 0 if twisted else cos(q1) * q2
+    first, second = (1, 0, derivative), (0, 1, sin(q1))
     mixed = [[(1 + q2**2 / 9) * a + sin(q3) * b / 4 for a, b in zip(first, second, strict=True)]]
     mixed += [[cos(q1) * a / 5 + 2 * b for a, b in zip(first, second, strict=True)]]
     u = da.speeds("u1 u2")
     velocities = {q: sum(field[k] * w for field, w in zip(mixed, u, strict=True)) for k, q in enumerate(plain.coordinates)}
-    row = da.velocity(q3.dot - slope * q1.dot - sin(q1) * q2.dot, name="f")
+    row = da.velocity(q3.dot - derivative * q1.dot - sin(q1) * q2.dot, name="f")
     return plain.replacing(constraints=[da.image(velocities, u)]), plain.replacing(constraints=[row])
 
 

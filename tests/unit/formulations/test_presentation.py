@@ -50,12 +50,12 @@ class Numbers:
         algebra = GraphAlgebra()
         blocks = equations.blocks(algebra)
         free = [symbol for symbol, value in system.inputs.items() if value is None]
-        letters = [da.t, *equations.state, *system.parameters, *free]
+        symbols = [da.t, *equations.state, *system.parameters, *free]
         point = [
             parameters.get(symbol.name, value)
-            for symbol, value in zip(letters, random.uniform(0.3, 1.1, len(letters)), strict=True)
+            for symbol, value in zip(symbols, random.uniform(0.3, 1.1, len(symbols)), strict=True)
         ]
-        self.values = {symbol.name: value for symbol, value in zip(letters, point, strict=True)}
+        self.values = {symbol.name: value for symbol, value in zip(symbols, point, strict=True)}
         self.unknowns = [symbol.name for symbol in equations.unknowns]
         self.multipliers = [f"mu_{name}" for name in equations.row_names] if blocks.multipliers.numel() else []
         wanted = {
@@ -63,7 +63,7 @@ class Numbers:
         }
         wanted["rates"] = ca.substitute(blocks.rates, blocks.unknowns, ca.DM(np.full(blocks.unknowns.numel(), np.nan)))
         given = {name: block for name, block in wanted.items() if block is not None}
-        inputs = [algebra.vector(letters), blocks.multipliers]
+        inputs = [algebra.vector(symbols), blocks.multipliers]
         function = ca.Function("blocks", inputs, [ca.densify(block) for block in given.values()])
         self.trial = random.uniform(0.3, 1.1, len(self.multipliers))
         found = function.call([ca.DM(point), ca.DM(self.trial)])
@@ -109,9 +109,9 @@ def affine(numbers: Numbers, line: Any, value: Any) -> np.ndarray:
     names = [*numbers.unknowns, *numbers.multipliers]
     row = np.zeros(len(names) + 1)
     for sign, side in ((1, line.left), (-1, line.right)):
-        for coefficient, letter in side:
-            assert letter is not None or not {s.name for s in coefficient.free_symbols} & set(names)
-            row[-1 if letter is None else names.index(letter.name)] += sign * value(coefficient)
+        for coefficient, symbol in side:
+            assert symbol is not None or not {s.name for s in coefficient.free_symbols} & set(names)
+            row[-1 if symbol is None else names.index(symbol.name)] += sign * value(coefficient)
     return row
 
 
@@ -165,7 +165,7 @@ def test_what_is_written_is_what_is_computed(name: str, form: str) -> None:
     compared(equations, written, parameter_numbers(name, equations.system))
 
 
-def test_the_letter_of_a_name_says_what_it_depends_on() -> None:
+def test_the_symbol_of_a_name_says_what_it_depends_on() -> None:
     """Constants, functions of the configuration, of the state, and denominators have letters of their own."""
     x, y = da.coordinates("x y")
     m, g, r = da.parameters("m g r", positive=True)

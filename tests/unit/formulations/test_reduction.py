@@ -16,19 +16,19 @@ from dalembert.formulations.reduction.bundle_equations import Reduced, bundle_of
 from dalembert.integrate.state_symbols import state_with_velocities
 
 
-def letters(system: da.System) -> dict[str, Any]:
+def symbols(system: da.System) -> dict[str, Any]:
     return {s.name: s for s in (*system.coordinates, *system.parameters)}
 
 
 def se2(system: da.System, heading: str = "theta") -> dict[str, dict[Any, Any]]:
     """The body frame of the plane."""
-    q = letters(system)
+    q = symbols(system)
     x, y, angle = q["x"], q["y"], q[heading]
     return {"xi_x": {x: cos(angle), y: sin(angle)}, "xi_y": {x: -sin(angle), y: cos(angle)}, "xi_turn": {angle: 1}}
 
 
 def shifts(system: da.System, *names: str) -> dict[str, dict[Any, Any]]:
-    return {f"xi_{name}": {letters(system)[name]: 1} for name in names}
+    return {f"xi_{name}": {symbols(system)[name]: 1} for name in names}
 
 
 def unicycle_group(system: da.System) -> dict[str, dict[Any, Any]]:
@@ -85,12 +85,12 @@ def test_the_reduced_motion_does_without_the_group(name: str) -> None:
 def snakeboard_values(**numbers: float) -> tuple[np.ndarray, np.ndarray]:
     """A and Gamma of the snakeboard with the section of the literature."""
     system = da.gallery.load("snakeboard").system
-    q = letters(system)
+    q = symbols(system)
     section = [[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]]
     algebra = GraphAlgebra()
     reduced = Reduced(bundle_of(system, se2(system), section=section), algebra)
-    function = ca.Function("tensors", list(algebra.letters.values()), [reduced.connection, reduced.momentum_lift])
-    first, second = function.call([numbers.get(symbol.name, 0.37) for symbol in algebra.letters])
+    function = ca.Function("tensors", list(algebra.symbols.values()), [reduced.connection, reduced.momentum_lift])
+    first, second = function.call([numbers.get(symbol.name, 0.37) for symbol in algebra.symbols])
     return np.array(first), np.array(second)
 
 
@@ -107,7 +107,7 @@ def test_the_connection_of_the_snakeboard(phi: float) -> None:
 def test_the_momentum_equation_of_the_snakeboard() -> None:
     """p_dot = 2 J0 cos(phi)^2 phi_dot psi_dot - tan(phi) phi_dot p, for the section of the literature."""
     system = da.gallery.load("snakeboard").system
-    q = letters(system)
+    q = symbols(system)
     section = [[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]]
     equations = da.symmetry.reduce(system, se2(system), section=section)
     p, phi, psi = equations.state[-1], q["phi"], q["psi"]
@@ -207,7 +207,7 @@ def test_only_reduced_motions_are_reconstructed() -> None:
 
 
 def plane_action(system: da.System, heading: str = "theta") -> da.symmetry.GroupAction:
-    q = letters(system)
+    q = symbols(system)
     x, y, angle = q["x"], q["y"], q[heading]
     return da.symmetry.GroupAction(
         system, da.lie.LieGroup.SE(2), generators={"e_x": {x: 1}, "e_y": {y: 1}, "e_th": {x: -y, y: x, angle: 1}}
@@ -232,7 +232,7 @@ def test_an_action_by_its_map() -> None:
     x, y, theta, *_ = system.coordinates
     a, b, c = da.parameters("a b c")
     moved = {x: a + x * cos(c) - y * sin(c), y: b + x * sin(c) + y * cos(c), theta: theta + c}
-    action = da.symmetry.GroupAction(system, da.lie.LieGroup.SE(2), moved, letters=(a, b, c))
+    action = da.symmetry.GroupAction(system, da.lie.LieGroup.SE(2), moved, symbols=(a, b, c))
     assert da.symmetry.connection(system, action).local == da.symmetry.connection(system, se2(system)).local
     gait = da.symmetry.follow_shape(system, action, {"psi": sin(da.t), "phi": cos(da.t)})
     assert [s.name for s in gait.state] == ["x", "y", "theta", "p_1"]
@@ -311,7 +311,7 @@ def test_fields_that_depend_on_the_shape_are_refused() -> None:
 def test_the_driving_gait_of_the_snakeboard() -> None:
     """Against reference numbers (x, y, theta, p) that were computed elsewhere to fifteen digits."""
     system = da.gallery.load("snakeboard").system
-    q = letters(system)
+    q = symbols(system)
     section = [[-2 * q["r"] * cos(q["phi"]) ** 2, 0, sin(2 * q["phi"])]]
     shape = {"psi": 0.7 * sin(da.t), "phi": 0.3 * sin(da.t)}
     equations = da.symmetry.follow_shape(system, se2(system), shape, section=section)
@@ -343,7 +343,7 @@ def test_a_gait_drives_the_whole_system_as_its_reduction() -> None:
     """The same shape imposed on all coordinates as constraints: the group moves alike."""
     scenario = da.gallery.load("snakeboard")
     system = scenario.system
-    q = letters(system)
+    q = symbols(system)
     shape = {q["psi"]: 0.7 * sin(da.t), q["phi"]: 0.3 * cos(da.t)}
     gait = da.simulate(
         da.symmetry.follow_shape(system, se2(system), shape),
@@ -394,8 +394,8 @@ def test_a_start_is_found_where_lengths_and_angles_differ_in_their_units() -> No
     start = {x.dot: 1 / size, y.dot: 0.5 / size, theta: 0.3, theta.dot: 0.7}
     motion = da.simulate(da.symmetry.reduce(body, plane, reconstruct=True), start, (0, 1), at=[0, 1])
     whole = da.simulate(body, start, (0, 1), at=[0, 1])
-    for letter in (x, y, theta):
-        assert motion[letter][-1] == pytest.approx(whole[letter][-1], rel=1e-8)
+    for symbol in (x, y, theta):
+        assert motion[symbol][-1] == pytest.approx(whole[symbol][-1], rel=1e-8)
 
 
 def test_velocities_that_no_state_of_a_form_has_are_refused() -> None:

@@ -18,9 +18,9 @@ from dalembert.formulations.registry import MOST_CHOICES, default_form, fastest_
 
 def sled(n: int = 1, **further: Any) -> da.System:
     """y_dot = x z_dot for n particles: the coefficients of the y_dot are constant, so that they can always be solved for."""
-    letters = [da.coordinates(f"x{k} y{k} z{k}") for k in range(n)]
-    q = [c for triple in letters for c in triple]
-    constraints = [da.velocity(y.dot - x * z.dot, name=f"f{k}") for k, (x, y, z) in enumerate(letters)]
+    symbols = [da.coordinates(f"x{k} y{k} z{k}") for k in range(n)]
+    q = [c for triple in symbols for c in triple]
+    constraints = [da.velocity(y.dot - x * z.dot, name=f"f{k}") for k, (x, y, z) in enumerate(symbols)]
     kinetic = sum(c.dot**2 for c in q) / 2
     return da.System(q, kinetic=kinetic, potential=sum(c**2 for c in q), constraints=constraints, **further)
 
@@ -91,7 +91,7 @@ def test_reactions_and_residuals_do_not_depend_on_the_pick() -> None:
     assert dict(motion.start) == pytest.approx(dict(plain.start))
 
 
-def test_a_vector_of_tolerances_speaks_of_the_letters_that_the_system_was_stated_in() -> None:
+def test_a_vector_of_tolerances_speaks_of_the_symbols_that_the_system_was_stated_in() -> None:
     """One tolerance for each of x, y, z and their velocities: the form that has those letters is kept."""
     system, start = sled(), {"x0": 0.5, "z0_dot": 1.0}
     motion = da.simulate(system, start, (0, 1), atol=[1e-11] * 6)

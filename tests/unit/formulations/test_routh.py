@@ -27,7 +27,7 @@ TOP = da.System(
 TOP_NUMBERS = {"m": 1.0, "g": 9.81, "h": 0.7, "A": 1.2, "C": 0.5}
 
 
-def test_the_function_of_a_planet_is_the_one_of_the_books() -> None:
+def test_the_function_of_a_planet_is_the_one_of_the_contexts() -> None:
     radial = da.symmetry.routh(PLANET, [phi])
     p = radial.parameters[-1]
     assert p.name == "p_phi"
@@ -114,9 +114,9 @@ def test_hinged_bodies_are_a_case_of_it() -> None:
     relative = da.System([first, *bodies.joints], lagrangian=bodies.kinetic.xreplace(rates).xreplace(turned))
     left, right = da.symmetry.routh(relative, [first], {first: bodies.total}), bodies.reduced_system()
     random = np.random.default_rng(4)
-    letters = sorted(left.lagrangian.free_symbols | right.lagrangian.free_symbols, key=lambda letter: letter.name)
+    symbols = sorted(left.lagrangian.free_symbols | right.lagrangian.free_symbols, key=lambda symbol: symbol.name)
     for _ in range(3):
-        point = {letter: sympy.Float(float(random.uniform(0.3, 1.5))) for letter in letters}
+        point = {symbol: sympy.Float(float(random.uniform(0.3, 1.5))) for symbol in symbols}
         for one, two in ((left.lagrangian, right.lagrangian), (left.outputs["theta1_dot"], right.outputs["theta1_rate"])):
             assert float(one.xreplace(point)) == pytest.approx(float(two.xreplace(point)), rel=1e-12)
 

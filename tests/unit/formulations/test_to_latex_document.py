@@ -23,7 +23,7 @@ from dalembert.presentation import document_steps, document_writer
 from dalembert.presentation.document import _conserved_by_extremals, _reactions
 from dalembert.presentation.document_forms import PRINCIPLES, principle_of
 from dalembert.presentation.document_layout import ROOM, _terms, align, broken, escaped, matrix, width
-from dalembert.presentation.typeset import _Setter, letter_latex, lines_latex
+from dalembert.presentation.typeset import _Setter, lines_latex, symbol_latex
 
 QUICK = [("chaplygin-sleigh", "hamilton"), ("nonholonomic-particle", "lagrange"), ("chaplygin-sleigh", "hamel")]
 LONG = [("snakeboard", "voronets"), *(("chaplygin-sleigh", form) for form in ("maggi", "kane", "vakonomic"))]
@@ -59,8 +59,8 @@ def check_well_formed(text: str) -> None:
     plain = re.sub(r"\\begin\{verbatim\}.*?\\end\{verbatim\}", "", text, flags=re.DOTALL)
     plain = re.sub(r"\\[\\{}]", "", plain)
     depth = 0
-    for letter in plain:
-        depth += {"{": 1, "}": -1}.get(letter, 0)
+    for symbol in plain:
+        depth += {"{": 1, "}": -1}.get(symbol, 0)
         assert depth >= 0
     assert depth == 0
     stack: list[str] = []
@@ -123,8 +123,8 @@ def particle() -> da.System:
     """A particle whose height obeys y' = z x', the plainest constraint that is not integrable."""
     x, y, z = da.coordinates("x y z")
     m = da.parameters("m", positive=True)
-    slope = da.velocity(y.dot - z * x.dot, name="slope")
-    return da.System([x, y, z], kinetic=m / 2 * (x.dot**2 + y.dot**2 + z.dot**2), constraints=[slope])
+    derivative = da.velocity(y.dot - z * x.dot, name="slope")
+    return da.System([x, y, z], kinetic=m / 2 * (x.dot**2 + y.dot**2 + z.dot**2), constraints=[derivative])
 
 
 def test_the_steps_are_those_of_a_hand_computation() -> None:
@@ -197,13 +197,13 @@ def test_every_value_of_a_scenario_is_in_its_tables() -> None:
     values, start = {k.name: 0.5 + n for n, k in enumerate(stiff)}, {"x": 0.25, "y": -3e-9, "x_dot": 2.0}
     text = da.derive(system).to_latex(scenario=da.Scenario(system, values, start))
     found: dict[str, float] = {}
-    for letters, numbers in re.findall(r"^(?:parameter|start) &(.*)\\\\\nvalue &(.*)\\\\$", text, re.MULTILINE):
-        names, shown = ([cell.strip(" $") for cell in row.split("&")] for row in (letters, numbers))
+    for symbols, numbers in re.findall(r"^(?:parameter|start) &(.*)\\\\\nvalue &(.*)\\\\$", text, re.MULTILINE):
+        names, shown = ([cell.strip(" $") for cell in row.split("&")] for row in (symbols, numbers))
         assert len(names) == len(shown) <= 6
         plain = (value.replace(r"\cdot 10^{", "e").replace("}", "") for value in shown)
         found |= {name: float(value) for name, value in zip(names, plain, strict=True) if name}
     stated = {**{k: values[k.name] for k in stiff}, x: 0.25, y: -3e-9, x.dot: 2.0}
-    assert found == {letter_latex(symbol): value for symbol, value in stated.items()}
+    assert found == {symbol_latex(symbol): value for symbol, value in stated.items()}
 
 
 def test_what_was_stated_is_shown_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +283,7 @@ def test_long_sums_are_broken_and_lose_nothing() -> None:
 def test_a_long_left_side_stands_above_the_right_one() -> None:
     """What is left of the rows without their marks is left = right, on as many lines as each side takes."""
     for left, right in ((60, 1), (60, 60), (20, 30)):
-        sides = [" + ".join(f"{letter}_{{{k}}} y" for k in range(count)) for letter, count in (("a", left), ("b", right))]
+        sides = [" + ".join(f"{symbol}_{{{k}}} y" for k in range(count)) for symbol, count in (("a", left), ("b", right))]
         plain = re.sub(r"&|\\q?quad| \\\\\n", " ", displays(align([(sides[0], sides[1])]))[0])
         assert " ".join(plain.split()) == " = ".join(sides)
 
@@ -314,7 +314,7 @@ def test_lines_are_filled_and_brackets_are_not_cut_at_their_sums() -> None:
     assert _terms(r"\frac{a + b}{c} - [d + e]") == [r"\frac{a + b}{c}", "- [d + e]"]
 
 
-def test_an_index_of_one_letter_needs_no_braces_to_be_as_wide() -> None:
+def test_an_index_of_one_symbol_needs_no_braces_to_be_as_wide() -> None:
     for bare, braced in (("x^2", "x^{2}"), ("x_m + y", "x_{m} + y"), (r"\frac12", r"\frac{1}{2}"), (r"\sqrt x", r"\sqrt{x}")):
         assert width(bare) == pytest.approx(width(braced)), bare
     assert width("x") + 0.7 * width("mmmm") < width("x_{mmmm}") < width("x") + width("mmmm")

@@ -20,7 +20,7 @@ TURN = {f"e{k + 1}": list(sympy.eye(3)[:, k].cross(sympy.Matrix(q))) for k in ra
 
 
 def test_generators_of_a_map():
-    action = GroupAction([x, y, theta], LieGroup.SE(2), MOTION, letters=(a, b, s))
+    action = GroupAction([x, y, theta], LieGroup.SE(2), MOTION, symbols=(a, b, s))
     assert list(action.field("e_th")) == [-y, x, 1]
     assert list(action.field([2, 0, 1])) == [2 - y, x, 1]
     assert action.bracket_certificate.holds and action.is_free and action.is_effective
@@ -30,7 +30,7 @@ def test_generators_of_a_map():
 
 def test_a_system_brings_its_coordinates():
     sleigh = da.gallery.load("chaplygin-sleigh").system
-    action = da.symmetry.GroupAction(sleigh, da.lie.LieGroup.SE(2), MOTION, letters=(a, b, s))
+    action = da.symmetry.GroupAction(sleigh, da.lie.LieGroup.SE(2), MOTION, symbols=(a, b, s))
     assert action.coordinates == sleigh.coordinates
 
 
@@ -48,7 +48,7 @@ def test_a_system_brings_its_coordinates():
 )
 def test_what_is_no_left_action_is_refused(changes, message):
     with pytest.raises(ModelError, match=message):
-        GroupAction([x, y, theta], LieGroup.SE(2), MOTION | changes, letters=(a, b, s))
+        GroupAction([x, y, theta], LieGroup.SE(2), MOTION | changes, symbols=(a, b, s))
 
 
 def test_generators_are_checked():
@@ -77,21 +77,21 @@ def test_lifts_move_momenta_so_that_p_dot_v_is_invariant():
     v, p = [c.dot for c in q], [c.momentum for c in q]
     pairing = sum(i * j for i, j in zip(v, p, strict=True))
     for k in range(3):
-        moved = sum(sympy.diff(pairing, letter) * rate for letter, rate in zip(v, action.tangent_lift[3:, k], strict=True))
-        moved += sum(sympy.diff(pairing, letter) * rate for letter, rate in zip(p, action.cotangent_lift[3:, k], strict=True))
+        moved = sum(sympy.diff(pairing, symbol) * rate for symbol, rate in zip(v, action.tangent_lift[3:, k], strict=True))
+        moved += sum(sympy.diff(pairing, symbol) * rate for symbol, rate in zip(p, action.cotangent_lift[3:, k], strict=True))
         assert sympy.expand(moved) == 0
 
 
 def test_the_momentum_map_is_equivariant():
     """{J_a, J_b} = C^c_ab J_c for the cotangent lift of a left action."""
-    action = GroupAction([x, y, theta], LieGroup.SE(2), MOTION, letters=(a, b, s))
-    letters, momenta = action.coordinates, [c.momentum for c in action.coordinates]
+    action = GroupAction([x, y, theta], LieGroup.SE(2), MOTION, symbols=(a, b, s))
+    symbols, momenta = action.coordinates, [c.momentum for c in action.coordinates]
     J = action.momentum_map
     for i in range(3):
         for j in range(3):
             bracket = sum(
                 sympy.diff(J[i], c) * sympy.diff(J[j], p) - sympy.diff(J[i], p) * sympy.diff(J[j], c)
-                for c, p in zip(letters, momenta, strict=True)
+                for c, p in zip(symbols, momenta, strict=True)
             )
             image = sum(float(action.algebra.constants[i, j, k]) * J[k] for k in range(3))
             assert sympy.simplify(bracket - sympy.nsimplify(image)) == 0
@@ -106,8 +106,8 @@ def test_rank_of_the_angular_momentum_is_the_codimension_of_isotropy(place, mome
     """Bloch, Supplement 3.7.8: rank DJ(z) = dim g - dim g_z."""
     action = GroupAction(q, LieGroup.SO(3), generators=TURN)
     point = dict(zip([*q, *(c.momentum for c in q)], [*place, *momentum], strict=True))
-    slope = np.array(action.momentum_map.jacobian(list(point)).subs(point), dtype=float)
-    assert np.linalg.matrix_rank(slope) == rank == 3 - action.isotropy(point).shape[1]
+    derivative = np.array(action.momentum_map.jacobian(list(point)).subs(point), dtype=float)
+    assert np.linalg.matrix_rank(derivative) == rank == 3 - action.isotropy(point).shape[1]
     assert action.is_free_at(point) == (rank == 3)
     for xi in action.isotropy(point).T:  # it does leave the point where it is
         still = np.array((action.cotangent_lift * sympy.Matrix(xi)).subs(point), dtype=float)

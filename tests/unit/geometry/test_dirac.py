@@ -83,10 +83,10 @@ def test_kernel_and_image_are_converted_both_ways(kind: str) -> None:
 
 def test_the_flow_of_the_canonical_form_is_hamiltons() -> None:
     structure = DiracStructure.from_two_form(canonical(2), ["x", "y", "p_x", "p_y"])
-    slope = np.array([1.0, 2.0, 3.0, 4.0])  # (H_q, H_p)
-    assert structure.contains([3.0, 4.0, -1.0, -2.0], slope)
-    assert not structure.contains([-3.0, -4.0, 1.0, 2.0], slope)
-    assert np.allclose(structure.bivector() @ slope, [3.0, 4.0, -1.0, -2.0], atol=1e-14)
+    derivative = np.array([1.0, 2.0, 3.0, 4.0])  # (H_q, H_p)
+    assert structure.contains([3.0, 4.0, -1.0, -2.0], derivative)
+    assert not structure.contains([-3.0, -4.0, 1.0, 2.0], derivative)
+    assert np.allclose(structure.bivector() @ derivative, [3.0, 4.0, -1.0, -2.0], atol=1e-14)
     assert structure.is_symplectic
 
 
@@ -347,24 +347,24 @@ def test_it_says_what_it_is() -> None:
 x, y, z, p, m = sympy.symbols("x y z p m", real=True)
 
 
-def exact(components: list[sympy.Expr], letters: list[sympy.Symbol]) -> sympy.Matrix:
+def exact(components: list[sympy.Expr], symbols: list[sympy.Symbol]) -> sympy.Matrix:
     """omega = d alpha, which is closed."""
     return sympy.Matrix(
-        len(letters),
-        len(letters),
-        lambda i, j: sympy.diff(components[j], letters[i]) - sympy.diff(components[i], letters[j]),
+        len(symbols),
+        len(symbols),
+        lambda i, j: sympy.diff(components[j], symbols[i]) - sympy.diff(components[i], symbols[j]),
     )
 
 
 def test_exact_forms_are_closed_and_a_factor_breaks_that() -> None:
-    letters = [x, y, z]
-    omega = exact([x * y * sympy.sin(z), sympy.exp(x) * z, x**2 + y**3], letters)
-    assert is_closed(omega, letters)
-    assert not is_closed(sympy.exp(y) * omega, letters)
-    assert is_closed(sympy.zeros(3, 3), letters)
+    symbols = [x, y, z]
+    omega = exact([x * y * sympy.sin(z), sympy.exp(x) * z, x**2 + y**3], symbols)
+    assert is_closed(omega, symbols)
+    assert not is_closed(sympy.exp(y) * omega, symbols)
+    assert is_closed(sympy.zeros(3, 3), symbols)
 
 
-def test_a_form_in_two_letters_is_always_closed() -> None:
+def test_a_form_in_two_symbols_is_always_closed() -> None:
     assert is_closed([[0, -sympy.sin(x) * p], [sympy.sin(x) * p, 0]], [x, p])
 
 

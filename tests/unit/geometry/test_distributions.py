@@ -20,11 +20,11 @@ x, y, z, w, u, t, theta, phi, psi = sympy.symbols("x y z w u t theta phi psi", r
 POINTS = 6
 
 
-def graph_chart(letters: Sequence[sympy.Symbol], seed: int = 1) -> d.Chart:
+def graph_chart(symbols: Sequence[sympy.Symbol], seed: int = 1) -> d.Chart:
     """A chart on CasADi's graph with random points."""
     algebra = GraphAlgebra()
-    column = algebra.vector(letters)
-    points = np.random.default_rng(seed).uniform(0.2, 1.4, (POINTS, len(letters)))
+    column = algebra.vector(symbols)
+    points = np.random.default_rng(seed).uniform(0.2, 1.4, (POINTS, len(symbols)))
 
     def values(block: Any) -> Any:
         function = ca.Function("block", [column], [ca.densify(block)])
@@ -33,16 +33,16 @@ def graph_chart(letters: Sequence[sympy.Symbol], seed: int = 1) -> d.Chart:
     return d.Chart(algebra, column, values, rank)
 
 
-def tree_chart(letters: Sequence[sympy.Symbol], seed: int = 1) -> d.Chart:
+def tree_chart(symbols: Sequence[sympy.Symbol], seed: int = 1) -> d.Chart:
     """The same chart on SymPy's trees."""
     algebra = TreeAlgebra()
-    points = np.random.default_rng(seed).uniform(0.2, 1.4, (POINTS, len(letters)))
+    points = np.random.default_rng(seed).uniform(0.2, 1.4, (POINTS, len(symbols)))
 
     def values(block: Any) -> Any:
-        tables = [block.subs(dict(zip(letters, point, strict=True))).evalf() for point in points]
+        tables = [block.subs(dict(zip(symbols, point, strict=True))).evalf() for point in points]
         return np.array([[[float(table[i, j]) for j in range(table.cols)] for i in range(table.rows)] for table in tables])
 
-    return d.Chart(algebra, algebra.vector(letters), values, rank)
+    return d.Chart(algebra, algebra.vector(symbols), values, rank)
 
 
 def rows_of(chart: d.Chart, forms: Sequence[Sequence[Any]]) -> Any:
@@ -50,13 +50,13 @@ def rows_of(chart: d.Chart, forms: Sequence[Sequence[Any]]) -> Any:
     return chart.algebra.stack([vector([sympy.S(c) for c in form]).T for form in forms])
 
 
-def growth(letters: Sequence[sympy.Symbol], forms: Sequence[Sequence[Any]]) -> tuple[int, ...]:
-    chart = graph_chart(letters)
+def growth(symbols: Sequence[sympy.Symbol], forms: Sequence[Sequence[Any]]) -> tuple[int, ...]:
+    chart = graph_chart(symbols)
     return d.lie_closure(chart, d.kernel_fields(chart, rows_of(chart, forms))).growth
 
 
-def integrable(letters: Sequence[sympy.Symbol], forms: Sequence[Sequence[Any]]) -> list[bool]:
-    chart = graph_chart(letters)
+def integrable(symbols: Sequence[sympy.Symbol], forms: Sequence[Sequence[Any]]) -> list[bool]:
+    chart = graph_chart(symbols)
     rows = rows_of(chart, forms)
     closure = d.lie_closure(chart, d.kernel_fields(chart, rows))
     return [bool(r < d.TOLERANCE) for r in d.integrability_residuals(chart, rows, closure)]
@@ -90,9 +90,9 @@ def test_growth_of_textbook_distributions(system: Any, expected: tuple[int, ...]
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_contact_forms_of_every_dimension(count: int) -> None:
-    bases, slopes = sympy.symbols(f"a1:{count + 1}"), sympy.symbols(f"b1:{count + 1}")
-    form = [*(-b for b in slopes), *([0] * count), 1]
-    assert growth([*bases, *slopes, z], [form]) == (2 * count, 2 * count + 1)
+    bases, derivatives = sympy.symbols(f"a1:{count + 1}"), sympy.symbols(f"b1:{count + 1}")
+    form = [*(-b for b in derivatives), *([0] * count), 1]
+    assert growth([*bases, *derivatives, z], [form]) == (2 * count, 2 * count + 1)
 
 
 def test_brackets_are_antisymmetric_and_obey_jacobi() -> None:
@@ -117,8 +117,8 @@ def test_the_sign_of_the_bracket() -> None:
 
 
 def test_kernel_fields_are_annihilated_and_independent() -> None:
-    letters = [x, y, z, w, u]
-    chart = graph_chart(letters)
+    symbols = [x, y, z, w, u]
+    chart = graph_chart(symbols)
     rows = rows_of(chart, [[sin(y), x, 1 + z**2, w * u, 0], [1, y, z, w, u], [1 + sin(y), x + y, 1 + z + z**2, w * u + w, u]])
     fields = d.kernel_fields(chart, rows)
     assert fields.shape == (5, 3)  # the third row is the sum of the others
@@ -144,7 +144,7 @@ def test_dependent_columns_are_left_out() -> None:
 @pytest.mark.parametrize("factor", [1, exp(x * z), 1 / (2 + sin(y))])
 def test_exact_forms_stay_integrable_under_any_factor(factor: Any) -> None:
     potential = x * y**2 + sin(z) * x
-    form = [factor * sympy.diff(potential, letter) for letter in (x, y, z)]
+    form = [factor * sympy.diff(potential, symbol) for symbol in (x, y, z)]
     assert integrable([x, y, z], [form]) == [True]
     chart = graph_chart([x, y, z])
     assert d.frobenius_residual(chart, rows_of(chart, [form])) < 1e-12
@@ -158,19 +158,19 @@ def test_a_row_may_be_integrable_only_because_of_another() -> None:
 
 def test_a_row_that_survives_first_brackets_may_still_fall() -> None:
     """dy - z dx of Engel's distribution: its differential vanishes on the kernel, and yet it has no integral."""
-    letters, forms = ENGEL
-    chart = graph_chart(letters)
+    symbols, forms = ENGEL
+    chart = graph_chart(symbols)
     fields = d.kernel_fields(chart, rows_of(chart, forms))
     first = d.lie_closure(chart, fields)
     assert first.growth == (2, 3, 4)
     assert np.abs(chart.values(rows_of(chart, forms[:1]) @ d.bracket(chart, fields[:, 0], fields[:, 1]))).max() < 1e-13
-    assert integrable(letters, forms) == [False, False]
+    assert integrable(symbols, forms) == [False, False]
 
 
 def test_one_integral_among_two_rows() -> None:
     """A sphere, and a contact form beside it: the first row is a differential, the second is not."""
-    letters = [x, y, z, w]
-    assert integrable(letters, [[x, y, z, 0], [0, -z, 0, 1]]) == [True, False]
+    symbols = [x, y, z, w]
+    assert integrable(symbols, [[x, y, z, 0], [0, -z, 0, 1]]) == [True, False]
 
 
 def test_frobenius_residual_sees_the_turn_of_the_knife_edge() -> None:
@@ -200,7 +200,7 @@ def test_involutive_or_not() -> None:
 
 def test_a_closure_that_is_too_large_says_so() -> None:
     chart = graph_chart(CHAINED[0])
-    timid = d.Chart(chart.algebra, chart.letters, chart.values, chart.rank, lambda block: False)
+    timid = d.Chart(chart.algebra, chart.symbols, chart.values, chart.rank, lambda block: False)
     closure = d.lie_closure(timid, d.kernel_fields(timid, rows_of(timid, CHAINED[1])))
     assert not closure.complete
     assert closure.growth == (2,)

@@ -36,9 +36,9 @@ def test_toda_by_factorisation_is_the_flow() -> None:
         generator = upper - upper.T
         return (a @ generator - generator @ a).ravel()
 
-    rival = solve_ivp(rates, (0, 1.5), first.ravel(), rtol=1e-12, atol=1e-12, method="DOP853").y[:, -1].reshape(4, 4)
+    reference = solve_ivp(rates, (0, 1.5), first.ravel(), rtol=1e-12, atol=1e-12, method="DOP853").y[:, -1].reshape(4, 4)
     forward = toda_motion(first, [1.5])[0]
-    assert np.allclose(forward, rival, atol=1e-9)
+    assert np.allclose(forward, reference, atol=1e-9)
     k, _ = ql(expm(1.5 * first))
     assert np.allclose(k.T @ first @ k, forward, atol=1e-8)
     assert np.allclose(toda_motion(forward, [-1.5])[0], first, atol=1e-8)
@@ -68,9 +68,9 @@ def test_digits_help_where_entries_are_lost() -> None:
         square = np.concatenate([[0.0], b * b, [0.0]])
         return np.concatenate([2 * (square[:-1] - square[1:]), b * (a[:-1] - a[1:])])
 
-    rival = solve_ivp(rates, (0, 40), [2, 1, 0, 1e-20, 1e-12], "DOP853", rtol=1e-12, atol=1e-40).y[:, -1]
+    reference = solve_ivp(rates, (0, 40), [2, 1, 0, 1e-20, 1e-12], "DOP853", rtol=1e-12, atol=1e-40).y[:, -1]
     many, frames = toda_motion(first, [40.0], frame=True, digits=120)
-    assert np.allclose(np.diag(many[0]), rival[:3], atol=1e-7)
+    assert np.allclose(np.diag(many[0]), reference[:3], atol=1e-7)
     assert np.allclose(frames[0].T @ frames[0], np.eye(3))
     assert np.allclose(toda_motion(symmetric(4, 1), [1.5], digits=40), toda_motion(symmetric(4, 1), [1.5]), atol=1e-11)
 

@@ -51,13 +51,13 @@ def test_the_steered_pendulum_has_none_in_closed_form() -> None:
 )
 @pytest.mark.parametrize("factor", [sympy.S(1), sympy.S(3) / l])
 def test_differentials_are_integrated(potential: Any, factor: Any) -> None:
-    letters = [x, y, z, t]
-    form = [factor * sympy.diff(potential, s) for s in letters]
-    found = find_integral(form, letters, equal)
+    symbols = [x, y, z, t]
+    form = [factor * sympy.diff(potential, s) for s in symbols]
+    found = find_integral(form, symbols, equal)
     assert found is not None
-    slopes = [(sympy.diff(found, s), sympy.diff(potential, s)) for s in letters]
-    ratio = slopes[0][0] / slopes[0][1]
-    assert equal([(mine, ratio * other) for mine, other in slopes])
+    derivatives = [(sympy.diff(found, s), sympy.diff(potential, s)) for s in symbols]
+    ratio = derivatives[0][0] / derivatives[0][1]
+    assert equal([(mine, ratio * other) for mine, other in derivatives])
 
 
 @pytest.mark.parametrize(

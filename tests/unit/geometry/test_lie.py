@@ -230,16 +230,16 @@ CHARTS = {
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.long] if n == "SE(3)" else []) for n in CHARTS])
 def test_charts_give_the_velocities_of_their_matrices(name):
     group, order = CHARTS[name]
-    letters = sympy.symbols(f"s1:{group.dimension + 1}", real=True)
-    chart = group.chart(letters, order)
+    symbols = sympy.symbols(f"s1:{group.dimension + 1}", real=True)
+    chart = group.chart(symbols, order)
     random = np.random.default_rng(8)
     point = random.uniform(0.3, 1.0, group.dimension)
     rates, step = random.uniform(-1.0, 1.0, group.dimension), 1e-4
-    matrix = sympy.lambdify(letters, chart.matrix, "numpy")
+    matrix = sympy.lambdify(symbols, chart.matrix, "numpy")
     near = [np.array(matrix(*(point + k * step * rates)), dtype=float) for k in (-2, -1, 1, 2)]
     velocity = (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * step)
     inverse = np.linalg.inv(np.array(matrix(*point), dtype=float))
-    values = dict(zip(letters, point, strict=True))
+    values = dict(zip(symbols, point, strict=True))
     left, right = (np.array(form.subs(values), dtype=float) for form in (chart.left_form, chart.right_form))
     assert np.allclose(left @ rates, group.vee(inverse @ velocity), atol=1e-9)
     assert np.allclose(right @ rates, group.vee(velocity @ inverse), atol=1e-9)
@@ -248,12 +248,12 @@ def test_charts_give_the_velocities_of_their_matrices(name):
 
 
 def test_left_and_right_invariant_fields_commute_and_have_opposite_brackets():
-    letters = sympy.symbols("a b c", real=True)
-    chart = LieGroup.SO(3).chart(letters, ("e3", "e1", "e3"))
-    values = dict(zip(letters, (0.4, 0.9, -0.7), strict=True))
+    symbols = sympy.symbols("a b c", real=True)
+    chart = LieGroup.SO(3).chart(symbols, ("e3", "e1", "e3"))
+    values = dict(zip(symbols, (0.4, 0.9, -0.7), strict=True))
 
     def bracket(first, second):
-        found = second.jacobian(letters) * first - first.jacobian(letters) * second
+        found = second.jacobian(symbols) * first - first.jacobian(symbols) * second
         return np.array(found.subs(values), dtype=float).ravel()
 
     left, right = ([frame[:, k] for k in range(3)] for frame in (chart.left_frame, chart.right_frame))

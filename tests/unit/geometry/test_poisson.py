@@ -30,16 +30,16 @@ def so3(sign: int = 1) -> PoissonStructure:
 # -- the identity of Jacobi --------------------------------------------------------------------------------------------
 
 
-def brackets_of_coordinates(matrix: sympy.Matrix, letters) -> list[sympy.Expr]:
+def brackets_of_coordinates(matrix: sympy.Matrix, symbols) -> list[sympy.Expr]:
     """{x_i, {x_j, x_k}} summed over turns, by nested brackets: a rival of the jacobiator."""
 
     def bracket(f, g):
-        df, dg = ([sympy.diff(h, a) for a in letters] for h in (f, g))
-        return sum(df[i] * matrix[i, j] * dg[j] for i in range(len(letters)) for j in range(len(letters)))
+        df, dg = ([sympy.diff(h, a) for a in symbols] for h in (f, g))
+        return sum(df[i] * matrix[i, j] * dg[j] for i in range(len(symbols)) for j in range(len(symbols)))
 
-    triples = [(i, j, k) for i in range(len(letters)) for j in range(i) for k in range(j)]
+    triples = [(i, j, k) for i in range(len(symbols)) for j in range(i) for k in range(j)]
     return [
-        sum(bracket(letters[a], bracket(letters[b], letters[c])) for a, b, c in ((i, j, k), (j, k, i), (k, i, j)))
+        sum(bracket(symbols[a], bracket(symbols[b], symbols[c])) for a, b, c in ((i, j, k), (j, k, i), (k, i, j)))
         for i, j, k in triples
     ]
 
@@ -63,9 +63,9 @@ def test_any_bivector_in_three_dimensions_is_poisson_just_where_its_vector_is_no
     "matrix", [hat([x, y, z]), hat([0, 0, y]), hat([sympy.sin(z), 0, x * y]), hat([0, sympy.exp(x), z])], ids=str
 )
 def test_the_jacobiator_is_the_sum_of_nested_brackets(matrix):
-    letters = [x, y, z]
-    ours = next(iter(jacobiator(matrix, letters).values()))
-    (nested,) = brackets_of_coordinates(matrix, letters)
+    symbols = [x, y, z]
+    ours = next(iter(jacobiator(matrix, symbols).values()))
+    (nested,) = brackets_of_coordinates(matrix, symbols)
     assert vanish([ours - nested]).holds or vanish([ours + nested]).holds
 
 
@@ -90,8 +90,8 @@ def test_the_certificate_says_what_it_rests_on():
     new = sympy.symbols("a b c", real=True)
     tangled = {x: new[0], y: new[1] + sympy.sin(new[0] * new[2]), z: new[2] * sympy.exp(new[1])}
     # Pi of so(3) pulled back through a map of letters: D^-1 hat D^-T is Poisson, but not visibly so.
-    slope = sympy.Matrix([[sympy.diff(tangled[a], b) for b in new] for a in (x, y, z)])
-    inverse = slope.adjugate() / slope.det()
+    derivative = sympy.Matrix([[sympy.diff(tangled[a], b) for b in new] for a in (x, y, z)])
+    inverse = derivative.adjugate() / derivative.det()
     pulled = inverse * so3().matrix.xreplace(tangled) * inverse.T
     found = jacobi_identity(pulled, new)
     assert found.holds and found.by == "symbolically"
@@ -105,7 +105,7 @@ def test_text_is_refused(text):
         PoissonStructure(text, [q, p])
 
 
-def test_shape_and_letters_are_checked():
+def test_shape_and_symbols_are_checked():
     with pytest.raises(ModelError, match="square matrix"):
         PoissonStructure([[0, 1], [-1, 0]], [q, p, r])
     with pytest.raises(ModelError, match="different letters"):
@@ -123,7 +123,7 @@ def test_brackets_are_skew_derivations_and_fields_are_brackets():
     nested = [structure.bracket(a, structure.bracket(b, c)) for a, b, c in ((f, g, h), (g, h, f), (h, f, g))]
     assert vanish([sum(nested)]).holds
     rates = structure.field(h)
-    assert vanish([rates[k] - structure.bracket(letter, h) for k, letter in enumerate(structure.letters)]).holds
+    assert vanish([rates[k] - structure.bracket(symbol, h) for k, symbol in enumerate(structure.symbols)]).holds
 
 
 def test_the_canonical_structure_gives_hamiltons_equations():
@@ -210,9 +210,9 @@ def test_casimirs_with_parameters_and_with_functions_that_are_no_polynomials():
 
 
 def test_a_search_that_is_too_large_says_so():
-    letters = sympy.symbols("a1:9", real=True)
+    symbols = sympy.symbols("a1:9", real=True)
     with pytest.raises(ModelError, match="too many functions"):
-        PoissonStructure.canonical(letters[:4], letters[4:]).casimirs(degree=6)
+        PoissonStructure.canonical(symbols[:4], symbols[4:]).casimirs(degree=6)
     with pytest.raises(ModelError, match="degree 1 or more"):
         so3().casimirs(degree=0)
 
@@ -229,7 +229,7 @@ def test_angular_momentum_is_a_poisson_map_to_so3():
     assert not phase.maps_to(so3(-1), images).holds
 
 
-def test_a_change_of_letters_and_back():
+def test_a_change_of_symbols_and_back():
     new, old = sympy.symbols("e l", positive=True), sympy.symbols("u v", positive=True)
     (e, square), (u, v) = new, old
     structure = PoissonStructure([[0, u * v], [-u * v, 0]], old)
@@ -255,7 +255,7 @@ def test_restriction_to_a_leaf_and_to_what_is_none():
     structure = so3()
     positive = sympy.sqrt(1 - x**2 - y**2)
     sphere = structure.restricted({z: positive})
-    assert sphere.letters == (x, y) and sphere.matrix[0, 1] == positive
+    assert sphere.symbols == (x, y) and sphere.matrix[0, 1] == positive
     with pytest.raises(ModelError, match="leave the submanifold"):
         structure.restricted({z: x})
     with pytest.raises(ModelError, match="functions of the other ones"):

@@ -67,17 +67,17 @@ def test_the_adjoint_matrix_is_that_of_the_group(name: str) -> None:
 def test_generators_commute_with_the_frame(name: str) -> None:
     """Left translations leave left-invariant fields alone."""
     _, _, found = coordinates(name)
-    letters = list(found.letters)
+    symbols = list(found.symbols)
     rest = []
     for a in range(3):
         for b in range(3):
             e, K = found.frame[:, a], found.generators[:, b]
-            rest += list(K.jacobian(letters) * e - e.jacobian(letters) * K)
+            rest += list(K.jacobian(symbols) * e - e.jacobian(symbols) * K)
     point = {A: 0.4, B: 0.7, C: -0.3}
     assert max(abs(float(entry.subs(point))) for entry in rest) < 1e-12
 
 
-def test_a_scaled_letter() -> None:
+def test_a_scaled_symbol() -> None:
     """x = r times the letter: the body velocity of the letter carries the parameter."""
     r = sympy.Symbol("r", positive=True)
     group = LieGroup.SE(2)
@@ -88,7 +88,7 @@ def test_a_scaled_letter() -> None:
     assert np.allclose(numbers(found.adjoint, point), group.adjoint(np.array(g.tolist(), dtype=float)))
 
 
-def test_letters_of_another_kind_are_refused() -> None:
+def test_symbols_of_another_kind_are_refused() -> None:
     """Polar coordinates of the plane: exp of no fixed velocity moves one of them alone."""
     rho, angle, theta = sympy.symbols("rho angle theta", real=True)
     to_plane = sympy.Matrix([[cos(angle), -rho * sin(angle)], [sin(angle), rho * cos(angle)]])
@@ -123,7 +123,7 @@ def test_cartans_equation_notices_another_bracket() -> None:
     """With the constants of the opposite algebra the equation fails."""
     right = crawler()
     group = right.group
-    wrong = GroupCoordinates(group.names, group.letters, group.frame, -np.asarray(group.constants), group.identity)
+    wrong = GroupCoordinates(group.names, group.symbols, group.frame, -np.asarray(group.constants), group.identity)
     connection = PrincipalConnection(wrong, right.shape, right.local)
     object.__setattr__(wrong, "_legs", group._legs)
     assert not connection.cartan().holds
@@ -155,12 +155,12 @@ def test_the_two_orders_of_indices() -> None:
         assert vanish([connection.curvature[a, be, al] - printed[a] for a in range(3)]).holds
 
 
-def test_the_covariant_slope_of_a_turned_constant_vanishes() -> None:
+def test_the_covariant_derivative_of_a_turned_constant_vanishes() -> None:
     """X = Ad_{k^-1} eta is parallel for A = -k^-1 dk."""
     form, back = pure_gauge()
     connection = PrincipalConnection(coordinates("plane")[2], (R1, R2), -form)
-    slope = sympy.flatten(connection.covariant_slope(back * sympy.Matrix([1, 2, 3])))
-    assert vanish([sympy.expand(entry) for entry in slope]).holds
+    derivative = sympy.flatten(connection.covariant_derivative(back * sympy.Matrix([1, 2, 3])))
+    assert vanish([sympy.expand(entry) for entry in derivative]).holds
 
 
 def test_the_shape_of_the_local_form_is_checked() -> None:
@@ -172,7 +172,7 @@ def test_the_shape_of_the_local_form_is_checked() -> None:
     assert "r1, r2" in repr(crawler())
 
 
-def test_letters_of_the_second_kind_are_not_found_by_samples() -> None:
+def test_symbols_of_the_second_kind_are_not_found_by_samples() -> None:
     x, y = sympy.symbols("x y", real=True)
     frame = sympy.ImmutableMatrix([[1 + sympy.Max(x - 50, 0), 0], [0, 1]])
     bent = GroupCoordinates(("e_x", "e_y"), (x, y), frame, np.zeros((2, 2, 2)), (sympy.S.Zero, sympy.S.Zero))

@@ -75,8 +75,8 @@ def test_a_pair_of_rotations_and_its_momentum(n, side, norm):
     assert np.allclose(momentum_of_pair(Q, P, side), M, atol=1e-13)
     assert bool(on_boundary(M)) == (norm == 2.0)
     if norm < 1.99:  # rival: exp(asinh(M/2)) by logarithms of matrices
-        rival = expm(np.real(logm(M / 2 + expm(logm(np.eye(n) + M @ M / 4) / 2))))
-        assert np.allclose(P, Q @ rival if side == "left" else rival @ Q, atol=1e-9)
+        reference = expm(np.real(logm(M / 2 + expm(logm(np.eye(n) + M @ M / 4) / 2))))
+        assert np.allclose(P, Q @ reference if side == "left" else reference @ Q, atol=1e-9)
     conserved = P @ Q.T - Q @ P.T if side == "left" else Q.T @ P - P.T @ Q
     assert np.allclose(spatial_momentum(Q, M, side), conserved, atol=1e-13)
 

@@ -136,11 +136,11 @@ def test_stiff_equations_ask_for_implicit_formulas(installed: bool, monkeypatch:
 
 def test_the_estimate_follows_the_direction_of_time() -> None:
     """What decays forwards grows backwards, where nothing is stiff; the fastest decay is that of the slope itself."""
-    slope = np.diag([-1e7, -1.0])
-    assert choice.judged(slope, (0.0, 10.0), 1e-6).is_stiff
-    assert choice.judged(slope, (0.0, 10.0), 1e-6).decay == 1e7
-    assert not choice.judged(slope, (10.0, 0.0), 1e-6).is_stiff
-    assert not choice.judged(slope, (0.0, 1e-5), 1e-6).is_stiff
+    derivative = np.diag([-1e7, -1.0])
+    assert choice.judged(derivative, (0.0, 10.0), 1e-6).is_stiff
+    assert choice.judged(derivative, (0.0, 10.0), 1e-6).decay == 1e7
+    assert not choice.judged(derivative, (10.0, 0.0), 1e-6).is_stiff
+    assert not choice.judged(derivative, (0.0, 1e-5), 1e-6).is_stiff
     assert choice.judged(np.diag([-3e4, -1.0]), (0.0, 10.0), 1e-6, operations=20_000).is_stiff  # dear rates need fewer steps
     assert not choice.judged(np.diag([-3e4, -1.0]), (0.0, 10.0), 1e-6, operations=20).is_stiff
     assert not choice.judged(np.array([[0.0, 1e7], [-1e7, 0.0]]), (0.0, 10.0), 1e-6).is_stiff

@@ -96,7 +96,7 @@ def test_a_small_contradiction_of_a_dependent_row_is_not_taken_for_rounding() ->
         da.simulate(system, {x: 0.0, y: 0.0, x.dot: 1.0, y.dot: 0.0}, (0, 1), project_start=True)
 
 
-def test_a_book_that_is_used_again_has_forgotten_which_rows_were_left_out() -> None:
+def test_a_context_that_is_used_again_has_forgotten_which_rows_were_left_out() -> None:
     """Else a start would depend on the starts before it."""
     system = da.System(
         [x, y],
@@ -104,10 +104,10 @@ def test_a_book_that_is_used_again_has_forgotten_which_rows_were_left_out() -> N
         constraints=[da.holonomic(CURVE), da.holonomic((2 + sin(x)) * CURVE)],
     )
     kernel = kernel_of(da.derive(system, "lagrange"), ())
-    book = kernel.plain_book([])
-    assert book.project(0.0, np.array([0.1, 0.4 * np.sin(0.2), 1.0, 0.8 * np.cos(0.2)])) == 0
-    assert np.any(book.fields.arrays["active_rows"] != 0)
-    assert not np.any(kernel.plain_book([]).fields.arrays["active_rows"])
+    context = kernel.plain_context([])
+    assert context.project(0.0, np.array([0.1, 0.4 * np.sin(0.2), 1.0, 0.8 * np.cos(0.2)])) == 0
+    assert np.any(context.fields.arrays["active_rows"] != 0)
+    assert not np.any(kernel.plain_context([]).fields.arrays["active_rows"])
 
 
 FIXED = ("rattle4", "lobatto4", "variational-midpoint", "galerkin-lobatto4", "dla")

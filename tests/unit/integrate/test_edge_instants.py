@@ -38,7 +38,7 @@ def test_events_at_the_instant_of_the_last_one_are_kept(method):
     assert motion.t_events[0] == motion.t_events[1] == motion.t_events[2] == motion.t[-1]
 
 
-def test_a_pole_is_no_passage_and_a_constant_no_event():
+def test_a_pole_is_no_crossing_and_a_constant_no_event():
     motion = da.simulate(OSCILLATOR, {x: 1.0}, (0, 3), events=[da.event(1 / x, terminal=True)])
     assert motion.t[-1] == 3.0 and len(motion.t_events[0]) == 0
     with pytest.raises(ModelError, match="constant"):

@@ -25,7 +25,7 @@ SMALL, LARGE = 2.0**-40, 2.0**40
 def pendulum(unit: float, start: dict, **options) -> da.Motion:
     """The pendulum with lengths in a unit."""
     values = {m: 1.0, l: unit, g: 8.0 * unit}
-    begin = {letter: value * unit for letter, value in start.items()}
+    begin = {symbol: value * unit for symbol, value in start.items()}
     return da.simulate(PENDULUM, begin, (0, 1), parameters=values, atol=1e-12 * unit, **options)
 
 
@@ -64,7 +64,7 @@ def test_a_ball_bounces_alike_in_any_unit(length, time):
     np.testing.assert_allclose([t / time for t, _ in other.impacts], [t for t, _ in first.impacts], rtol=1e-12)
 
 
-def test_implicit_steps_settle_every_letter_whatever_its_unit():
+def test_implicit_steps_evaluate_projected_every_symbol_whatever_its_unit():
     blade = da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="blade")
     turning = m * l**2 / 8 * theta.dot**2
     sleigh = da.System([x, y, theta], kinetic=KINETIC + turning, potential=m * g * x / 8, constraints=[blade])
@@ -77,9 +77,9 @@ def test_implicit_steps_settle_every_letter_whatever_its_unit():
 
 
 def test_terms_measure_a_residual():
-    letters, empty = ca.SX.sym("q", 2), ca.SX(0, 1)
-    column = ca.vertcat(letters[0] ** 2 + letters[1] ** 2 - 25, ca.cos(letters[0]) - letters[1], 2 * (letters[0] - letters[1]))
-    size = ca.Function("size", [letters], [magnitudes([empty, letters, empty, empty, empty], column)])([3.0, -4.0])
+    symbols, empty = ca.SX.sym("q", 2), ca.SX(0, 1)
+    column = ca.vertcat(symbols[0] ** 2 + symbols[1] ** 2 - 25, ca.cos(symbols[0]) - symbols[1], 2 * (symbols[0] - symbols[1]))
+    size = ca.Function("size", [symbols], [magnitudes([empty, symbols, empty, empty, empty], column)])([3.0, -4.0])
     np.testing.assert_allclose(size.full().ravel(), [50.0, abs(np.cos(3.0)) + 4.0, 14.0])
 
 

@@ -52,15 +52,15 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "letter", "form"), CASES, ids=[f"{n}-{f or 'default'}" for n, _, f in CASES])
-def test_every_run_is_the_single_run_bit_for_bit(name, letter, form):
+@pytest.mark.parametrize(("name", "symbol", "form"), CASES, ids=[f"{n}-{f or 'default'}" for n, _, f in CASES])
+def test_every_run_is_the_single_run_bit_for_bit(name, symbol, form):
     scenario = da.gallery.load(name)
-    first = scenario.start.get(letter, 0.0)
+    first = scenario.start.get(symbol, 0.0)
     starts = first + np.array([0.0, 0.013, 0.05])
     options = {"span": (0, 0.7), "at": [0.0, 0.31, 0.7], "form": form}
-    runs = da.simulate(scenario, {letter: starts}, **options)
+    runs = da.simulate(scenario, {symbol: starts}, **options)
     for place, value in enumerate(starts):
-        motion = da.simulate(scenario, {letter: value}, **options)
+        motion = da.simulate(scenario, {symbol: value}, **options)
         assert runs.codes[place] == 0 and motion.outcome is da.Outcome.FINISHED
         assert np.array_equal(runs.states[place].T, motion.y)
 

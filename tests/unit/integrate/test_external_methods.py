@@ -125,8 +125,8 @@ def test_expressions_of_heyoka_have_the_rates_of_the_kernel(method: str) -> None
     system = da.System([x], kinetic=x.dot**2 / (2 + sin(x)), potential=k * cos(x), forces={x: cos(w * da.t) - x.dot**3})
     equations = da.derive(system)
     pairs = equations.to_heyoka()
-    assert [str(letter) for letter, _ in pairs] == ["x", "x_dot"]
-    rates = hy.cfunc([expression for _, expression in pairs], [letter for letter, _ in pairs])
+    assert [str(symbol) for symbol, _ in pairs] == ["x", "x_dot"]
+    rates = hy.cfunc([expression for _, expression in pairs], [symbol for symbol, _ in pairs])
     values = {"k": 1.3, "w": 0.7}
     pars = np.array([values[symbol.name] for symbol in system.parameters])
     found = rates(np.array([0.4, -0.9]), pars=pars, time=0.8)

@@ -121,7 +121,7 @@ def test_stages_that_run_away_are_no_singularity() -> None:
 
 
 @pytest.mark.parametrize("stiffness", [30.0, 3000.0], ids=["sweeps", "newton"])
-def test_a_step_against_a_rival_with_either_solver(stiffness: float) -> None:
+def test_a_step_against_a_reference_with_either_solver(stiffness: float) -> None:
     """h |f_y|^(1/2) is 0.5, where sweeps contract, and 5, where they do not."""
     quick = da.System([X], kinetic=X.dot**2 / 2, potential=K * X**2 / 2 + X**4)
     motion = da.simulate(quick, {X: 1.0}, (0, 0.1), parameters={K: stiffness}, method="gauss4", step=0.1)
@@ -228,7 +228,7 @@ def test_reduced_equations_and_the_way_back() -> None:
     cosine, sine = sympy.cos(theta), sympy.sin(theta)
     group = {"ahead": {x: cosine, y: sine}, "aside": {x: -sine, y: cosine}, "turn": {theta: 1}}
     reduced = da.symmetry.reduce(sleigh.system, group)
-    start = {letter.name: 0.5 for letter in reduced.state}
+    start = {symbol.name: 0.5 for symbol in reduced.state}
     options: dict[str, Any] = {"parameters": sleigh.parameters}
     fixed = da.simulate(reduced, start, (0, 2), method="gauss6", step=0.01, **options)
     exact = da.simulate(reduced, start, (0, 2), rtol=1e-12, at=fixed.t, **options)
@@ -329,7 +329,7 @@ def test_a_pattern_that_the_group_leaves_is_refused(method: str) -> None:
     assert da.simulate(lattice, start, (0, 1), method="gauss4", step=0.1).success
 
 
-def test_a_letter_that_two_actions_move_is_refused() -> None:
+def test_a_symbol_that_two_actions_move_is_refused() -> None:
     a, b = da.coordinates("a b")
     turn = sympy.ImmutableMatrix([[0, -1], [1, 0]])
     square = sympy.Matrix([[a, -b], [b, a]])
@@ -341,7 +341,7 @@ def test_a_letter_that_two_actions_move_is_refused() -> None:
         da.simulate(flow, {a: 1.0}, (0, 1), method="rkmk4", step=0.1)
 
 
-def test_letters_that_stand_together_in_entries() -> None:
+def test_symbols_that_stand_together_in_entries() -> None:
     """Entries a + b and a - b: the letters are found again by least squares."""
     a, b = da.coordinates("a b")
     turn = sympy.ImmutableMatrix([[0, -1], [1, 0]])

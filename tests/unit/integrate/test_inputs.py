@@ -56,12 +56,12 @@ def test_a_number() -> None:
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_feedback_of_the_state(form: str) -> None:
     """u = -3 x - 2 x' as an expression of either letter, and as a function of the state that the form has."""
-    letters = {"lagrange": X.dot, "hamilton": X.momentum}
-    name = letters[form].name
+    symbols = {"lagrange": X.dot, "hamilton": X.momentum}
+    name = symbols[form].name
     expected = run(inputs={U: -3 * X - 2 * X.dot})["x"]
-    by_letter = run(inputs={U: -3 * X - 2 * letters[form]}, form=form)["x"]
+    by_symbol = run(inputs={U: -3 * X - 2 * symbols[form]}, form=form)["x"]
     by_function = run(inputs={U: lambda t, state: -3 * state["x"] - 2 * state[name]}, form=form)["x"]
-    assert np.allclose(by_letter, expected, atol=1e-10)
+    assert np.allclose(by_symbol, expected, atol=1e-10)
     assert np.allclose(by_function, expected, atol=1e-10)
     damped = 0.3 * np.exp(-TIMES) * (np.cos(np.sqrt(3) * TIMES) + np.sin(np.sqrt(3) * TIMES) / np.sqrt(3))
     assert np.allclose(expected, damped, atol=1e-10)

@@ -60,7 +60,7 @@ def test_polynomials_are_interpolated_exactly(kind: str, points: int) -> None:
     for degree in (1, 2, 3, 4):
         table = polynomial_table(degree, kind, points)
         assert np.allclose(table.values @ table.control**degree, where**degree, atol=1e-14)
-        assert np.allclose(table.slopes @ table.control**degree, degree * where ** (degree - 1), atol=1e-13)
+        assert np.allclose(table.derivatives @ table.control**degree, degree * where ** (degree - 1), atol=1e-13)
     assert weights.sum() == pytest.approx(1, abs=1e-15)
 
 
@@ -156,8 +156,8 @@ def test_one_step_is_that_of_the_textbook(stages: int) -> None:
     )
     start = {"x": 0.6, "y": -0.8, "x_dot": 0.8, "y_dot": 0.6}
     motion = da.simulate(pendulum, start, (0, 0.1), method=f"lobatto{2 * stages - 2}", step=0.1)
-    rival = textbook_step(lobatto_pair(stages), np.array([0.6, -0.8]), np.array([1.36 * 0.8, 0.6]), 0.1)
-    assert np.allclose(motion.y[:, -1], rival, atol=1e-12)
+    reference = textbook_step(lobatto_pair(stages), np.array([0.6, -0.8]), np.array([1.36 * 0.8, 0.6]), 0.1)
+    assert np.allclose(motion.y[:, -1], reference, atol=1e-12)
 
 
 def test_a_driven_pivot() -> None:

@@ -50,7 +50,7 @@ def end_of(motion: da.Motion, turn: float = 1.0) -> dict[str, float]:
     return values | {f"{name}_dot": turn * value for name, value in zip(names, velocities(motion)[:, -1], strict=True)}
 
 
-def slopes(q: Any) -> Any:
+def derivatives(q: Any) -> Any:
     """-V_q of the contact oscillator."""
     x, y, z = q
     return -np.array([x + 0.3 * x * z**2, y, z + 0.3 * x**2 * z])
@@ -92,7 +92,7 @@ def test_positions_of_dla_obey_the_discrete_principle() -> None:
     q = run("dla", h, 200).y[:3].T
 
     def momenta(a, b):
-        push = h / 2 * slopes((a + b) / 2)
+        push = h / 2 * derivatives((a + b) / 2)
         return (b - a) / h - push, (b - a) / h + push
 
     for before, here, after in zip(q[:-2], q[1:-1], q[2:], strict=True):
@@ -112,7 +112,7 @@ def test_forces_enter_dla_at_either_end_of_a_step() -> None:
     v0 = np.array([CONTACT_START[f"{k}_dot"] for k in "xyz"])
 
     def push(q, w):
-        return slopes(q) - np.array([0.4, 0.4, 0.8]) * w - np.array([0, w[1] * q[2] / 2, 0])
+        return derivatives(q) - np.array([0.4, 0.4, 0.8]) * w - np.array([0, w[1] * q[2] / 2, 0])
 
     def gap(unknowns):
         q1, v1, lam, mu = unknowns[:3], unknowns[3:6], unknowns[6], unknowns[7]
@@ -130,7 +130,7 @@ def test_one_step_of_the_leapfrog_is_that_of_the_formulas() -> None:
     v0 = np.array([CONTACT_START[f"{k}_dot"] for k in "xyz"])
     middle, lam = q0 + h / 2 * v0, 0.0
     for _ in range(60):
-        v1 = v0 + h * slopes(middle) + h * row(middle) * lam
+        v1 = v0 + h * derivatives(middle) + h * row(middle) * lam
         q1 = middle + h / 2 * v1
         lam -= row(q1) @ v1 / (h * row(q1) @ row(middle))
     assert run("nonholonomic-leapfrog", h, 1).y[:, -1] == pytest.approx([*q1, *v1], abs=1e-14)
@@ -138,15 +138,15 @@ def test_one_step_of_the_leapfrog_is_that_of_the_formulas() -> None:
 
 def test_without_constraints_dla_is_the_implicit_midpoint_rule() -> None:
     free = contact_oscillator(constraints=[])
-    rival = da.simulate(da.derive(free, "hamilton"), CONTACT_START, (0, 5), method="gauss2", step=0.1)
-    assert run("dla", 0.1, 50, free).y == pytest.approx(rival.y, abs=1e-12)
+    reference = da.simulate(da.derive(free, "hamilton"), CONTACT_START, (0, 5), method="gauss2", step=0.1)
+    assert run("dla", 0.1, 50, free).y == pytest.approx(reference.y, abs=1e-12)
 
 
 def test_without_constraints_the_leapfrog_drifts_kicks_and_drifts() -> None:
     q, v, h = np.array([1.1, 1.0, -0.55]), np.array([-0.2, 0.3, 0.2]), 0.1
     for _ in range(20):
         q = q + h / 2 * v
-        v = v + h * slopes(q)
+        v = v + h * derivatives(q)
         q = q + h / 2 * v
     assert run("nonholonomic-leapfrog", h, 20, contact_oscillator(constraints=[])).y[:, -1] == pytest.approx(
         [*q, *v], abs=1e-13
@@ -226,19 +226,19 @@ def symplectic_defect(method: str, system: da.System, free: list[int]) -> float:
     equations_here = equations(system, method)
     start = np.array([CONTACT_START[k] for k in "xyz"] + [CONTACT_START[f"{'xyz'[k]}_dot"] for k in free])
 
-    def state(letters):
-        q, v = letters[:n], np.zeros(n)
-        v[free] = letters[n:]
+    def state(symbols):
+        q, v = symbols[:n], np.zeros(n)
+        v[free] = symbols[n:]
         if len(free) < n:
             v[0] = -q[1] * v[2]
         return np.array([*q, *v])
 
-    def stepped(letters):
-        values = dict(zip(("x", "y", "z", "x_dot", "y_dot", "z_dot"), state(letters), strict=True))
+    def stepped(symbols):
+        values = dict(zip(("x", "y", "z", "x_dot", "y_dot", "z_dot"), state(symbols), strict=True))
         motion = da.simulate(equations_here, values, (0, h), method=method, step=h, project_start=False)
         return np.array([*motion.y[:n, -1], *velocities(motion)[:, -1]])
 
-    def slope(function):
+    def derivative(function):
         """Derivatives by differences of order 4."""
         columns = []
         for e in np.eye(len(start)) * width:
@@ -247,7 +247,7 @@ def symplectic_defect(method: str, system: da.System, free: list[int]) -> float:
         return np.array(columns).T
 
     form = np.block([[np.zeros((n, n)), np.eye(n)], [-np.eye(n), np.zeros((n, n))]])
-    before, after = slope(state), slope(stepped)
+    before, after = derivative(state), derivative(stepped)
     return float(np.abs(after.T @ form @ after - before.T @ form @ before).max())
 
 

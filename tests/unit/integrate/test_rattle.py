@@ -85,7 +85,7 @@ def test_one_step_is_that_of_the_formulas() -> None:
     h, mass = 0.05, np.diag([1.5, 1.5, 1, 1])
     q, w = np.array(list(START.values())), np.zeros(4)
 
-    def slopes(q):
+    def derivatives(q):
         a, b, c, d = q
         return np.array([[2 * a, 2 * b, 0, 0], [2 * (a - c), 2 * (b - d), 2 * (c - a), 2 * (d - b)]])
 
@@ -96,13 +96,13 @@ def test_one_step_is_that_of_the_formulas() -> None:
     def field(q):
         return np.linalg.solve(mass, -np.array([0, 9.81 * 1.5, 2.0 * (q[2] - 1), 9.81]))
 
-    along = np.linalg.solve(mass, slopes(q).T)
+    along = np.linalg.solve(mass, derivatives(q).T)
     half, multipliers = w + h / 2 * field(q), np.zeros(2)
     for _ in range(60):
         new = q + h * half - along @ multipliers
-        multipliers = multipliers + np.linalg.solve(slopes(new) @ along, gaps(new))
+        multipliers = multipliers + np.linalg.solve(derivatives(new) @ along, gaps(new))
     half = (new - q) / h
-    late, rows = half + h / 2 * field(new), slopes(new)
+    late, rows = half + h / 2 * field(new), derivatives(new)
     late = late - np.linalg.solve(mass, rows.T) @ np.linalg.solve(rows @ np.linalg.solve(mass, rows.T), rows @ late)
     motion = run("rattle2", h, h)
     assert np.allclose(motion.y[:, -1], [*new, *late], atol=1e-13)

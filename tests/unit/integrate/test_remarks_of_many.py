@@ -104,7 +104,7 @@ def swept(model: da.System, over: dict[str, Any], same: dict[str, Any], options:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_runs_have_the_remarks_of_single_runs_in_threads_and_blocks(case: str) -> None:
+def test_runs_have_the_diagnostics_of_single_runs_in_threads_and_blocks(case: str) -> None:
     model, over, same, options = CASES[case]
     expected = alone(model, over, same, options)
     assert any(expected)
@@ -118,7 +118,7 @@ def test_runs_have_the_remarks_of_single_runs_in_threads_and_blocks(case: str) -
 
 
 @pytest.mark.parametrize("case", ["walls", "masses in lanes", "small letters in fixed steps", "contacts"])
-def test_a_store_keeps_remarks_and_going_on_makes_the_same(case: str, tmp_path: Path) -> None:
+def test_a_store_keeps_diagnostics_and_going_on_makes_the_same(case: str, tmp_path: Path) -> None:
     model, over, same, options = CASES[case]
     expected, path = alone(model, over, same, options), tmp_path / "runs.zarr"
     runs = swept(model, over, same, options, store=path, chunk=1)
@@ -134,7 +134,7 @@ def test_a_store_keeps_remarks_and_going_on_makes_the_same(case: str, tmp_path: 
     assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == before
 
 
-def test_a_cluster_sends_remarks_back() -> None:
+def test_a_cluster_sends_diagnostics_back() -> None:
     distributed = pytest.importorskip("distributed")
     model, over, same, options = CASES["masses in lanes"]
     with (
@@ -146,7 +146,7 @@ def test_a_cluster_sends_remarks_back() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_saved_ensembles_and_their_words_have_remarks(suffix: str, tmp_path: Path) -> None:
+def test_saved_ensembles_and_their_words_have_diagnostics(suffix: str, tmp_path: Path) -> None:
     model, over, same, options = CASES["walls"]
     expected = alone(model, over, same, options)
     runs = da.simulate(model, **parted(model, same | over), span=(0, 1), **options)
@@ -164,7 +164,7 @@ def test_runs_that_an_event_stops_count_only_where_they_say_more() -> None:
     given = {"span": (0, 2), "events": [stop], "parameters": {m: 1.0, k: 1.0}}
     quiet = da.simulate(SPRING, {x: [1.0, 0.2]}, **given)
     assert quiet.outcomes.tolist() == ["stopped by event", "finished"] and not quiet.remarked.any()
-    assert "Stopped by the event" in quiet.messages[0] and quiet.messages[1] == "" and quiet.remark == ""
+    assert "Stopped by the event" in quiet.messages[0] and quiet.messages[1] == "" and quiet.diagnostic == ""
     told = da.simulate(SPRING, {x: [1.0, 0.2]}, atol=0.1, **given)
     assert told.remarked.all() and "2 of 2 runs have remarks, e.g. run (0,): No letter was larger" in repr(told)
 
@@ -181,7 +181,7 @@ def test_an_ordinary_run_is_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch)
         assert runs.success and not runs.remarked.any()
 
 
-def test_a_store_of_before_is_gone_on_with_and_said_to_have_no_remarks(tmp_path: Path) -> None:
+def test_a_store_of_before_is_gone_on_with_and_said_to_have_no_diagnostics(tmp_path: Path) -> None:
     model, over, same, options = CASES["walls"]
     path = tmp_path / "runs.zarr"
     expected = swept(model, over, same, options, store=path, chunk=2).messages.tolist()

@@ -50,7 +50,7 @@ CALLS: dict[str, tuple[da.System, dict[Any, Any], dict[str, Any]]] = {
 
 def made(name: str) -> da.Motion:
     system, start, options = CALLS[name]
-    values = {letter: VALUES[letter] for letter in system.parameters}
+    values = {symbol: VALUES[symbol] for symbol in system.parameters}
     return da.simulate(system, start, parameters=values, **({"span": (0, 2)} | options))
 
 

@@ -207,11 +207,11 @@ ARM = da.System([X, Y], lagrangian=X.dot**2 + sympy.cos(X - Y) * X.dot * Y.dot +
     "start", [{X: 0.3, X.dot: 0.5}, {X: 0.3}, {Y.dot: -0.2, Y: 0.1, X.dot: 0.1}], ids=["some", "none", "all"]
 )
 @pytest.mark.parametrize("options", [{"form": "hamilton"}, {"method": "galerkin4", "step": 0.1}], ids=["form", "method"])
-def test_missing_velocities_are_zero_also_where_the_letters_are_momenta(start: Any, options: Any) -> None:
+def test_missing_velocities_are_zero_also_where_the_symbols_are_momenta(start: Any, options: Any) -> None:
     motion = da.simulate(ARM, start, (0, 0.1), **options)
     assert motion.equations.form == "hamilton"
-    for letter in (X.dot, Y.dot):
-        assert motion[letter][0] == pytest.approx(start.get(letter, 0.0), abs=1e-14)
+    for symbol in (X.dot, Y.dot):
+        assert motion[symbol][0] == pytest.approx(start.get(symbol, 0.0), abs=1e-14)
 
 
 def test_a_velocity_is_completed_from_the_constraints_in_momenta_as_in_velocities() -> None:
@@ -220,8 +220,8 @@ def test_a_velocity_is_completed_from_the_constraints_in_momenta_as_in_velocitie
     rolling = rolling.replacing(constraints=[da.velocity(X.dot - 0.3 * Y.dot + (1 + X) * THETA.dot, name="row")])
     start = {X: 0.3, X.dot: 0.5}
     motions = [start_of(rolling, start, form=form) for form in ("lagrange", "hamilton")]
-    for letter in (X.dot, Y.dot, THETA.dot):
-        assert motions[1][letter][0] == pytest.approx(motions[0][letter][0], abs=1e-14)
+    for symbol in (X.dot, Y.dot, THETA.dot):
+        assert motions[1][symbol][0] == pytest.approx(motions[0][symbol][0], abs=1e-14)
     assert motions[0].start_report == motions[1].start_report
 
 

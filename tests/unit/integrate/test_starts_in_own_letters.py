@@ -32,11 +32,11 @@ def test_quasi_velocities_start_a_motion(angle: float) -> None:
     # With a constant speed and turning rate the skate goes round a circle.
     end = angle + 0.5
     assert motion["x"][-1] == pytest.approx(3.0 * (np.sin(end) - np.sin(angle)), abs=1e-9)
-    rival = da.simulate(SKATE, {x.dot: 1.5 * np.cos(angle), y.dot: 1.5 * np.sin(angle), theta.dot: 0.5, theta: angle}, (0, 1))
-    assert motion["y"][-1] == pytest.approx(rival["y"][-1], abs=1e-9)
+    reference = da.simulate(SKATE, {x.dot: 1.5 * np.cos(angle), y.dot: 1.5 * np.sin(angle), theta.dot: 0.5, theta: angle}, (0, 1))
+    assert motion["y"][-1] == pytest.approx(reference["y"][-1], abs=1e-9)
 
 
-def test_letters_that_are_not_given_are_zero() -> None:
+def test_symbols_that_are_not_given_are_zero() -> None:
     motion = da.simulate(hamel(), {v: 2.0}, (0, 1))
     assert motion["w"][0] == 0.0 and motion["x"][-1] == pytest.approx(2.0, abs=1e-9)
 
@@ -55,7 +55,7 @@ def test_many_runs_start_in_quasi_velocities() -> None:
 
 @pytest.mark.parametrize("form", ["canonical-voronets", "canonical-quasi", "bates-sniatycki", "hamel-orthonormal"])
 @pytest.mark.parametrize("name", ["snakeboard", "chaplygin-sleigh", "rolling-disk"])
-def test_the_letters_of_a_form_start_the_same_motion_as_its_velocities(name: str, form: str) -> None:
+def test_the_symbols_of_a_form_start_the_same_motion_as_its_velocities(name: str, form: str) -> None:
     scenario = da.gallery.load(name)
     first = da.simulate(scenario, {"theta": 0.4}, (0, 0.5), form=form)
     equations, n = da.derive(scenario.system, form), len(scenario.system.coordinates)
@@ -65,8 +65,8 @@ def test_the_letters_of_a_form_start_the_same_motion_as_its_velocities(name: str
     start = {s.name: float(value) for s, value in zip(equations.state, state, strict=True)}
     again = da.simulate(scenario.replacing(start={}), start, (0, 0.5), form=form)
     assert np.allclose(again.y[:, -1], first.y[:, -1], rtol=1e-8, atol=1e-8)
-    for letter in set(start) & set(again.names):  # the same value, or another one in other letters, and then it is said
-        assert again[letter][0] == pytest.approx(start[letter], abs=1e-8) or letter in " ".join(again.start_report)
+    for symbol in set(start) & set(again.names):  # the same value, or another one in other letters, and then it is said
+        assert again[symbol][0] == pytest.approx(start[symbol], abs=1e-8) or symbol in " ".join(again.start_report)
 
 
 def test_fibre_velocities_start_a_motion() -> None:

@@ -74,18 +74,18 @@ IDENTITIES = [
 
 @pytest.mark.parametrize(("ours", "other"), IDENTITIES)
 def test_with_constant_mass_it_is_a_known_method(ours: str, other: str) -> None:
-    found, rival = (end(WELL, WELL_START, method, 0.1, 10.0, form="hamilton") for method in (ours, other))
-    assert np.allclose(found.y, rival.y, atol=1e-13)
+    found, reference = (end(WELL, WELL_START, method, 0.1, 10.0, form="hamilton") for method in (ours, other))
+    assert np.allclose(found.y, reference.y, atol=1e-13)
 
 
 @pytest.mark.parametrize(("ours", "other"), IDENTITIES)
 def test_with_variable_mass_gauss_stays_and_lobatto_differs(ours: str, other: str) -> None:
     """Collocation at Gauss's points in (q, p) is variational for any mass; in (q, v) it is another method."""
-    found, rival = (end(ARM, ARM_START, method, 0.05, form="hamilton") for method in (ours, other))
+    found, reference = (end(ARM, ARM_START, method, 0.05, form="hamilton") for method in (ours, other))
     if "lobatto" in ours:
-        assert np.abs(found.y - rival.y).max() > 1e-9
+        assert np.abs(found.y - reference.y).max() > 1e-9
         return
-    assert np.allclose(found.y, rival.y, atol=1e-12)
+    assert np.allclose(found.y, reference.y, atol=1e-12)
     by_velocities = end(ARM, ARM_START, other, 0.05, form="lagrange")
     assert np.abs(by_velocities.y[:2] - found.y[:2]).max() > 1e-9
 
@@ -93,7 +93,7 @@ def test_with_variable_mass_gauss_stays_and_lobatto_differs(ours: str, other: st
 # -- what is kept ----------------------------------------------------------------------------------------------------
 
 
-def slope_of(step: Callable[[np.ndarray], np.ndarray], at: np.ndarray, width: float = 2e-3) -> np.ndarray:
+def derivative_of(step: Callable[[np.ndarray], np.ndarray], at: np.ndarray, width: float = 2e-3) -> np.ndarray:
     """The Jacobian by central differences of order 6."""
     columns = []
     for e in np.eye(len(at)):
@@ -102,10 +102,10 @@ def slope_of(step: Callable[[np.ndarray], np.ndarray], at: np.ndarray, width: fl
     return np.array(columns).T
 
 
-def symplectic_defect(slope: np.ndarray) -> float:
-    n = len(slope) // 2
+def symplectic_defect(derivative: np.ndarray) -> float:
+    n = len(derivative) // 2
     form = np.block([[np.zeros((n, n)), np.eye(n)], [-np.eye(n), np.zeros((n, n))]])
-    return float(np.abs(slope.T @ form @ slope - form).max())
+    return float(np.abs(derivative.T @ form @ derivative - form).max())
 
 
 def step_of(system: da.System, method: str, h: float, **options) -> Callable[[np.ndarray], np.ndarray]:
@@ -121,9 +121,9 @@ def step_of(system: da.System, method: str, h: float, **options) -> Callable[[np
 
 @pytest.mark.parametrize("method", SYMPLECTIC)
 def test_a_step_is_symplectic(method: str) -> None:
-    slope = slope_of(step_of(ARM, method, 0.1), np.array([1.0, 0.3, 0.4, 0.2]))
-    assert symplectic_defect(slope) < 1e-8
-    assert np.linalg.norm(slope - np.eye(4)) > 0.1
+    derivative = derivative_of(step_of(ARM, method, 0.1), np.array([1.0, 0.3, 0.4, 0.2]))
+    assert symplectic_defect(derivative) < 1e-8
+    assert np.linalg.norm(derivative - np.eye(4)) > 0.1
 
 
 def test_other_methods_are_not_symplectic() -> None:
@@ -136,10 +136,10 @@ def test_other_methods_are_not_symplectic() -> None:
         k3 = equations.rates(0, at + h / 2 * k2)
         return at + h / 6 * (k1 + 2 * k2 + 2 * k3 + equations.rates(0, at + h * k3))
 
-    assert symplectic_defect(slope_of(classical, np.array([1.0, 0.3, 0.4, 0.2]))) > 1e-6
+    assert symplectic_defect(derivative_of(classical, np.array([1.0, 0.3, 0.4, 0.2]))) > 1e-6
     rubbed = WELL.replacing(forces={x: -x.dot / 2, y: -y.dot / 2})
-    slope = slope_of(step_of(rubbed, "galerkin6", 0.1), np.array([0.3, 0.1, 0.2, 0.0]))
-    assert symplectic_defect(slope) == pytest.approx(1 - np.exp(-0.05), rel=1e-6)
+    derivative = derivative_of(step_of(rubbed, "galerkin6", 0.1), np.array([0.3, 0.1, 0.2, 0.0]))
+    assert symplectic_defect(derivative) == pytest.approx(1 - np.exp(-0.05), rel=1e-6)
 
 
 @pytest.mark.parametrize("method", SYMPLECTIC)
@@ -161,8 +161,8 @@ def test_a_step_on_a_constraint_is_symplectic(method: str) -> None:
         u, w = np.arccos(-after[2]), np.arctan2(after[1], after[0])
         return np.concatenate([[u, w], frame(u, w)[1].T @ after[3:]])
 
-    slope = slope_of(in_angles, np.array([0.8, 0.3, 0.3, 0.6]), 4e-3)
-    assert symplectic_defect(slope) < 1e-8
+    derivative = derivative_of(in_angles, np.array([0.8, 0.3, 0.3, 0.6]), 4e-3)
+    assert symplectic_defect(derivative) < 1e-8
 
 
 @pytest.mark.parametrize("method", SOME)
@@ -211,10 +211,10 @@ def test_inputs_with_laws_of_velocities_and_momenta_keep_the_order(method: str) 
     laws = {rate: -a.dot / 3 + sin(b), push: cos(2 * da.t) - b.momentum / 5}
     fed = ARM.replacing(forces={a: rate * cos(b), b: push}, inputs=laws)
     exact = da.simulate(fed, ARM_START, (0, 2), rtol=1e-13, at=[2.0])
-    letters = ("a", "b", "a_dot", "b_dot")
-    goal = np.array([exact[name][-1] for name in letters])
+    symbols = ("a", "b", "a_dot", "b_dot")
+    goal = np.array([exact[name][-1] for name in symbols])
     runs = [end(fed, ARM_START, method, step) for step in (0.04, 0.02)]
-    errors = [np.abs(np.array([run[name][-1] for name in letters]) - goal).max() for run in runs]
+    errors = [np.abs(np.array([run[name][-1] for name in symbols]) - goal).max() for run in runs]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4, abs=0.4)
 
 

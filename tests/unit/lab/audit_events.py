@@ -118,10 +118,10 @@ def worked(text: str, folder: Path, commands: bool) -> None:
     """One model on the roads of the command line and of a worker of the lab."""
     from dalembert.cli import main
     from dalembert.errors import DalembertError
-    from dalembert.lab.worker_handlers import ANSWERS, _NoDesk
+    from dalembert.lab.worker_handlers import ANSWERS, _NoJobContext
 
     with contextlib.suppress(DalembertError):
-        ANSWERS["check"]({"text": text}, _NoDesk())
+        ANSWERS["check"]({"text": text}, _NoJobContext())
     if commands:
         path = folder / "hostile.toml"
         path.write_text(text)
@@ -130,9 +130,9 @@ def worked(text: str, folder: Path, commands: bool) -> None:
             main(["derive", str(path), "--format", "latex"])
         case = {"text": text, "id": "a", "frames": 5, "steps": 100}
         with contextlib.suppress(DalembertError):
-            ANSWERS["run"](case, _NoDesk())
+            ANSWERS["run"](case, _NoJobContext())
             for format in ("csv", "toml", "py"):
-                ANSWERS["download"](case | {"format": format}, _NoDesk())
+                ANSWERS["download"](case | {"format": format}, _NoJobContext())
 
 
 def main(folder: Path, few: bool) -> None:

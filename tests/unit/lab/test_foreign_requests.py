@@ -171,7 +171,7 @@ def test_a_worker_reads_jobs_and_stops_at_nonsense() -> None:
     [{}, {"status": "200", "bytes": 1}, {"status": 200}, {"status": 200, "bytes": -1}, {"status": 200, "bytes": 10**9},
      {"status": {}, "bytes": []}, {"status": 7, "bytes": 1}, {"status": True, "bytes": 1}],
 )  # fmt: skip
-def test_the_server_reads_heads_of_answers(message: dict) -> None:
+def test_the_server_reads_collected_of_answers(message: dict) -> None:
     with pytest.raises(ValueError, match=r"an answer|a number"):
         read_answer(message, 1000)
     for progress in ([1], [1, "a"], {}, None, [1, [2]], [10**400, 1]):

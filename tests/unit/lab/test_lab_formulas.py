@@ -12,7 +12,7 @@ import sympy
 
 import dalembert as da
 from dalembert.lab.fault_lines import with_line
-from dalembert.lab.lab_formulas import expression_mathml, letter_mathml, mathml
+from dalembert.lab.lab_formulas import expression_mathml, mathml, symbol_mathml
 
 
 class Elements(HTMLParser):
@@ -61,10 +61,10 @@ def test_a_name_from_a_model_cannot_bring_markup() -> None:
     assert "img" not in found.tags and "img" in found.words
 
 
-def test_letters_and_relations_are_set() -> None:
+def test_symbols_and_relations_are_set() -> None:
     theta = da.coordinates("theta")
-    assert Elements(letter_mathml(theta)).words == "θ"
-    assert Elements(letter_mathml(theta.dot)).tags >= {"mover"}
+    assert Elements(symbol_mathml(theta)).words == "θ"
+    assert Elements(symbol_mathml(theta.dot)).tags >= {"mover"}
     relation = Elements(expression_mathml(sympy.sin(theta) / 2 - theta.dot**2, r"\leq"))
     assert "≤" in relation.words and "sin" in relation.words and relation.tags >= {"mfrac", "msup"}
 

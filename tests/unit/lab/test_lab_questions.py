@@ -25,7 +25,7 @@ from dalembert.lab.worker_handlers import ANSWERS
 from dalembert.model.io.files import dumps, loads
 
 
-class Desk:
+class JobContext:
     """A desk where nobody is in a hurry."""
 
     is_late = False
@@ -40,7 +40,7 @@ class Desk:
 def ask(kind: str, text: str = PENDULUM, **request: Any) -> Any:
     """An answer, as the page reads it."""
     given = {"text": text, "id": "a", "frames": 60, "steps": 100_000} | request
-    return json.loads(encoded(ANSWERS[kind](given, Desk())))
+    return json.loads(encoded(ANSWERS[kind](given, JobContext())))
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +145,8 @@ def test_a_result_is_the_motion(disk: str) -> None:
     motion = da.simulate(scenario, span=(0, 3), form="lagrange", rtol=1e-9)
     times = np.array(found["t"])
     assert len(times) == 60 and times[0] == 0.0 and times[-1] == 3.0
-    for k, letter in enumerate(motion.state):
-        np.testing.assert_allclose(found["state"][letter.name], motion.sol(times)[k], rtol=1e-9, atol=1e-9)
+    for k, symbol in enumerate(motion.state):
+        np.testing.assert_allclose(found["state"][symbol.name], motion.sol(times)[k], rtol=1e-9, atol=1e-9)
     assert (found["form"], found["outcome"], found["parameters"]["m"]) == ("lagrange", "finished", 2.0)
     energy = np.array(found["energy"])
     assert np.ptp(energy) < 1e-6 * abs(energy[0]) and "energy" in found["conserved"]
@@ -185,7 +185,7 @@ def test_impacts_are_events() -> None:
 
 
 def test_a_run_that_is_late_keeps_what_it_has() -> None:
-    class Late(Desk):
+    class Late(JobContext):
         is_late = True
 
     request = {"text": PENDULUM, "id": "late", "frames": 20, "steps": 10**7, "span": [0.0, 1e5]}
@@ -202,7 +202,7 @@ def test_a_run_that_is_late_keeps_what_it_has() -> None:
 )
 def test_scenes_hold_every_shape(name: str) -> None:
     scenario = da.gallery.load(name)
-    found = ANSWERS["run"]({"system": name, "id": "s", "frames": 9, "steps": 10**6, "span": [0.0, 0.5]}, Desk())
+    found = ANSWERS["run"]({"system": name, "id": "s", "frames": 9, "steps": 10**6, "span": [0.0, 0.5]}, JobContext())
     scene = found["scene"]
     assert scene["dimension"] == scenario.drawing.dimension and len(scene["shapes"]) >= len(scenario.drawing.shapes)
     low, high = np.array(scene["limits"]).T
@@ -275,7 +275,7 @@ def test_the_script_repeats_the_run() -> None:
     compile(script, "script", "exec")
     model = script.partition('"""\\\n')[2].partition('"""')[0]
     assert loads(model).parameters["m"] == 2.0 and "span=(0.0, 2.0)" in script
-    named = ANSWERS["download"]({"system": "rolling-disk", "format": "py", "parameters": {"m": 2.0}, "id": "x"}, Desk())
+    named = ANSWERS["download"]({"system": "rolling-disk", "format": "py", "parameters": {"m": 2.0}, "id": "x"}, JobContext())
     text = base64.b64decode(named["content"]).decode()
     compile(text, "script", "exec")
     assert "da.gallery.load('rolling-disk')" in text and "'m': 2.0" in text
@@ -284,7 +284,7 @@ def test_the_script_repeats_the_run() -> None:
 def test_a_name_cannot_leave_the_script() -> None:
     text = PENDULUM.replace('name = "Pendulum"', 'name = "a\\"\\"\\" + __import__(\'os\') #"')
     given = {"text": text, "id": "z", "frames": 5, "steps": 1000, "format": "py", "label": '../"x"'}
-    answer = ANSWERS["download"](given, Desk())
+    answer = ANSWERS["download"](given, JobContext())
     import ast
 
     tree = ast.parse(base64.b64decode(answer["content"]))

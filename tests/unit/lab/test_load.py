@@ -31,7 +31,7 @@ from dalembert.lab.pool import Pool  # noqa: E402
 from dalembert.lab.process import CANCELLED, Answer, Job, WorkerProcess  # noqa: E402
 from dalembert.lab.request_errors import RefusedError  # noqa: E402
 from dalembert.lab.runs import Runs  # noqa: E402
-from dalembert.lab.worker import CancelledError, Desk  # noqa: E402
+from dalembert.lab.worker import CancelledError, JobContext  # noqa: E402
 
 STUB = (sys.executable, str(Path(__file__).with_name("worker_stub.py")))
 IMPATIENT = Patience(request=0.3, reading=0.3, answer=0.9, look=0.05, connections=3)
@@ -357,24 +357,24 @@ def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("unbounded")
 def test_progress_over_a_span_longer_than_any_number_is_not_told() -> None:
     sent: list[bytes] = []
-    desk = Desk(sent.append)
-    desk.begin(1, 5.0, 5.0)
-    desk._spoken = -math.inf
-    desk.progress(math.nan, 1.0)
+    job_context = JobContext(sent.append)
+    job_context.begin(1, 5.0, 5.0)
+    job_context._spoken = -math.inf
+    job_context.progress(math.nan, 1.0)
     assert not sent
-    desk.progress(0.5, 1.0)
+    job_context.progress(0.5, 1.0)
     assert json.loads(sent[0])["progress"] == [0.5, 1.0]
 
 
 @pytest.mark.usefixtures("unbounded")
-def test_a_desk_forgets_what_was_cancelled_long_ago() -> None:
-    desk = Desk(lambda _: None)
+def test_a_job_context_forgets_what_was_cancelled_long_ago() -> None:
+    job_context = JobContext(lambda _: None)
     for number in range(1, 101):
-        desk.begin(number, 5.0, 5.0)
-        desk.cancel(number)
-    assert desk._cancelled <= {99, 100}
+        job_context.begin(number, 5.0, 5.0)
+        job_context.cancel(number)
+    assert job_context._cancelled <= {99, 100}
     with pytest.raises(CancelledError):
-        desk.check()
+        job_context.check()
 
 
 @pytest.mark.long

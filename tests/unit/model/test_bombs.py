@@ -13,7 +13,7 @@ from dalembert.model.io.expressions import format, parse
 
 X, Y = da.coordinates("x y")
 M = da.parameters("m")
-LETTERS = {"x": X, "y": Y, "m": M}
+SYMBOLS = {"x": X, "y": Y, "m": M}
 #: Processor seconds; what is measured is a hundredth.
 LIMIT = 10.0
 
@@ -25,7 +25,7 @@ LIMIT = 10.0
 def test_coefficients_are_doubles(text: str) -> None:
     """A product of numbers that are in range may not leave it; 1e-600*x was written as 0.0*x."""
     with pytest.raises(ExpressionError, match="outside the range of doubles"):
-        parse(text, LETTERS)
+        parse(text, SYMBOLS)
 
 
 def test_extremes_are_not_compared_with_each_other() -> None:
@@ -34,29 +34,29 @@ def test_extremes_are_not_compared_with_each_other() -> None:
     for k in range(38):
         text = f"{'Max' if k % 2 else 'Min'}({text}, {' + '.join(f'{k + j}*x**{j}*y**{k % 3}' for j in range(3))})"
     began = time.process_time()
-    found = parse(text, LETTERS)
+    found = parse(text, SYMBOLS)
     assert time.process_time() - began < LIMIT
-    assert parse(format(found), LETTERS) == found
+    assert parse(format(found), SYMBOLS) == found
 
 
 def test_extremes_take_constants_together_and_any_number_of_arguments() -> None:
-    assert parse("Max(1, x, 2, x)", LETTERS) == sympy.Max(2, X, evaluate=False)
-    assert parse("min(3, 2, pi)", LETTERS) == 2
+    assert parse("Max(1, x, 2, x)", SYMBOLS) == sympy.Max(2, X, evaluate=False)
+    assert parse("min(3, 2, pi)", SYMBOLS) == 2
     wide = sympy.Max(*(X + k * Y for k in range(30)), evaluate=False)
-    assert parse(format(wide), LETTERS) == wide
+    assert parse(format(wide), SYMBOLS) == wide
 
 
 def test_fine_angles_become_floating() -> None:
-    assert parse("cos(pi/12)", LETTERS) == sympy.cos(sympy.pi / 12)
-    assert isinstance(parse("cos(pi/257)", LETTERS), sympy.Float)
-    assert float(parse("tan(3*pi/100)", LETTERS)) == pytest.approx(0.09452783)
+    assert parse("cos(pi/12)", SYMBOLS) == sympy.cos(sympy.pi / 12)
+    assert isinstance(parse("cos(pi/257)", SYMBOLS), sympy.Float)
+    assert float(parse("tan(3*pi/100)", SYMBOLS)) == pytest.approx(0.09452783)
 
 
 def test_long_sums_in_many_parentheses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dalembert.model.io.expressions.MOST_ENCLOSED", 4000)
     text = "2*(" * 99 + "+".join(f"x**{k % 50}*y**{k // 50}" for k in range(100)) + ")" * 99
     with pytest.raises(ExpressionError, match="too many parentheses"):
-        parse(text, LETTERS)
+        parse(text, SYMBOLS)
 
 
 def test_the_nearest_name_is_looked_for_in_bounds() -> None:

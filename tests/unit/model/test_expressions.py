@@ -15,8 +15,8 @@ from dalembert.model.io.expressions import evaluate, format, parse, parse_relati
 from dalembert.model.symbols import Coordinate, Parameter
 
 NAMES = ["x", "y", "z", "lambda", "in", "is", "I", "E", "S", "N", "Q", "O", "beta", "gamma", "zeta", "sin", "θ", "_a1"]
-LETTERS = {name: Coordinate(name) for name in NAMES}
-x, y, z = (LETTERS[name] for name in "xyz")
+SYMBOLS = {name: Coordinate(name) for name in NAMES}
+x, y, z = (SYMBOLS[name] for name in "xyz")
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ x, y, z = (LETTERS[name] for name in "xyz")
         ("x*-y", -x * y),
         ("0.1*x", sympy.Float(0.1) * x),
         (".5e1", sympy.Float(5.0)),
-        ("lambda + in*is", LETTERS["lambda"] + LETTERS["in"] * LETTERS["is"]),
-        ("I*E + S - N*Q", LETTERS["I"] * LETTERS["E"] + LETTERS["S"] - LETTERS["N"] * LETTERS["Q"]),
-        ("beta*gamma + zeta", LETTERS["beta"] * LETTERS["gamma"] + LETTERS["zeta"]),
-        ("sin(sin)", sympy.sin(LETTERS["sin"])),
-        ("θ**2", LETTERS["θ"] ** 2),
+        ("lambda + in*is", SYMBOLS["lambda"] + SYMBOLS["in"] * SYMBOLS["is"]),
+        ("I*E + S - N*Q", SYMBOLS["I"] * SYMBOLS["E"] + SYMBOLS["S"] - SYMBOLS["N"] * SYMBOLS["Q"]),
+        ("beta*gamma + zeta", SYMBOLS["beta"] * SYMBOLS["gamma"] + SYMBOLS["zeta"]),
+        ("sin(sin)", sympy.sin(SYMBOLS["sin"])),
+        ("θ**2", SYMBOLS["θ"] ** 2),
         ("sin(pi/6) + cos(0)", sympy.Rational(3, 2)),
         ("abs(x) + Abs(y)", sympy.Abs(x) + sympy.Abs(y)),
         ("min(x, y) + Max(x, 1)", sympy.Min(x, y) + sympy.Max(x, 1)),
@@ -53,10 +53,10 @@ x, y, z = (LETTERS[name] for name in "xyz")
     ],
 )
 def test_reads(text, expected):
-    assert parse(text, LETTERS) == expected
+    assert parse(text, SYMBOLS) == expected
 
 
-def test_a_declared_pi_is_a_letter():
+def test_a_declared_pi_is_a_symbol():
     pi = Parameter("pi")
     assert parse("2*pi", {"pi": pi}) == 2 * pi
     assert "acos(-1)" in format(pi * sympy.pi)
@@ -125,7 +125,7 @@ def test_a_declared_pi_is_a_letter():
 )
 def test_refuses(text, part):
     with pytest.raises(ExpressionError, match=part) as caught:
-        parse(text, LETTERS)
+        parse(text, SYMBOLS)
     message = str(caught.value)
     assert "\n" not in message
     assert len(message) < 400
@@ -151,16 +151,16 @@ BOMBS = {
 def test_bombs_end_in_time(label):
     before = time.process_time()
     with pytest.raises(ExpressionError):
-        parse(BOMBS[label], LETTERS)
+        parse(BOMBS[label], SYMBOLS)
     assert time.process_time() - before < 30.0
 
 
 def test_long_sums_and_deep_parentheses_are_read():
-    letters = {f"a{k}": Parameter(f"a{k}") for k in range(2_000)}
-    assert len(parse(" + ".join(letters), letters).args) == 2_000
-    assert parse("(" * 99 + "x" + ")" * 99, LETTERS) == x
-    assert parse("-" * 10_000 + "x", LETTERS) == x
-    assert parse("sin(" * 40 + "x" + ")" * 40, LETTERS).has(x)
+    symbols = {f"a{k}": Parameter(f"a{k}") for k in range(2_000)}
+    assert len(parse(" + ".join(symbols), symbols).args) == 2_000
+    assert parse("(" * 99 + "x" + ")" * 99, SYMBOLS) == x
+    assert parse("-" * 10_000 + "x", SYMBOLS) == x
+    assert parse("sin(" * 40 + "x" + ")" * 40, SYMBOLS).has(x)
 
 
 def test_nested_constants_become_floating_in_little_time():
@@ -188,13 +188,13 @@ def test_nested_constants_become_floating_in_little_time():
     ],
 )
 def test_relations(text, kind, expression):
-    assert parse_relation(text, LETTERS) == (kind, expression)
+    assert parse_relation(text, SYMBOLS) == (kind, expression)
 
 
 @pytest.mark.parametrize("text", ["x = y = z", "x != y", "0 <= x <= 1", "(x = y)", "= x", "x ="])
 def test_relations_refused(text):
     with pytest.raises(ExpressionError):
-        parse_relation(text, LETTERS)
+        parse_relation(text, SYMBOLS)
 
 
 # -- properties ------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ numbers = st.one_of(
     st.fractions(-5, 5, max_denominator=30).map(lambda f: sympy.Rational(f.numerator, f.denominator)),
     st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False).map(sympy.Float),
 )
-leaves = st.one_of(st.sampled_from(list(LETTERS.values())), numbers, st.just(sympy.pi))
+leaves = st.one_of(st.sampled_from(list(SYMBOLS.values())), numbers, st.just(sympy.pi))
 UNARY = [sympy.sin, sympy.cos, sympy.tanh, sympy.exp, sympy.asinh, sympy.atan, sympy.Abs, sympy.sign]
 
 
@@ -251,15 +251,15 @@ def test_reading_what_was_written_gives_the_same_expression(expression):
     assume(isinstance(expression, sympy.Expr) and is_of_the_language(expression))
     try:
         text = format(expression)
-        again = parse(text, LETTERS)
+        again = parse(text, SYMBOLS)
     except ExpressionError as error:
         assume("range" not in str(error) and "bits" not in str(error) and "real" not in str(error))
         raise
-    assert again == expression or parse(format(again), LETTERS) == again
+    assert again == expression or parse(format(again), SYMBOLS) == again
     if again != expression:
         # SymPy keeps some products of numbers and sums as it built them; the value is the same.
-        letters = sorted(expression.free_symbols | again.free_symbols, key=str)
-        values = {symbol: 0.7 + 0.1 * k for k, symbol in enumerate(letters)}
+        symbols = sorted(expression.free_symbols | again.free_symbols, key=str)
+        values = {symbol: 0.7 + 0.1 * k for k, symbol in enumerate(symbols)}
         try:
             expected = evaluate(expression, values)
         except ExpressionError:
@@ -272,7 +272,7 @@ def test_reading_what_was_written_gives_the_same_expression(expression):
 def test_no_text_raises_anything_but_an_expression_error(text):
     for read in (parse, parse_relation):
         try:
-            read(text, LETTERS)
+            read(text, SYMBOLS)
         except ExpressionError as error:
             assert "\n" not in str(error)
 
@@ -286,11 +286,11 @@ words = st.sampled_from(
 @given(st.lists(words, max_size=25))
 def test_no_row_of_words_raises_anything_but_an_expression_error(row):
     try:
-        expression = parse(" ".join(row), LETTERS)
+        expression = parse(" ".join(row), SYMBOLS)
     except ExpressionError:
         return
-    again = parse(format(expression), LETTERS)
-    assert parse(format(again), LETTERS) == again
+    again = parse(format(expression), SYMBOLS)
+    assert parse(format(again), SYMBOLS) == again
 
 
 @settings(max_examples=100, deadline=None)
@@ -322,13 +322,13 @@ def test_floats_come_back_exactly(value):
     ],
 )
 def test_written_and_read(expression):
-    assert parse(format(expression), LETTERS) == expression
+    assert parse(format(expression), SYMBOLS) == expression
 
 
 def test_writing_functions_outside_the_language():
-    assert parse(format(sympy.cot(x)), LETTERS) == 1 / sympy.tan(x)
+    assert parse(format(sympy.cot(x)), SYMBOLS) == 1 / sympy.tan(x)
     piecewise = sympy.Piecewise((1, (x > 0) & (y > 0)), (2, (x < -1) | (y < -1)), (3, True))
-    again = parse(format(piecewise), LETTERS)
+    again = parse(format(piecewise), SYMBOLS)
     for a in (-2, -0.5, 1):
         for b in (-2, -0.5, 1):
             assert again.subs({x: a, y: b}) == piecewise.subs({x: a, y: b})
@@ -338,7 +338,7 @@ def test_writing_functions_outside_the_language():
 
 
 def test_evaluate_agrees_with_sympy():
-    expression = parse("where(x > 1, sin(x)*exp(-y)/sqrt(z), Max(x, y)) + atan2(y, x) + Abs(-z)**1.5 + sign(x)", LETTERS)
+    expression = parse("where(x > 1, sin(x)*exp(-y)/sqrt(z), Max(x, y)) + atan2(y, x) + Abs(-z)**1.5 + sign(x)", SYMBOLS)
     for values in ({x: 0.4, y: 1.3, z: 2.0}, {x: 2.4, y: -1.3, z: 0.5}):
         assert evaluate(expression, values) == pytest.approx(float(expression.subs(values)), rel=1e-14)
 

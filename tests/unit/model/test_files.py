@@ -190,7 +190,7 @@ def test_round_trip(text, tmp_path):
     assert_same(load_model(str(tmp_path / "model.toml")), scenario)
 
 
-def test_pi_beside_a_letter_called_pi():
+def test_pi_beside_a_symbol_called_pi():
     p = da.coordinates("pi")
     system = da.System([p], kinetic=p.dot**2 / 2, outputs={"turns": p / (2 * sympy.pi)}, potential=sympy.pi)
     again = loads(dumps(da.Scenario(system))).system

@@ -41,8 +41,8 @@ def turning() -> da.Flow:
 
 def test_the_motion_is_that_of_another_integrator() -> None:
     motion = da.simulate(da.Flow(LORENZ), {x: 1.0}, (0, 2), parameters=NUMBERS, at=[0, 2])
-    rival = solve_ivp(lorenz_rates, (0, 2), [1, 0, 0], rtol=1e-12, atol=1e-12, method="DOP853").y[:, -1]
-    assert np.allclose(motion.y[:, -1], rival, rtol=1e-8)
+    reference = solve_ivp(lorenz_rates, (0, 2), [1, 0, 0], rtol=1e-12, atol=1e-12, method="DOP853").y[:, -1]
+    assert np.allclose(motion.y[:, -1], reference, rtol=1e-8)
 
 
 def test_rates_and_their_derivatives_are_reported() -> None:

@@ -44,10 +44,10 @@ def test_rotation_and_angular_velocity_agree():
     by_rotation = da.body(m, [A, B, C], [0, 0, 0], rotation=R).kinetic
     by_omega = da.body(m, sympy.diag(A, B, C), [0, 0, 0], angular_velocity=omega).kinetic
     assert same(by_omega, sum(i * w**2 for i, w in zip((A, B, C), omega, strict=True)) / 2)
-    letters = sorted((by_rotation - by_omega).free_symbols, key=str)
-    difference = sympy.lambdify(letters, by_rotation - by_omega, modules="math")
+    symbols = sorted((by_rotation - by_omega).free_symbols, key=str)
+    difference = sympy.lambdify(symbols, by_rotation - by_omega, modules="math")
     for seed in range(5):  # simplifying the difference would take SymPy half a minute
-        assert abs(difference(*random.Random(seed).choices([0.3, -0.7, 1.1, 0.9, 2.3], k=len(letters)))) < 1e-12
+        assert abs(difference(*random.Random(seed).choices([0.3, -0.7, 1.1, 0.9, 2.3], k=len(symbols)))) < 1e-12
 
 
 def test_gravity_springs_and_dampers():

@@ -15,8 +15,8 @@ from dalembert.model.io.expression_rules import FUNCTIONS, product
 from dalembert.model.io.expressions import evaluate, parse, parse_relation
 from dalembert.model.symbols import Coordinate
 
-LETTERS = {name: Coordinate(name) for name in "abcdefghxy"}
-x, y = LETTERS["x"], LETTERS["y"]
+SYMBOLS = {name: Coordinate(name) for name in "abcdefghxy"}
+x, y = SYMBOLS["x"], SYMBOLS["y"]
 POWERS = "+".join(f"x**{k}" for k in range(1, 1001))
 ROOTS = "+".join(f"sqrt({p})" for p in (2, 3, 5, 6, 7, 10, 11, 13, 14))
 
@@ -41,7 +41,7 @@ def nested(opening: str, count: int, inner: str = "x") -> str:
         pytest.param("(x**10)**100", x**1000, id="exponents together 1000"),
         pytest.param("x**(2000/2)", x**1000, id="exponent as a quotient"),
         pytest.param("x**(1999/2)", x ** sympy.Rational(1999, 2), id="exponent 999.5"),
-        pytest.param("max(a,b,c,d,e,f,g,h)", sympy.Max(*(LETTERS[name] for name in "abcdefgh")), id="eight arguments"),
+        pytest.param("max(a,b,c,d,e,f,g,h)", sympy.Max(*(SYMBOLS[name] for name in "abcdefgh")), id="eight arguments"),
         pytest.param("sin(pi/12)", sympy.sin(sympy.pi / 12), id="an exact angle"),
         pytest.param("sin((x + y)**59)", sympy.sin((x + y) ** 59), id="60 terms in a function"),
         pytest.param("sin((x + y + 1)**12)", sympy.sin((x + y + 1) ** 12), id="a power of 12 in a function"),
@@ -50,7 +50,7 @@ def nested(opening: str, count: int, inner: str = "x") -> str:
     ],
 )
 def test_at_the_bound_it_is_read(text: str, expected: sympy.Expr) -> None:
-    assert parse(text, LETTERS) == expected
+    assert parse(text, SYMBOLS) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_at_the_bound_it_is_read(text: str, expected: sympy.Expr) -> None:
 )
 def test_beyond_the_bound_it_is_refused(text: str, part: str) -> None:
     with pytest.raises(ExpressionError, match=part):
-        parse(text, LETTERS)
+        parse(text, SYMBOLS)
 
 
 @pytest.mark.parametrize(
@@ -89,23 +89,23 @@ def test_beyond_the_bound_it_is_refused(text: str, part: str) -> None:
 def test_a_refusal_shows_what_was_written(text: str, shown: str) -> None:
     """SymPy would make log(2)/2 + I*pi of the first, and is not asked about functions of constants."""
     with pytest.raises(ExpressionError, match=re.escape(f"(seen: '{shown}')")):
-        parse(text, LETTERS)
+        parse(text, SYMBOLS)
 
 
 def test_forty_functions_are_read_and_closing_makes_room_again() -> None:
-    deep = parse(nested("sin(", 40), LETTERS)
+    deep = parse(nested("sin(", 40), SYMBOLS)
     assert sum(isinstance(part, sympy.sin) for part in sympy.preorder_traversal(deep)) == 40
-    assert parse("+".join(["sin(x)"] * 60), LETTERS) == 60 * sympy.sin(x)
+    assert parse("+".join(["sin(x)"] * 60), SYMBOLS) == 60 * sympy.sin(x)
 
 
 def test_terms_count_again_in_each_parenthesis_around_them() -> None:
     """1000 terms in 100 parentheses are the 100000 that are allowed; one term more is not."""
-    assert len(parse(nested("(", 100, POWERS), LETTERS).args) == 1000
+    assert len(parse(nested("(", 100, POWERS), SYMBOLS).args) == 1000
     with pytest.raises(ExpressionError, match="too many parentheses"):
-        parse(nested("(", 100, POWERS + "+y"), LETTERS)
+        parse(nested("(", 100, POWERS + "+y"), SYMBOLS)
 
 
-def test_letters_in_a_product_have_no_bits() -> None:
+def test_symbols_in_a_product_have_no_bits() -> None:
     """Four factors of 1024 bits, which cancel, are as many bits as there may be; one bit more is refused, letters or not."""
     high = sympy.Integer(2) ** 1023
     assert product([high, 1 / high, high, 1 / high, x, y]) == x * y
@@ -117,15 +117,15 @@ def test_letters_in_a_product_have_no_bits() -> None:
 
 def test_constants_of_more_than_thirty_parts_become_floating() -> None:
     """The sum, nine roots of three parts each, 1 and pi are thirty parts."""
-    exact, floating = parse(f"1+pi+{ROOTS}", LETTERS), parse(f"1+pi+exp(1)+{ROOTS}", LETTERS)
+    exact, floating = parse(f"1+pi+{ROOTS}", SYMBOLS), parse(f"1+pi+exp(1)+{ROOTS}", SYMBOLS)
     assert not exact.has(sympy.Float)
     assert floating.is_Float
     assert float(floating) == pytest.approx(float(exact) + float(sympy.E), rel=1e-14)
 
 
 def test_angles_finer_than_a_twentyfourth_of_pi_are_floating() -> None:
-    assert parse("cos(pi/25)", LETTERS).is_Float
-    assert parse("cos(x*pi/25)", LETTERS) == sympy.cos(sympy.pi * x / 25)
+    assert parse("cos(pi/25)", SYMBOLS).is_Float
+    assert parse("cos(x*pi/25)", SYMBOLS) == sympy.cos(sympy.pi * x / 25)
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_angles_finer_than_a_twentyfourth_of_pi_are_floating() -> None:
 )
 def test_comparisons_are_told_apart_at_equality(sign: str, truths: str) -> None:
     """Below, at and above the bound, with letters and with numbers, which are decided while they are read."""
-    step = parse(f"where(x {sign} 2, 1, 0)", LETTERS)
+    step = parse(f"where(x {sign} 2, 1, 0)", SYMBOLS)
     assert [evaluate(step, {x: value}) for value in (1.5, 2.0, 2.5)] == [float(truth) for truth in truths]
-    assert [parse(f"where({value} {sign} 2, 1, 0)", LETTERS) for value in (1, 2, 3)] == [int(truth) for truth in truths]
+    assert [parse(f"where({value} {sign} 2, 1, 0)", SYMBOLS) for value in (1, 2, 3)] == [int(truth) for truth in truths]
 
 
 def test_values_at_the_edges_of_functions() -> None:
-    value = {name: parse(f"{name}(x)", LETTERS) for name in ("sign", "abs", "sqrt", "asin", "acosh", "log")}
+    value = {name: parse(f"{name}(x)", SYMBOLS) for name in ("sign", "abs", "sqrt", "asin", "acosh", "log")}
     assert [evaluate(value["sign"], {x: edge}) for edge in (-2.0, -0.0, 0.0, 1e-300)] == [-1.0, 0.0, 0.0, 1.0]
     assert evaluate(value["abs"], {x: -0.5}) == 0.5
     assert evaluate(value["sqrt"], {x: 0.0}) == 0.0
@@ -153,11 +153,11 @@ def test_values_at_the_edges_of_functions() -> None:
 
 def test_quotients_are_rounded_as_they_are_written() -> None:
     """m*g/l is one product over another, not a product with 1/l."""
-    a, b, c = (LETTERS[name] for name in "abc")
+    a, b, c = (SYMBOLS[name] for name in "abc")
     values = {a: 0.1, b: 3.0, c: 0.7}
-    assert evaluate(parse("a*b/c", LETTERS), values) == (0.1 * 3.0) / 0.7
-    assert evaluate(parse("a/(b*c)", LETTERS), values) == 0.1 / (3.0 * 0.7)
-    assert evaluate(parse("3*a/(7*c**2)", LETTERS), values) == pytest.approx(3 * 0.1 / (7 * 0.49), rel=1e-15)
+    assert evaluate(parse("a*b/c", SYMBOLS), values) == (0.1 * 3.0) / 0.7
+    assert evaluate(parse("a/(b*c)", SYMBOLS), values) == 0.1 / (3.0 * 0.7)
+    assert evaluate(parse("3*a/(7*c**2)", SYMBOLS), values) == pytest.approx(3 * 0.1 / (7 * 0.49), rel=1e-15)
 
 
 ONE = [
@@ -176,14 +176,14 @@ def test_functions_take_their_number_of_arguments(name: str) -> None:
     least, most = COUNTS[name]
     arguments = ["x > 0" if name == "where" else "x", *"abcdefgh"]
     for count in (least, most):
-        assert parse(f"{name}({','.join(arguments[:count])})", LETTERS).free_symbols
+        assert parse(f"{name}({','.join(arguments[:count])})", SYMBOLS).free_symbols
     for count in (least - 1, most + 1):
         with pytest.raises(ExpressionError, match=r"takes|missing"):
-            parse(f"{name}({','.join(arguments[:count])})", LETTERS)
+            parse(f"{name}({','.join(arguments[:count])})", SYMBOLS)
 
 
 @pytest.mark.parametrize("number", [-2, -1, 0, 1, 2])
 def test_relations_to_numbers(number: int) -> None:
-    assert parse_relation(f"x = {number}", LETTERS) == ("equality", x - number)
-    assert parse_relation(f"{number} = x", LETTERS) == ("equality", number - x)
-    assert parse_relation(f"x >= {number}", LETTERS) == ("at most", number - x)
+    assert parse_relation(f"x = {number}", SYMBOLS) == ("equality", x - number)
+    assert parse_relation(f"{number} = x", SYMBOLS) == ("equality", number - x)
+    assert parse_relation(f"x >= {number}", SYMBOLS) == ("at most", number - x)

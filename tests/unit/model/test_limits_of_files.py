@@ -152,7 +152,7 @@ def test_a_parameter_without_a_value_does_not_bring_further_faults(value: Any) -
     assert "parameters.e" in (said := faults(**bouncing)) and "restitution" not in said and "parameters.k" not in said
 
 
-def test_letters_have_names_and_every_strange_one_is_told() -> None:
+def test_symbols_have_names_and_every_strange_one_is_told() -> None:
     said = faults(parameters={"m": 2.0, "a-b": 1.0, "2x": 1.0}, start={"x": 1.0, "zz": 1.0, "ww": 2.0})
     assert all(f"'{name}' is not a name" in said for name in ("a-b", "2x"))
     assert "start names 'zz'" in said and "start names 'ww'" in said

@@ -9,8 +9,8 @@ from dalembert.errors import ExpressionError
 from dalembert.model.io.expressions import format, parse
 from dalembert.model.symbols import Coordinate
 
-LETTERS = {name: Coordinate(name) for name in "xyz"}
-x, y, z = LETTERS.values()
+SYMBOLS = {name: Coordinate(name) for name in "xyz"}
+x, y, z = SYMBOLS.values()
 
 
 @pytest.mark.parametrize(
@@ -37,20 +37,20 @@ x, y, z = LETTERS.values()
 )
 def test_the_place_of_a_fault_is_named(text: str, character: int) -> None:
     with pytest.raises(ExpressionError, match=rf"at character {character}\b"):
-        parse(text, LETTERS)
+        parse(text, SYMBOLS)
 
 
 def test_the_surroundings_of_a_fault_are_shown_and_no_more() -> None:
     """Twenty characters before and thirty from the place on; dots where something was left out."""
     with pytest.raises(ExpressionError) as caught:
-        parse("x+" * 40 + "?" + "+y" * 40, LETTERS)
+        parse("x+" * 40 + "?" + "+y" * 40, SYMBOLS)
     assert f"'...{'x+' * 10}?{'+y' * 14}+...'" in str(caught.value)
     with pytest.raises(ExpressionError) as caught:
-        parse("x+" * 10 + "?" + "+y" * 14 + "+", LETTERS)
+        parse("x+" * 10 + "?" + "+y" * 14 + "+", SYMBOLS)
     assert "..." not in str(caught.value)
     for text, shown in (("x+" * 10 + "?" + "+y" * 15, "'...' behind"), ("x" + "+x" * 10 + "?", "'...' before")):
         with pytest.raises(ExpressionError) as caught:
-            parse(text, LETTERS)
+            parse(text, SYMBOLS)
         assert str(caught.value).count("...") == 1, shown
 
 
@@ -73,5 +73,5 @@ def test_the_surroundings_of_a_fault_are_shown_and_no_more() -> None:
         (sympy.Piecewise((x, x > 0), (y, True)), "where(x > 0, x, y)"),
     ],
 )
-def test_the_shortest_form_is_written(expression: sympy.Expr, text: str) -> None:
+def test_the_smallest_form_is_written(expression: sympy.Expr, text: str) -> None:
     assert format(expression) == text

@@ -126,7 +126,7 @@ def test_the_gallery_chains_are_these_bodies():
         assert set(scenario.parameters) == {p.name for p in scenario.system.parameters}
 
 
-def test_numbers_may_stand_for_letters():
+def test_numbers_may_stand_for_symbols():
     bodies = planar_chain(2, masses=[1, 3], inertias=[2, 0.5], hinges={(1, 2): (1, 0)})
     assert {p.name for p in bodies.system().parameters} == {"d21x", "d21y"}
     length = Parameter("L", positive=True)

@@ -33,12 +33,12 @@ def chain(n: int) -> da.System:
     )
 
 
-def letters(n: int, names: str = "x y") -> Any:
+def symbols(n: int, names: str = "x y") -> Any:
     return [[da.Coordinate(f"{name}_{i}") for name in names.split()] for i in range(1, n + 1)]
 
 
 def chain_by_hand(n: int) -> da.System:
-    parts = letters(n)
+    parts = symbols(n)
     before = [[sympy.Integer(0)] * 2, *parts]
     rods = [
         da.holonomic((a - p) ** 2 + (b - q) ** 2 - l**2, name=f"rod_{i}")
@@ -70,7 +70,7 @@ def springs(n: int, **options: Any) -> da.System:
 
 
 def springs_by_hand(n: int, ring: bool) -> da.System:
-    q = [part[0] for part in letters(n, "x")]
+    q = [part[0] for part in symbols(n, "x")]
     masses = [da.parameters(f"m_{i}", positive=True) for i in range(1, n + 1)]
     drive = da.inputs("u")
     near = [(q[i], q[i - 1]) for i in range(0 if ring else 1, n)]

@@ -31,7 +31,7 @@ def run(body, n, **options):
     return da.simulate(body, start, (0, 6), parameters=Lambda, at=[0, 2, 6], rtol=1e-12), list(Lambda.values())
 
 
-def test_letters():
+def test_symbols():
     body = da.lie.rigid_body(3)
     assert [q.name for q in body.coordinates][-3:] == ["M_12", "M_13", "M_23"]
     assert len(body.coordinates) == 12

@@ -22,7 +22,7 @@ def test_a_coordinate_and_its_kin():
 def test_any_name_has_kin_that_lead_back(name):
     q = Coordinate(name)
     assert q.dot.coordinate == q and q.momentum.coordinate == q
-    assert all(letter.is_real for letter in (q, q.dot, q.ddot, q.momentum))
+    assert all(symbol.is_real for symbol in (q, q.dot, q.ddot, q.momentum))
 
 
 def test_equal_names_of_different_roles_differ():
@@ -32,7 +32,7 @@ def test_equal_names_of_different_roles_differ():
     assert Velocity("p_x") != Momentum("p_x")
 
 
-def test_one_letter_or_several():
+def test_one_symbol_or_several():
     assert da.coordinates("x").name == "x"
     assert [q.name for q in da.coordinates("q1:4")] == ["q1", "q2", "q3"]
     m, k = da.parameters("m k", positive=True)
@@ -42,13 +42,13 @@ def test_one_letter_or_several():
     assert len(da.speeds("u1 u2")) == 2
 
 
-def test_letters_survive_calculus_and_pickling():
+def test_symbols_survive_calculus_and_pickling():
     x = da.coordinates("x")
     expression = sympy.sin(x) * x.dot**2
     assert sympy.diff(expression, x) == sympy.cos(x) * x.dot**2
     assert sympy.diff(expression, x.dot) == 2 * sympy.sin(x) * x.dot
     again = pickle.loads(pickle.dumps(expression))
     assert again == expression
-    assert {type(letter) for letter in again.free_symbols} == {Coordinate, Velocity}
+    assert {type(symbol) for symbol in again.free_symbols} == {Coordinate, Velocity}
     assert sympy.sqrt(x**2) == sympy.Abs(x)
     assert da.t.is_real and da.t.name == "t"

@@ -198,7 +198,7 @@ def test_a_zigzag_starts_and_ends_at_its_points():
     assert np.ptp(offsets) == pytest.approx(2 * 0.055 * 3.0)
 
 
-def test_mixed_dimensions_and_unknown_letters_are_named():
+def test_mixed_dimensions_and_unknown_symbols_are_named():
     motion = oscillator()
     x = motion.system.coordinates[0]
     times = np.linspace(0, 1, 3)

@@ -94,10 +94,10 @@ def test_any_name_can_stand_in_a_picture(name, tmp_path):
     """What looks like a formula and is none must not stop a picture."""
     import dalembert as da
 
-    letter = da.coordinates("_" if name == "_" else "q")
-    drawing = da.draw.drawing(da.draw.point((letter, 0)), da.draw.text((letter, 0), name), labels=(name, name))
+    symbol = da.coordinates("_" if name == "_" else "q")
+    drawing = da.draw.drawing(da.draw.point((symbol, 0)), da.draw.text((symbol, 0), name), labels=(name, name))
     system = da.System(
-        [letter], kinetic=letter.dot**2 / 2, constraints=[da.velocity(letter.dot - 1, name=name)], name=name, drawing=drawing
+        [symbol], kinetic=symbol.dot**2 / 2, constraints=[da.velocity(symbol.dot - 1, name=name)], name=name, drawing=drawing
     )
     motion = da.simulate(system, {}, (0, 1), at=[0, 0.5, 1])
     motion.plot(path=tmp_path / "plot.svg")

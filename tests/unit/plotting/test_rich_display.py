@@ -83,7 +83,7 @@ def test_displays_never_raise(monkeypatch):
 
 def test_large_systems_are_named_and_not_typeset(monkeypatch):
     monkeypatch.setattr(display, "MOST_NODES", 5)
-    monkeypatch.setattr(display, "MOST_LETTERS", 2)
+    monkeypatch.setattr(display, "MOST_SYMBOLS", 2)
     q = da.coordinates("a b c d")
     system = da.System(list(q), kinetic=sum((u.dot * (3 + sympy.cos(v))) ** 2 for u in q for v in q), name="Large")
     bundle = system._repr_mimebundle_()

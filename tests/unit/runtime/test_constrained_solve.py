@@ -16,7 +16,7 @@ from dalembert.runtime.gauss.factorisations import RANK_TOLERANCE
 SEEDS = st.integers(0, 10_000)
 
 
-def rival(G: Any, f: Any, A: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
+def reference(G: Any, f: Any, A: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     """z and the shortest mu of G z - A^T mu = f, A z = b, by the pseudo-inverse."""
     n, m = len(f), len(b)
     whole = np.block([[G, -A.T], [A, np.zeros((m, m))]])
@@ -37,7 +37,7 @@ def rows(random: np.random.Generator, m: int, n: int, rank: int) -> np.ndarray:
 
 
 def assert_solves(G: Any, f: Any, A: Any, b: Any, solution: Any, tolerance: float = 1e-11) -> None:
-    z, mu = rival(G, f, A, b)
+    z, mu = reference(G, f, A, b)
     assert np.allclose(solution.z, z, atol=tolerance, rtol=tolerance)
     assert np.allclose(solution.multipliers, mu, atol=tolerance, rtol=tolerance)
     assert np.allclose(solution.reaction, A.T @ mu, atol=tolerance, rtol=tolerance)
@@ -84,7 +84,7 @@ def test_dependent_rows(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_multipliers_are_the_shortest(seed: int) -> None:
+def test_multipliers_are_the_smallest(seed: int) -> None:
     """mu has no part in the null space of A^T."""
     random = np.random.default_rng(seed)
     A = rows(random, 6, 5, 3)
@@ -137,7 +137,7 @@ def test_rows_of_zeros() -> None:
     A = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     solution = solve(G, f, A, [0.0, 0.5, 0.0])
     assert solution.rank == 1
-    assert np.allclose(solution.z, rival(G, f, A, np.array([0.0, 0.5, 0.0]))[0], atol=1e-14)
+    assert np.allclose(solution.z, reference(G, f, A, np.array([0.0, 0.5, 0.0]))[0], atol=1e-14)
     assert solution.multipliers[0] == solution.multipliers[2] == 0
     with pytest.raises(ContradictionError):
         solve(G, f, A, [1e-3, 0.5, 0.0])
@@ -198,7 +198,7 @@ def test_a_definite_problem_may_be_solved_as_an_indefinite_one(seed: int) -> Non
 
 
 @given(SEEDS)
-def test_a_gauge_gives_the_shortest_solution(seed: int) -> None:
+def test_a_gauge_gives_the_smallest_solution(seed: int) -> None:
     """Where z is not unique and that is welcome: the equations hold, and z is the shortest that solves them."""
     random = np.random.default_rng(seed)
     n, m = 5, int(np.random.default_rng(seed).integers(0, 3))

@@ -16,7 +16,7 @@ from core_systems import consistent_state, equations_of, gallery_forms, paramete
 from dalembert.codegen.native.native_module import NativeModule
 from dalembert.errors import ModelError, SingularError
 from dalembert.runtime import projection as native_loops
-from dalembert.runtime.context import Book
+from dalembert.runtime.context import Context
 from dalembert.runtime.diagnosis import vanishing
 from dalembert.runtime.gauss.solve_status import REGULAR
 from dalembert.runtime.kernel import compile_equations, kernel_of, parameter_values
@@ -204,7 +204,7 @@ def test_timing_runs_the_native_loop() -> None:
 # -- projection --------------------------------------------------------------------------------------------------------
 
 
-def pendulum_book() -> tuple[Book, Any]:
+def pendulum_context() -> tuple[Context, Any]:
     x, y = da.coordinates("x y")
     system = da.System(
         [x, y],
@@ -212,15 +212,15 @@ def pendulum_book() -> tuple[Book, Any]:
         constraints=[da.holonomic(x**2 + y**2 - 1, name="rod")],
     )
     kernel = da.derive(system).compile()
-    return Book(kernel, np.zeros(0)), np.array([[1.0, 0.5], [0.5, 4.0]])
+    return Context(kernel, np.zeros(0)), np.array([[1.0, 0.5], [0.5, 4.0]])
 
 
 def test_projection_converges_quadratically() -> None:
-    book, _ = pendulum_book()
+    context, _ = pendulum_context()
     start, errors = np.array([0.9, 0.8, 0.3, -0.2]), []
     for steps in range(7):
         y = start.copy()
-        book.project(0.0, y, 0, 0, steps)
+        context.project(0.0, y, 0, 0, steps)
         errors.append(abs(y[0] ** 2 + y[1] ** 2 - 1))
     assert errors[0] > 0.1
     for before, after in pairwise(errors):
@@ -230,10 +230,10 @@ def test_projection_converges_quadratically() -> None:
 
 def test_velocities_are_projected_in_the_kinetic_metric() -> None:
     """The change of the momenta is a combination of the rows, so that the change of the velocities is the least."""
-    book, mass = pendulum_book()
+    context, mass = pendulum_context()
     y = np.array([0.6, 0.8, 0.3, -0.2])
     before = y.copy()
-    assert book.project(0.0, y) == REGULAR
+    assert context.project(0.0, y) == REGULAR
     assert np.array_equal(y[:2], before[:2])
     row = y[:2]
     assert abs(row @ y[2:]) < 1e-16
@@ -243,11 +243,11 @@ def test_velocities_are_projected_in_the_kinetic_metric() -> None:
 
 def test_positions_are_projected_in_the_kinetic_metric() -> None:
     """For a small distance e the step is M-orthogonal to the constraint up to e^2, and nothing is nearer."""
-    book, mass = pendulum_book()
+    context, mass = pendulum_context()
     for e in (1e-2, 1e-3, 1e-4):
         start = np.array([0.6 + e, 0.8 - 0.3 * e, 0.0, 0.0])
         y = start.copy()
-        assert book.project(0.0, y, 0, 0) == REGULAR
+        assert context.project(0.0, y, 0, 0) == REGULAR
         step, row = y[:2] - start[:2], y[:2]
         change = mass @ step
         assert abs(change[0] * row[1] - change[1] * row[0]) < 3 * e**2
@@ -278,8 +278,8 @@ def test_a_projection_that_cannot_succeed_says_so() -> None:
         kinetic=(x.dot**2 + y.dot**2) / 2,
         constraints=[da.holonomic(x**2 + y**2 + 1, name="impossible")],
     )
-    book = Book(da.derive(system).compile(), np.zeros(0))
-    assert book.project(0.0, np.array([0.5, 0.2, 0.0, 0.0])) != REGULAR
+    context = Context(da.derive(system).compile(), np.zeros(0))
+    assert context.project(0.0, np.array([0.5, 0.2, 0.0, 0.0])) != REGULAR
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
@@ -302,12 +302,12 @@ def test_a_row_that_is_left_out_and_about_to_vanish_does_not_hold_up_a_projectio
     curve = y - sympy.Rational(2, 5) * sympy.sin(2 * x)
     constraints = [da.holonomic(curve), da.holonomic((da.t - sympy.Rational(1, 2)) * curve)]
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=constraints)
-    book = Book(da.derive(system, "lagrange").compile(), np.zeros(0))
-    slope = 0.8 * np.cos(0.6)
+    context = Context(da.derive(system, "lagrange").compile(), np.zeros(0))
+    derivative = 0.8 * np.cos(0.6)
     for time, beside in ((1.5, 0.0), (0.5 + 1e-9, 1e-16), (0.5 - 1e-9, -1e-16)):
-        state = np.array([0.3, 0.4 * np.sin(0.6) + beside, 1.0, slope + 1e-3])
-        assert book.project(time, state, 1, 1) == REGULAR
-        assert state[3] == pytest.approx(slope * state[2], rel=1e-14)
+        state = np.array([0.3, 0.4 * np.sin(0.6) + beside, 1.0, derivative + 1e-3])
+        assert context.project(time, state, 1, 1) == REGULAR
+        assert state[3] == pytest.approx(derivative * state[2], rel=1e-14)
 
 
 def test_what_an_earlier_solve_found_does_not_leave_a_row_out_of_straight_line_code() -> None:
@@ -315,13 +315,13 @@ def test_what_an_earlier_solve_found_does_not_leave_a_row_out_of_straight_line_c
     x, y, z = da.coordinates("x y z")
     constraints = [da.velocity(x.dot - y.dot), da.velocity(x.dot - y.dot + z * y.dot)]
     system = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=constraints)
-    book = Book(da.derive(system, "lagrange").compile(), np.zeros(0))
+    context = Context(da.derive(system, "lagrange").compile(), np.zeros(0))
     state = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
-    assert book.project(0.0, state, 1, 1) == REGULAR
+    assert context.project(0.0, state, 1, 1) == REGULAR
     assert state.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
-    book.rates(0.0, np.array([0.0, 0.0, 1e-9, 0.0, 0.0, 1.0]))
+    context.rates(0.0, np.array([0.0, 0.0, 1e-9, 0.0, 0.0, 1.0]))
     state[2] = 1.0
-    assert book.project(0.0, state, 1, 1) == REGULAR
+    assert context.project(0.0, state, 1, 1) == REGULAR
     assert np.allclose(state, [0.0, 0.0, 1.0, 0.0, 0.0, 1.0], rtol=0, atol=1e-15)
 
 

@@ -22,7 +22,7 @@ from dalembert.codegen.backends.llvm import NativeLibrary, object_code
 from dalembert.codegen.native.language import Reals, native
 from dalembert.codegen.native.native_module import NativeModule
 from dalembert.errors import FileError
-from dalembert.runtime.context import Book
+from dalembert.runtime.context import Context
 from dalembert.runtime.kernel import Kernel
 
 
@@ -67,15 +67,15 @@ def test_code_stays_while_a_motion_can_be_asked() -> None:
     assert sol(0.7)[0] == expected == pytest.approx(np.cos(1.4), abs=1e-8)
 
 
-def test_code_stays_while_a_book_or_a_function_holds_it() -> None:
+def test_code_stays_while_a_context_or_a_function_holds_it() -> None:
     kernel = Kernel(da.derive(oscillator(4.0)))
-    book = Book(kernel, np.zeros(0))
+    context = Context(kernel, np.zeros(0))
     freed = weakref.ref(kernel)
     del kernel
     gc.collect()
     moved(oscillator(9.0))
-    assert book.rates(0.0, np.array([1.0, 0.5, 0.0, 0.0]), np.zeros(0))[:4].tolist() == [0.0, 0.0, -4.0, -2.0]
-    del book
+    assert context.rates(0.0, np.array([1.0, 0.5, 0.0, 0.0]), np.zeros(0))[:4].tolist() == [0.0, 0.0, -4.0, -2.0]
+    del context
     gc.collect()
     assert freed() is None
 
@@ -95,17 +95,17 @@ def test_code_stays_while_a_function_of_a_module_can_be_called() -> None:
     assert function(3, np.array([1.0, 2.0, 3.0])) == 12.0
 
 
-def test_threads_that_end_leave_no_books_behind() -> None:
+def test_threads_that_end_leave_no_contexts_behind() -> None:
     kernel = Kernel(da.derive(oscillator(2.0)))
     kernel.rates(0.0, np.zeros(4))
     gc.collect()
-    before = sum(type(found) is Book for found in gc.get_objects())
+    before = sum(type(found) is Context for found in gc.get_objects())
     for _ in range(5):
         thread = threading.Thread(target=kernel.rates, args=(0.0, np.zeros(4)))
         thread.start()
         thread.join()
     gc.collect()
-    assert sum(type(found) is Book for found in gc.get_objects()) == before
+    assert sum(type(found) is Context for found in gc.get_objects()) == before
 
 
 def test_constants_of_code_that_was_compiled_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,12 +212,12 @@ def test_a_pool_that_grows_once_is_no_leak() -> None:
     assert [fault.split()[0] for fault in verdict(again)] == ["heap"]
 
 
-def test_a_slope_comes_with_its_doubt() -> None:
+def test_a_derivative_comes_with_its_doubt() -> None:
     random, cycles = np.random.default_rng(7), np.arange(400.0)
     hits = 0
     for _ in range(200):
         found = growth(cycles.tolist(), (3.0 * cycles + random.normal(0, 50.0, 400)).tolist())
-        hits += abs(found.slope - 3.0) <= found.uncertainty
+        hits += abs(found.derivative - 3.0) <= found.uncertainty
     assert 180 <= hits <= 199  # twice the standard error covers 95 of 100
 
 

@@ -18,7 +18,7 @@ from math import gcd, isqrt, lcm
 
 import sympy
 
-from .quotients import Alphabet, Quotient
+from .quotients import Generators, Quotient
 from .trigonometric_ring import Polynomial, TooMuchWorkError, Work
 
 __all__ = ["LOOKS", "Writer", "size"]
@@ -81,9 +81,9 @@ class Writer:
         The number of terms looked at after which sums are written as they stand.
     """
 
-    def __init__(self, alphabet: Alphabet, heads: Iterable[sympy.Symbol] = (), work: Work | None = None) -> None:
-        self.alphabet, self.ring, self._work = alphabet, alphabet.ring, work or Work(LOOKS)
-        self._heads = {alphabet.places[head] for head in heads if head in alphabet.places}
+    def __init__(self, generators: Generators, collected: Iterable[sympy.Symbol] = (), work: Work | None = None) -> None:
+        self.generators, self.ring, self._work = generators, generators.ring, work or Work(LOOKS)
+        self._collected = {generators.places[head] for head in collected if head in generators.places}
         self._turning = {place for pair in self.ring.pairs for place in (pair.sine, pair.cosine)}
         self._memory: dict[tuple[Polynomial, int], sympy.Expr] = {}
         self._turned: dict[tuple[int, int, int], Writer] = {}
@@ -95,21 +95,21 @@ class Writer:
         if not quotient.above:
             return sympy.S.Zero
         try:
-            return self._shortest_quotient(quotient)
+            return self._smallest_quotient(quotient)
         except TooMuchWorkError:
             below = sympy.Mul(*(self._nested(factor) ** -power for factor, power in quotient.below))
             return _times(self._nested(quotient.above), below, sympy.Rational(1, quotient.divisor))
 
-    def _shortest_quotient(self, quotient: Quotient) -> sympy.Expr:
-        groups = self._by_places(quotient.above, self._heads)
+    def _smallest_quotient(self, quotient: Quotient) -> sympy.Expr:
+        groups = self._by_places(quotient.above, self._collected)
         if len(groups) < 2:
             return self._fraction(quotient)
         parts = []
         for monomial, coefficient in groups:
-            own = self.alphabet.shortened(coefficient, quotient.divisor, dict(quotient.below))
-            parts.append(_times(self._fraction(own), self.alphabet.monomial(monomial)))
+            own = self.generators.shortened(coefficient, quotient.divisor, dict(quotient.below))
+            parts.append(_times(self._fraction(own), self.generators.monomial(monomial)))
         (rest, _), *common = self._monomial_apart(quotient.above)
-        inner = [_times(self.polynomial(c), self.alphabet.monomial(m)) for m, c in self._by_places(rest, self._heads)]
+        inner = [_times(self.polynomial(c), self.generators.monomial(m)) for m, c in self._by_places(rest, self._collected)]
         below = [(factor, -power) for factor, power in quotient.below]
         outer = self._product(Fraction(1, quotient.divisor), [*common, *below])
         grouped = min(sympy.Add(*parts), _times(sympy.Add(*inner), outer), key=size)
@@ -151,9 +151,9 @@ class Writer:
             if coefficient < 0 > power and power % 2 and written.is_Add and not _is_mostly_negative(-written):
                 written, coefficient = -written, -coefficient
             parts.append(written**power)
-        parts += [self.alphabet.generators[k] ** power for k, power in powers.items() if k not in self._turning]
+        parts += [self.generators.generators[k] ** power for k, power in powers.items() if k not in self._turning]
         number = _rational(coefficient)
-        for angle, pair in zip(self.alphabet.angles, self.ring.pairs, strict=True):
+        for angle, pair in zip(self.generators.angles, self.ring.pairs, strict=True):
             s, c = powers.get(pair.sine, 0), powers.get(pair.cosine, 0)
             if s or c:
                 ways = _circular_product(number, angle, s, c)
@@ -178,11 +178,11 @@ class Writer:
         key = (polynomial, min(depth, BRANCHES))
         if key not in self._memory:
             # A way that leads back to the same polynomial finds it as it is, and is not the shortest.
-            self._memory[key] = self.alphabet.written(polynomial)
-            self._memory[key] = self._shortest(polynomial, depth)
+            self._memory[key] = self.generators.written(polynomial)
+            self._memory[key] = self._smallest(polynomial, depth)
         return self._memory[key]
 
-    def _shortest(self, polynomial: Polynomial, depth: int) -> sympy.Expr:
+    def _smallest(self, polynomial: Polynomial, depth: int) -> sympy.Expr:
         if len(polynomial) == 1:
             return self._single(polynomial)
         try:
@@ -197,11 +197,11 @@ class Writer:
         counts = [sum(1 for m in polynomial if m[k]) for k in range(len(self.ring.generators))]
         most = max(counts)
         if most < 2 or len(polynomial) < 3:
-            return self.alphabet.written(polynomial)
+            return self.generators.written(polynomial)
         place = counts.index(most)
         (rest, _), *shared = self._monomial_apart(self.ring.from_terms({m: c for m, c in polynomial.items() if m[place]}))
         others = self.ring.from_terms({m: c for m, c in polynomial.items() if not m[place]})
-        outer = sympy.Mul(*(self.alphabet.written(factor) ** power for factor, power in shared))
+        outer = sympy.Mul(*(self.generators.written(factor) ** power for factor, power in shared))
         return _times(self._nested(rest), outer) + self._nested(others) if others else _times(self._nested(rest), outer)
 
     def _single(self, polynomial: Polynomial) -> sympy.Expr:
@@ -225,7 +225,7 @@ class Writer:
     def _turned_writer(self, first: int, second: int, sign: int) -> Writer:
         turn = (first, second, sign)
         if turn not in self._turned:
-            self._turned[turn] = Writer(self.alphabet.with_difference(*turn), work=self._work)
+            self._turned[turn] = Writer(self.generators.with_difference(*turn), work=self._work)
         return self._turned[turn]
 
     def _sums(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
@@ -242,15 +242,15 @@ class Writer:
                 yield self._product(Fraction(1), [(rest, 1), *shared])
         used = {k for monomial in polynomial for k, power in enumerate(monomial) if power}
         if used <= self._turning:
-            yield self.alphabet.written(polynomial)
+            yield self.generators.written(polynomial)
             yield from self._wave_sums(polynomial)
         elif not is_product:
             if used & self._turning:
                 yield self._by_sums_of_sines(polynomial, depth)
-            yield from self._by_common_letter(polynomial, depth)
+            yield from self._by_common_symbol(polynomial, depth)
             yield from self._by_shared_sum(polynomial, depth)
             yield from self._with_a_square(polynomial, depth)
-        yield self.alphabet.written(polynomial)
+        yield self.generators.written(polynomial)
 
     def _by_places(self, polynomial: Polynomial, places: set[int]) -> list[tuple[tuple[int, ...], Polynomial]]:
         """The polynomial as monomials in some generators, each with its coefficient."""
@@ -263,9 +263,9 @@ class Writer:
 
     def _by_sums_of_sines(self, polynomial: Polynomial, depth: int) -> sympy.Expr:
         """Sum of T P, T a sum of sines and cosines and P a polynomial in the letters."""
-        letters = {k for k in range(len(self.ring.generators)) if k not in self._turning}
+        symbols = {k for k in range(len(self.ring.generators)) if k not in self._turning}
         groups: dict[Polynomial, dict[tuple[int, ...], int]] = {}
-        for monomial, turning in self._by_places(polynomial, letters):
+        for monomial, turning in self._by_places(polynomial, symbols):
             content = abs(_content(turning)) * (1 if turning[max(turning)] > 0 else -1)
             primitive = self.ring.from_terms({m: c // content for m, c in turning.items()})
             groups.setdefault(primitive, {})[monomial] = content
@@ -275,7 +275,7 @@ class Writer:
             parts.append(factor if turning == self.ring.one else _times(factor, self.polynomial(turning)))
         return sympy.Add(*parts)
 
-    def _by_common_letter(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
+    def _by_common_symbol(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
         """g A + B with a generator g that several terms share."""
         counts = [sum(1 for m in polynomial if m[k]) for k in range(len(self.ring.generators))]
         ranked = sorted((k for k, count in enumerate(counts) if count > 1), key=lambda k: (-counts[k], k))
@@ -332,34 +332,34 @@ class Writer:
 
     def _wave_sums(self, polynomial: Polynomial) -> Iterator[sympy.Expr]:
         """A polynomial in sines and cosines alone as a sum over multiple angles."""
-        waves = self._waves(polynomial)
+        sinusoids = self._sinusoids(polynomial)
         terms = []
-        for multiples, (cosine, sine) in waves.items():
-            argument = sympy.Add(*(k * angle for k, angle in zip(multiples, self.alphabet.angles, strict=True)))
+        for multiples, (cosine, sine) in sinusoids.items():
+            argument = sympy.Add(*(k * angle for k, angle in zip(multiples, self.generators.angles, strict=True)))
             terms.append(_rational(cosine) * sympy.cos(argument) + _rational(sine) * sympy.sin(argument))
         yield sympy.Add(*terms)
-        scale = lcm(*(value.denominator for pair in waves.values() for value in pair))
+        scale = lcm(*(value.denominator for pair in sinusoids.values() for value in pair))
         if scale > 1 and len(terms) > 1:
             yield sympy.Mul(sympy.Rational(1, scale), sympy.Add(*(scale * term for term in terms)), evaluate=False)
 
-    def _waves(self, polynomial: Polynomial) -> _Waves:
+    def _sinusoids(self, polynomial: Polynomial) -> _Waves:
         """a cos + b sin of integer combinations of the angles."""
         total: _Waves = {}
-        none = (0,) * len(self.alphabet.angles)
+        none = (0,) * len(self.generators.angles)
         for monomial, coefficient in sorted(polynomial.items()):
-            waves: _Waves = {none: (Fraction(int(coefficient)), Fraction(0))}
+            sinusoids: _Waves = {none: (Fraction(int(coefficient)), Fraction(0))}
             for place, pair in enumerate(self.ring.pairs):
                 for is_sine, times in ((False, monomial[pair.cosine]), (True, monomial[pair.sine])):
                     for _ in range(times):
-                        waves = _times_wave(waves, place, is_sine)
-                        self._work.spend(len(waves))
-            for multiples, (a, b) in waves.items():
+                        sinusoids = _times_wave(sinusoids, place, is_sine)
+                        self._work.spend(len(sinusoids))
+            for multiples, (a, b) in sinusoids.items():
                 old = total.get(multiples, (Fraction(0), Fraction(0)))
                 total[multiples] = (old[0] + a, old[1] + b)
         return {multiples: pair for multiples, pair in sorted(total.items(), reverse=True) if any(pair)}
 
 
-def _times_wave(waves: _Waves, place: int, is_sine: bool) -> _Waves:
+def _times_wave(sinusoids: _Waves, place: int, is_sine: bool) -> _Waves:
     """A sum of waves times the sine or cosine of one angle, by the product formulas."""
     found: _Waves = {}
 
@@ -370,7 +370,7 @@ def _times_wave(waves: _Waves, place: int, is_sine: bool) -> _Waves:
         old = found.get(multiples, (Fraction(0), Fraction(0)))
         found[multiples] = (old[0] + cosine, old[1] + (sine if first else 0))
 
-    for multiples, (a, b) in waves.items():
+    for multiples, (a, b) in sinusoids.items():
         up, down = (tuple(k + d if i == place else k for i, k in enumerate(multiples)) for d in (1, -1))
         if is_sine:  # 2 cos m sin u = sin(m+u) - sin(m-u),  2 sin m sin u = cos(m-u) - cos(m+u)
             add(up, -b / 2, a / 2)

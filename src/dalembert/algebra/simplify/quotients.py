@@ -20,7 +20,7 @@ import sympy
 
 from .trigonometric_ring import CircleRing, Polynomial, SineCosine, TooMuchWorkError, Work
 
-__all__ = ["Alphabet", "Quotient", "Turn", "eliminated", "lowest_terms"]
+__all__ = ["Generators", "Quotient", "Turn", "eliminated", "lowest_terms"]
 
 #: The work after which an expression stays as it is.
 EFFORT = 150_000
@@ -52,7 +52,7 @@ class Quotient:
     below: tuple[tuple[Polynomial, int], ...] = ()
 
 
-class Alphabet:
+class Generators:
     """The generators of some expressions, and arithmetic with quotients in them.
 
     >>> a, phi = sympy.symbols("a phi")
@@ -91,39 +91,39 @@ class Alphabet:
         self._opaque: dict[sympy.Expr, tuple[sympy.Expr, int]] = {}
         self._arguments: dict[sympy.Expr, dict[sympy.Expr, Fraction]] = {}
         self._memory: dict[sympy.Expr, Quotient] = {}
-        letters: set[sympy.Expr] = set()
+        symbols: set[sympy.Expr] = set()
         for expression in expressions:
-            self._scan(expression, letters)
+            self._scan(expression, symbols)
         self._units = _units(self._arguments.values())
-        ordered, bases = sorted(letters, key=_order), sorted(self._units, key=_order)
+        ordered, bases = sorted(symbols, key=_order), sorted(self._units, key=_order)
         self.angles = tuple(base * sympy.Rational(unit.numerator, unit.denominator)
                             for base, unit in ((base, self._units[base]) for base in bases))  # fmt: skip
         turning = [function(angle) for angle in self.angles for function in (sympy.sin, sympy.cos)]
         self.generators: tuple[sympy.Expr, ...] = (*ordered, *turning)
-        self.places = {letter: k for k, letter in enumerate(ordered)}
+        self.places = {symbol: k for k, symbol in enumerate(ordered)}
         self._pair_of = {base: k for k, base in enumerate(bases)}
         pairs = [SineCosine(len(ordered) + 2 * k, len(ordered) + 2 * k + 1) for k in range(len(bases))]
         self.ring = CircleRing(len(self.generators), pairs, self._work)
-        for letter in ordered:
-            self._add_root(letter)
+        for symbol in ordered:
+            self._add_root(symbol)
 
-    def _add_root(self, letter: sympy.Expr) -> None:
+    def _add_root(self, symbol: sympy.Expr) -> None:
         """Square roots and absolute values have squares, which are known where they are polynomials."""
-        if isinstance(letter, sympy.Abs):
-            square = letter.args[0] ** 2
-        elif letter.is_Pow and letter.exp == sympy.Rational(1, 2):
-            square = letter.base
+        if isinstance(symbol, sympy.Abs):
+            square = symbol.args[0] ** 2
+        elif symbol.is_Pow and symbol.exp == sympy.Rational(1, 2):
+            square = symbol.base
         else:
             return
         value = self.read(square)
         if value.divisor == 1 and not value.below:
-            self.ring.add_root(self.places[letter], value.above)
+            self.ring.add_root(self.places[symbol], value.above)
 
     def allow(self, work: Work) -> None:
         """What may be done from now on."""
         self._work = self.ring.work = work
 
-    def with_difference(self, first: int, second: int, sign: int) -> Alphabet:
+    def with_difference(self, first: int, second: int, sign: int) -> Generators:
         """The same generators where the pair `first` belongs to the angle u_first - sign u_second; for writing only."""
         other, generators, angles = copy(self), list(self.generators), list(self.angles)
         angles[first] = angle = angles[first] - sign * angles[second]
@@ -134,7 +134,7 @@ class Alphabet:
 
     # -- what an expression is made of -------------------------------------------------------------------------------
 
-    def _scan(self, expression: sympy.Expr, letters: set[sympy.Expr]) -> None:
+    def _scan(self, expression: sympy.Expr, symbols: set[sympy.Expr]) -> None:
         pending, seen = [expression], set()
         while pending:
             node = pending.pop()
@@ -150,22 +150,22 @@ class Alphabet:
             elif isinstance(node, sympy.sign):
                 pending += [sympy.Abs(node.args[0]), node.args[0]]
             else:
-                letter = self._letter(node)[0]
-                letters.add(letter)
-                if isinstance(letter, sympy.Abs) or (letter.is_Pow and letter.exp == sympy.Rational(1, 2)):
-                    pending.append(letter.args[0])
+                symbol = self._symbol(node)[0]
+                symbols.add(symbol)
+                if isinstance(symbol, sympy.Abs) or (symbol.is_Pow and symbol.exp == sympy.Rational(1, 2)):
+                    pending.append(symbol.args[0])
 
-    def _letter(self, node: sympy.Expr) -> tuple[sympy.Expr, int]:
+    def _symbol(self, node: sympy.Expr) -> tuple[sympy.Expr, int]:
         """What stands for an expression of another kind, and its power: sqrt(x)**3 is the third power of sqrt(x)."""
         if node not in self._opaque:
-            letter, power = node, 1
+            symbol, power = node, 1
             if node.is_Float and node < 0:
-                letter = -node
+                symbol = -node
             elif node.is_Pow and node.exp.is_Rational:
-                letter, power = self._inside(node.base) ** sympy.Rational(1, node.exp.q), int(node.exp.p)
+                symbol, power = self._inside(node.base) ** sympy.Rational(1, node.exp.q), int(node.exp.p)
             elif node.args:
-                letter = node.func(*(self._inside(a) if isinstance(a, sympy.Expr) else a for a in node.args))
-            self._opaque[node] = (letter, power)
+                symbol = node.func(*(self._inside(a) if isinstance(a, sympy.Expr) else a for a in node.args))
+            self._opaque[node] = (symbol, power)
         return self._opaque[node]
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -191,9 +191,9 @@ class Alphabet:
             return self.times([self.read(sympy.Abs(node.args[0])), self.power(self.read(node.args[0]), -1)])
         if isinstance(node, _CIRCULAR):
             return self._circular(type(node), self._arguments[node.args[0]])
-        letter, power = self._letter(node)
+        symbol, power = self._symbol(node)
         sign = -1 if node.is_Float and node < 0 else 1
-        return self.power(Quotient(sign * ring.generators[self.places[letter]]), power)
+        return self.power(Quotient(sign * ring.generators[self.places[symbol]]), power)
 
     def _circular(self, kind: Any, combination: dict[sympy.Expr, Fraction]) -> Quotient:
         ring = self.ring
@@ -280,31 +280,31 @@ class Alphabet:
             above = self.ring.product(above, self.ring.power(factor, power))
         return self.shortened(above, abs(content), dict(factors))
 
-    def derivative(self, quotient: Quotient, letter: sympy.Symbol) -> Quotient:
+    def derivative(self, quotient: Quotient, symbol: sympy.Symbol) -> Quotient:
         """The derivative by a letter of this alphabet on which only sines and cosines depend."""
-        terms = self._slopes(quotient.above, letter)
+        terms = self._derivatives(quotient.above, symbol)
         parts = [self.times([Quotient(self.ring.one, quotient.divisor, quotient.below), term]) for term in terms]
         for k, (factor, power) in enumerate(quotient.below):
             steeper = tuple((f, p + 1 if i == k else p) for i, (f, p) in enumerate(quotient.below))
             rest = Quotient(-power * quotient.above, quotient.divisor, steeper)
-            parts += [self.times([rest, term]) for term in self._slopes(factor, letter)]
+            parts += [self.times([rest, term]) for term in self._derivatives(factor, symbol)]
         return self.total(parts)
 
-    def _slopes(self, polynomial: Polynomial, letter: sympy.Symbol) -> list[Quotient]:
+    def _derivatives(self, polynomial: Polynomial, symbol: sympy.Symbol) -> list[Quotient]:
         ring = self.ring
-        found = [Quotient(ring.slope(polynomial, self.places[letter]))] if letter in self.places else []
+        found = [Quotient(ring.derivative(polynomial, self.places[symbol]))] if symbol in self.places else []
         for k in ring.pairs_in(polynomial):
-            rate = sympy.diff(self.angles[k], letter)
+            rate = sympy.diff(self.angles[k], symbol)
             if rate != 0:
                 pair = ring.pairs[k]
                 s, c = ring.generators[pair.sine], ring.generators[pair.cosine]
-                turn = ring.product(ring.slope(polynomial, pair.sine), c) - ring.product(ring.slope(polynomial, pair.cosine), s)
+                turn = ring.product(ring.derivative(polynomial, pair.sine), c) - ring.product(ring.derivative(polynomial, pair.cosine), s)
                 found.append(self.times([Quotient(turn), self.read(rate)]))
         return found
 
-    def is_smooth_in(self, letter: sympy.Symbol) -> bool:
+    def is_smooth_in(self, symbol: sympy.Symbol) -> bool:
         """Whether `derivative` by the letter can be taken: no function of another kind depends on it."""
-        return all(node == letter or letter not in node.free_symbols for node in self.places)
+        return all(node == symbol or symbol not in node.free_symbols for node in self.places)
 
     def shortened(self, above: Polynomial, divisor: int, powers: dict[Polynomial, int]) -> Quotient:
         """The quotient without the factors that numerator and denominator share."""
@@ -338,8 +338,8 @@ def lowest_terms(expression: sympy.Expr, work: Work | None = None, turns: Sequen
     if not expression.args:
         return expression
     work = work or Work(EFFORT)
-    alphabet = Alphabet([expression], work, turns, lambda inner: lowest_terms(inner, work, turns))
-    return alphabet.expression(alphabet.read(expression))
+    generators = Generators([expression], work, turns, lambda inner: lowest_terms(inner, work, turns))
+    return generators.expression(generators.read(expression))
 
 
 def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequence[Turn] = ()) -> Any:
@@ -358,8 +358,8 @@ def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequenc
         Where the limit is reached, or the matrix is singular.
     """
     n = matrix.rows
-    alphabet = Alphabet([*matrix, *right], work, turns)
-    table = [[alphabet.read(entry) for entry in (*matrix.row(k), *right.row(k))] for k in range(n)]
+    generators = Generators([*matrix, *right], work, turns)
+    table = [[generators.read(entry) for entry in (*matrix.row(k), *right.row(k))] for k in range(n)]
     columns: dict[int, int] = {}
     for _ in range(n):
         free = [(i, j) for i in range(n) for j in range(n) if i not in columns and j not in columns.values()]
@@ -368,18 +368,18 @@ def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequenc
             raise TooMuchWorkError
         row, column = min(candidates, key=lambda place: (_length(table[place[0]][place[1]]), place))
         columns[row] = column
-        inverse = alphabet.power(table[row][column], -1)
-        table[row] = [alphabet.times([entry, inverse]) for entry in table[row]]
+        inverse = generators.power(table[row][column], -1)
+        table[row] = [generators.times([entry, inverse]) for entry in table[row]]
         for i in range(n):
             factor = table[i][column]
             if i != row and factor.above:
                 negative = Quotient(-factor.above, factor.divisor, factor.below)
                 table[i] = [
-                    alphabet.total([entry, alphabet.times([negative, other])]) if other.above else entry
+                    generators.total([entry, generators.times([negative, other])]) if other.above else entry
                     for entry, other in zip(table[i], table[row], strict=True)
                 ]
     rows = {column: row for row, column in columns.items()}
-    return sympy.Matrix(n, right.cols, lambda j, k: alphabet.expression(table[rows[j]][n + k]))
+    return sympy.Matrix(n, right.cols, lambda j, k: generators.expression(table[rows[j]][n + k]))
 
 
 def _length(quotient: Quotient) -> int:

@@ -12,19 +12,19 @@ from collections.abc import Iterable, Sequence
 import sympy
 
 from .quotient_printer import Writer, size
-from .quotients import Alphabet, Turn
+from .quotients import Generators, Turn
 from .trigonometric_ring import TooMuchWorkError, Work
 
-__all__ = ["EFFORT", "expansion_size", "is_small_quotient", "tidy"]
+__all__ = ["EFFORT", "expansion_size", "is_small_quotient", "simplify"]
 
 #: The work that one expression may take, and the least that is worth beginning.
 EFFORT, LEAST_EFFORT = 150_000, 5_000
 #: The most letters, operations and terms of a quotient that is factored.
-FACTORED_LETTERS, FACTORED_OPERATIONS, FACTORED_TERMS = 8, 100, 200
+FACTORED_SYMBOLS, FACTORED_OPERATIONS, FACTORED_TERMS = 8, 100, 200
 
 
-def tidy(
-    expression: sympy.Expr, effort: int = EFFORT, heads: Iterable[sympy.Symbol] = (), turns: Sequence[Turn] = ()
+def simplify(
+    expression: sympy.Expr, effort: int = EFFORT, collected: Iterable[sympy.Symbol] = (), turns: Sequence[Turn] = ()
 ) -> sympy.Expr:
     """A shorter form of the expression where one is found within bounded work: lowest terms, Pythagoras, common factors.
 
@@ -45,30 +45,30 @@ def tidy(
     2*r*cos(phi)**2*cot(phi)
     """
     try:
-        alphabet = Alphabet([expression], Work(effort), turns, tidy)
-        found = Writer(alphabet, heads).quotient(alphabet.read(expression))
+        generators = Generators([expression], Work(effort), turns, simplify)
+        found = Writer(generators, collected).quotient(generators.read(expression))
     except TooMuchWorkError:
         share = effort // max(1, len(expression.args))
         if share < LEAST_EFFORT or not (expression.is_Add or expression.is_Mul):
             return expression
-        return expression.func(*(tidy(part, share, heads, turns) for part in expression.args))
+        return expression.func(*(simplify(part, share, collected, turns) for part in expression.args))
     return min([found, expression, *_factored(expression)], key=size)
 
 
 def _factored(expression: sympy.Expr) -> list[sympy.Expr]:
     """A product with sines and cosines as letters of their own, which the relation between them may hide, if it is cheap."""
-    waves = sorted(expression.atoms(sympy.sin, sympy.cos), key=sympy.default_sort_key)
-    letters = {wave: sympy.Dummy(f"w{k}") for k, wave in enumerate(waves)}
-    plain = expression.xreplace(letters)
-    if not waves or not is_small_quotient(plain):
+    sinusoids = sorted(expression.atoms(sympy.sin, sympy.cos), key=sympy.default_sort_key)
+    symbols = {wave: sympy.Dummy(f"w{k}") for k, wave in enumerate(sinusoids)}
+    plain = expression.xreplace(symbols)
+    if not sinusoids or not is_small_quotient(plain):
         return []
-    back = {letter: wave for wave, letter in letters.items()}
+    back = {symbol: wave for wave, symbol in symbols.items()}
     return [sympy.factor(plain).xreplace(back)]
 
 
 def is_small_quotient(expression: sympy.Expr) -> bool:
     """Whether an expression is a quotient of polynomials that can be factored with little work."""
-    few = len(expression.free_symbols) <= FACTORED_LETTERS and expression.count_ops() <= FACTORED_OPERATIONS
+    few = len(expression.free_symbols) <= FACTORED_SYMBOLS and expression.count_ops() <= FACTORED_OPERATIONS
     return bool(few and expression.is_rational_function() and expansion_size(expression) <= FACTORED_TERMS)
 
 

@@ -18,13 +18,13 @@ from typing import Any
 import sympy
 
 from ...errors import ModelError
-from ..lazy import Later, each, entries_of, now
+from ..lazy import Lazy, each, entries_of, now
 from ..tree import TreeAlgebra
-from .quotients import NODE, Alphabet, Turn, eliminated, lowest_terms
+from .quotients import NODE, Generators, Turn, eliminated, lowest_terms
 from .statement import LONG_STATEMENT, with_constants
 from .trigonometric_ring import TooMuchWorkError, Work
 
-__all__ = ["BriefAlgebra", "NamedInverse"]
+__all__ = ["SimplifyingAlgebra", "NamedInverse"]
 
 #: The work that a derivation and a part of it may take, and after which an inverse gets a name.
 EFFORT, PART_EFFORT, INVERSE_EFFORT = 300_000, 150_000, 40_000
@@ -50,7 +50,7 @@ class NamedInverse:
         w and r.
     """
 
-    letters: Any
+    symbols: Any
     matrix: Any
     solutions: list[tuple[Any, Any]]
     is_named: bool
@@ -59,7 +59,7 @@ class NamedInverse:
 _Pairs = tuple[tuple[sympy.Symbol, sympy.Expr], ...]
 
 
-class BriefAlgebra:
+class SimplifyingAlgebra:
     """Expressions as SymPy matrices in lowest terms.
 
     Parameters
@@ -108,11 +108,11 @@ class BriefAlgebra:
     # -- as in plain trees -------------------------------------------------------------------------------------------
 
     def scalar(self, expression: sympy.Expr) -> Any:
-        return Later(lambda: self._stated(expression))
+        return Lazy(lambda: self._stated(expression))
 
     def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
         entries = list(expressions)
-        return Later(lambda: self._plain.vector(self._stated(now(entry)) for entry in entries))
+        return Lazy(lambda: self._plain.vector(self._stated(now(entry)) for entry in entries))
 
     def _stated(self, expression: sympy.Expr) -> sympy.Expr:
         """An expression of the model; where it is long, with names for sums of constants in it."""
@@ -121,81 +121,81 @@ class BriefAlgebra:
         return with_constants(expression, self._constants, self.meanings)
 
     def zeros(self, rows: int, columns: int = 1) -> Any:
-        return Later(lambda: self._plain.zeros(rows, columns))
+        return Lazy(lambda: self._plain.zeros(rows, columns))
 
     def stack(self, blocks: Sequence[Any]) -> Any:
-        return Later(lambda: self._plain.stack([now(block) for block in blocks]))
+        return Lazy(lambda: self._plain.stack([now(block) for block in blocks]))
 
     def columns(self, blocks: Sequence[Any]) -> Any:
-        return Later(lambda: self._plain.columns([now(block) for block in blocks]))
+        return Lazy(lambda: self._plain.columns([now(block) for block in blocks]))
 
     def inner(self, left: Any, right: Any) -> Any:
-        return Later(lambda: self._plain.inner(now(left), now(right)))
+        return Lazy(lambda: self._plain.inner(now(left), now(right)))
 
     def root(self, scalar: Any) -> Any:
-        return Later(lambda: self._plain.root(each(now(scalar), self._lowest)))
+        return Lazy(lambda: self._plain.root(each(now(scalar), self._lowest)))
 
     def split_columns(self, matrix: Any) -> Sequence[Any]:
         whole = now(matrix)
         return [whole.col(k) for k in range(whole.cols)]
 
     def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
-        return Later(lambda: self._plain.part(now(matrix), rows, columns))
+        return Lazy(lambda: self._plain.part(now(matrix), rows, columns))
 
     def determinant(self, matrix: Any) -> Any:
-        return Later(lambda: self._plain.determinant(now(matrix)))
+        return Lazy(lambda: self._plain.determinant(now(matrix)))
 
     # -- derivatives -------------------------------------------------------------------------------------------------
 
-    def gradient(self, scalar: Any, letters: Any) -> Any:
-        return self.jacobian(scalar, letters).T
+    def gradient(self, scalar: Any, symbols: Any) -> Any:
+        return self.jacobian(scalar, symbols).T
 
-    def hessian(self, scalar: Any, letters: Any) -> tuple[Any, Any]:
-        first = self.gradient(scalar, letters)
-        return self.jacobian(first, letters), first
+    def hessian(self, scalar: Any, symbols: Any) -> tuple[Any, Any]:
+        first = self.gradient(scalar, symbols)
+        return self.jacobian(first, symbols), first
 
-    def jacobian(self, vector: Any, letters: Any) -> Any:
+    def jacobian(self, vector: Any, symbols: Any) -> Any:
         def made() -> Any:
-            entries, variables = entries_of(vector), list(now(letters))
-            slopes = [self._slopes(entry, variables) for entry in entries]
-            return sympy.Matrix(len(entries), len(variables), [slope for row in slopes for slope in row])
+            entries, variables = entries_of(vector), list(now(symbols))
+            derivatives = [self._derivatives(entry, variables) for entry in entries]
+            return sympy.Matrix(len(entries), len(variables), [derivative for row in derivatives for derivative in row])
 
-        return Later(made)
+        return Lazy(made)
 
-    def along(self, vector: Any, letters: Any, direction: Any) -> Any:
+    def along(self, vector: Any, symbols: Any, direction: Any) -> Any:
         def made() -> Any:
-            pairs = tuple((letter, rate) for letter, rate in zip(now(letters), now(direction), strict=True) if rate != 0)
+            pairs = tuple((symbol, rate) for symbol, rate in zip(now(symbols), now(direction), strict=True) if rate != 0)
             changes = [self._kept(self._change(entry, pairs)) for entry in entries_of(vector)]
             return sympy.Matrix(len(changes), 1, changes)
 
-        return Later(made)
+        return Lazy(made)
 
-    def _slopes(self, expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
+    def _derivatives(self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
         """The derivatives by some letters, in lowest terms."""
-        partial, steep = self._partial_slopes(expression, letters)
+        partial, steep = self._partial_derivatives(expression, symbols)
         found = []
-        for letter in letters:
-            rates = [slope * self._rate(symbol, ((letter, sympy.S.One),)) for symbol, slope in steep.items()]
-            total = sympy.Add(partial.get(letter, sympy.S.Zero), *rates)
+        for symbol in symbols:
+            rates = [derivative * self._rate(name, ((symbol, sympy.S.One),)) for name, derivative in steep.items()]
+            total = sympy.Add(partial.get(symbol, sympy.S.Zero), *rates)
             found.append(self._kept(total) if rates else total)
         return found
 
     def _change(self, expression: sympy.Expr, pairs: _Pairs) -> sympy.Expr:
         """The derivative along a direction, given by letters and their rates."""
-        partial, steep = self._partial_slopes(expression, [letter for letter, _ in pairs])
-        terms = [partial[letter] * rate for letter, rate in pairs if letter in partial]
-        return sympy.Add(*terms, *(slope * self._rate(symbol, pairs) for symbol, slope in steep.items()))
+        partial, steep = self._partial_derivatives(expression, [symbol for symbol, _ in pairs])
+        terms = [partial[symbol] * rate for symbol, rate in pairs if symbol in partial]
+        return sympy.Add(*terms, *(derivative * self._rate(symbol, pairs) for symbol, derivative in steep.items()))
 
-    def _partial_slopes(
-        self, expression: sympy.Expr, letters: Sequence[sympy.Symbol]
+    def _partial_derivatives(
+        self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]
     ) -> tuple[dict[sympy.Symbol, sympy.Expr], dict[sympy.Symbol, sympy.Expr]]:
         """The derivatives by letters and by names that occur, as if they were independent of each other."""
         expression = self.spelt_out(expression)
         present = expression.free_symbols
         named = [symbol for symbol in self._homes if symbol in present]
-        wanted = [letter for letter in (*letters, *named) if letter in present]
-        found = dict(zip(wanted, self._derivatives(expression, wanted), strict=True)) if wanted else {}
-        steep = {symbol: slope for symbol in named if (slope := self._at_solutions(found.pop(symbol))) != 0}
+        wanted = [symbol for symbol in (*symbols, *named) if symbol in present]
+        found = dict(zip(wanted, self._plain_derivatives(expression, wanted), strict=True)) if wanted else {}
+        steep = {symbol: derivative for symbol in named if (derivative := self._at_solutions(found.pop(symbol))) != 0}
         return found, steep
 
     def spelt_out(self, expression: sympy.Expr) -> sympy.Expr:
@@ -204,19 +204,19 @@ class BriefAlgebra:
             expression = expression.xreplace(self._pushed)
         return expression
 
-    def _derivatives(self, expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
+    def _plain_derivatives(self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
         try:
-            alphabet = Alphabet([expression], Work(INVERSE_EFFORT, self.work), self._turns, self._lowest)
-            if all(map(alphabet.is_smooth_in, letters)):
-                quotient = alphabet.read(expression)
-                return [alphabet.expression(alphabet.derivative(quotient, letter)) for letter in letters]
+            generators = Generators([expression], Work(INVERSE_EFFORT, self.work), self._turns, self._lowest)
+            if all(map(generators.is_smooth_in, symbols)):
+                quotient = generators.read(expression)
+                return [generators.expression(generators.derivative(quotient, symbol)) for symbol in symbols]
         except TooMuchWorkError:
             pass  # as a whole it is too large, its derivatives may not be
         try:
-            self.work.spend(NODE * len(letters) * expression.count_ops())
+            self.work.spend(NODE * len(symbols) * expression.count_ops())
         except TooMuchWorkError:
             raise self._refusal(expression) from None
-        return [self._kept(sympy.diff(expression, letter)) for letter in letters]
+        return [self._kept(sympy.diff(expression, symbol)) for symbol in symbols]
 
     def _rate(self, symbol: sympy.Symbol, pairs: _Pairs) -> sympy.Expr:
         """The change of a letter of K or w along a direction."""
@@ -224,10 +224,10 @@ class BriefAlgebra:
             home, place = self._homes[symbol]
             if isinstance(place, tuple):
                 i, j = place
-                value = -(home.letters.row(i) @ self._matrix_change(home, pairs) @ home.letters.col(j))[0]
+                value = -(home.symbols.row(i) @ self._matrix_change(home, pairs) @ home.symbols.col(j))[0]
             else:
                 n = home.matrix.rows
-                value = (home.letters.row(place % n) @ self._push(home, place // n, pairs))[0]
+                value = (home.symbols.row(place % n) @ self._push(home, place // n, pairs))[0]
             self._rates[symbol, pairs] = value
         return self._rates[symbol, pairs]
 
@@ -258,9 +258,9 @@ class BriefAlgebra:
                     continue
                 exchange = {}
                 for entry, value in zip(right, home.matrix @ solution, strict=True):
-                    letter = next((s for s in sympy.Add.make_args(entry) if s.is_Symbol and s not in self._homes), None)
-                    if letter is not None:
-                        exchange[letter] = value - (entry - letter)
+                    symbol = next((s for s in sympy.Add.make_args(entry) if s.is_Symbol and s not in self._homes), None)
+                    if symbol is not None:
+                        exchange[symbol] = value - (entry - symbol)
                 try:
                     if lowest_terms(expression.xreplace(exchange), Work(INVERSE_EFFORT, self.work), self._turns) == 0:
                         return sympy.S.Zero
@@ -271,7 +271,7 @@ class BriefAlgebra:
     # -- solving -----------------------------------------------------------------------------------------------------
 
     def solve(self, matrix: Any, right: Any) -> Any:
-        return Later(lambda: self._solved(each(now(matrix), self._lowest), now(right)))
+        return Lazy(lambda: self._solved(each(now(matrix), self._lowest), now(right)))
 
     def solve_square(self, matrix: Any, right: Any) -> Any:
         def made() -> Any:
@@ -281,18 +281,18 @@ class BriefAlgebra:
             except TooMuchWorkError:
                 return self._plain.solve_square(table, column)
 
-        return Later(made)
+        return Lazy(made)
 
     def _solved(self, matrix: Any, right: Any) -> Any:
         """The solution, each set of unknowns that hang together by itself; with names unless the whole inverse is short."""
         sets = [(places, matrix.extract(places, places).as_immutable()) for places in _components(matrix)]
         known = {home.matrix: home for home in self.inverses}
-        inverses = {part: known[part].letters if part in known else self._inverse(part) for _, part in sets}
+        inverses = {part: known[part].symbols if part in known else self._inverse(part) for _, part in sets}
         lengths = [_operations(inverse) for part, inverse in inverses.items() if inverse is not None and part not in known]
         is_long = None in inverses.values() or sum(lengths) > SHORT_INVERSE
         self.has_long_inverse |= is_long
         named = self._may_name and is_long
-        named = named and not any(home.letters.as_immutable() in inverses for home in self.inverses)
+        named = named and not any(home.symbols.as_immutable() in inverses for home in self.inverses)
         found = sympy.zeros(matrix.rows, right.cols)
         for places, part in sets:
             rows = right.extract(places, range(right.cols))
@@ -300,7 +300,7 @@ class BriefAlgebra:
             if home is None:
                 values = each(inverses[part] @ rows, self._lowest)
             else:
-                values = home.letters @ rows if rows.cols > 1 else self._named_solution(home, each(rows, self._lowest))
+                values = home.symbols @ rows if rows.cols > 1 else self._named_solution(home, each(rows, self._lowest))
             for row, place in enumerate(places):
                 found[place, :] = values.row(row)
         return found
@@ -308,7 +308,7 @@ class BriefAlgebra:
     def _inverse(self, matrix: Any) -> Any | None:
         """The inverse written out, or None where it is too long and may have a name."""
         for home in self.inverses:
-            if home.letters.as_immutable() == matrix:
+            if home.symbols.as_immutable() == matrix:
                 return home.matrix
         try:
             inverse = eliminated(matrix, sympy.eye(matrix.rows), Work(INVERSE_EFFORT, self.work), self._turns)
@@ -342,20 +342,20 @@ class BriefAlgebra:
             n = matrix.rows
             upper = {(i, j): sympy.Dummy(f"K_{i + 1}{j + 1}", real=True) for i in range(n) for j in range(i, n)}
             home = NamedInverse(sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)]), matrix, [], is_named=True)
-            self._homes |= {letter: (home, place) for place, letter in upper.items()}
+            self._homes |= {symbol: (home, place) for place, symbol in upper.items()}
         self.inverses.append(home)
         return home
 
     # -- substitution ------------------------------------------------------------------------------------------------
 
-    def substitute(self, block: Any, letters: Any, values: Any) -> Any:
-        return Later(lambda: self._substituted(now(block), now(letters), now(values)))
+    def substitute(self, block: Any, symbols: Any, values: Any) -> Any:
+        return Lazy(lambda: self._substituted(now(block), now(symbols), now(values)))
 
-    def _substituted(self, block: Any, letters: Any, values: Any) -> Any:
-        exchange = {letter: value for letter, value in zip(letters, values, strict=True) if letter != value}
+    def _substituted(self, block: Any, symbols: Any, values: Any) -> Any:
+        exchange = {symbol: value for symbol, value in zip(symbols, values, strict=True) if symbol != value}
         if not exchange:
             return block
-        if any(not exchange.keys().isdisjoint(self._letters([name])) for name in self._pushed):
+        if any(not exchange.keys().isdisjoint(self._symbols([name])) for name in self._pushed):
             block = each(block, self.spelt_out)
         exchange |= self._changed_names(block, exchange)
         return each(block.xreplace(exchange), self._kept)
@@ -367,38 +367,38 @@ class BriefAlgebra:
         for home in list(self.inverses):
             touched = home.matrix.has(*exchange)
             matrix = home.matrix.xreplace(exchange)
-            if home.is_named and touched and any(letter in present for letter in home.letters):
-                found |= dict(zip(home.letters, self._solved(matrix, sympy.eye(matrix.rows)), strict=True))
+            if home.is_named and touched and any(symbol in present for symbol in home.symbols):
+                found |= dict(zip(home.symbols, self._solved(matrix, sympy.eye(matrix.rows)), strict=True))
             for solution, right in list(home.solutions):
-                if (touched or right.has(*exchange)) and any(letter in present for letter in solution):
+                if (touched or right.has(*exchange)) and any(symbol in present for symbol in solution):
                     found |= dict(zip(solution, self._solved(matrix, right.xreplace(exchange)), strict=True))
         return found
 
-    def without(self, block: Any, letters: Any) -> Any | None:
-        if not self.depends(block, letters):
+    def without(self, block: Any, symbols: Any) -> Any | None:
+        if not self.depends(block, symbols):
             return block
-        plain, variables = each(now(block), self._lowest), now(letters)
+        plain, variables = each(now(block), self._lowest), now(symbols)
         if self.depends(plain, variables):
-            if any(self._lowest(slope) != 0 for entry in entries_of(plain) for slope in self._slopes(entry, list(variables))):
+            if any(self._lowest(derivative) != 0 for entry in entries_of(plain) for derivative in self._derivatives(entry, list(variables))):
                 return None
             plain = self._substituted(plain, variables, sympy.zeros(len(variables), 1))
-        return Later(lambda: plain)
+        return Lazy(lambda: plain)
 
-    def depends(self, block: Any, letters: Any) -> bool:
+    def depends(self, block: Any, symbols: Any) -> bool:
         value = now(block)
-        return bool(self._letters(value.free_symbols) & set(now(letters)))
+        return bool(self._symbols(value.free_symbols) & set(now(symbols)))
 
-    def _letters(self, symbols: Iterable[sympy.Symbol]) -> set[sympy.Symbol]:
+    def _symbols(self, symbols: Iterable[sympy.Symbol]) -> set[sympy.Symbol]:
         """The letters of the model on which some letters and names depend."""
         found: set[sympy.Symbol] = set()
         for symbol in symbols:
             if symbol in self._pushed:
-                found |= self._letters(self._pushed[symbol].free_symbols)
+                found |= self._symbols(self._pushed[symbol].free_symbols)
             elif symbol in self._homes:
                 home, place = self._homes[symbol]
-                found |= self._letters(home.matrix.free_symbols)
+                found |= self._symbols(home.matrix.free_symbols)
                 if not isinstance(place, tuple):
-                    found |= self._letters(home.solutions[place // home.matrix.rows][1].free_symbols)
+                    found |= self._symbols(home.solutions[place // home.matrix.rows][1].free_symbols)
             else:
                 found.add(symbol)
         return found

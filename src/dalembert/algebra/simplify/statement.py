@@ -7,7 +7,7 @@ from itertools import product
 
 import sympy
 
-from .quotients import Alphabet, Turn
+from .quotients import Generators, Turn
 from .trigonometric_ring import TooMuchWorkError, Work
 
 __all__ = ["LONG_STATEMENT", "helpful_turns", "with_constants"]
@@ -58,7 +58,7 @@ def _terms(expressions: Sequence[sympy.Expr], turns: Sequence[Turn]) -> int:
     for expression in expressions:
         for parts in ([expression], sympy.Add.make_args(expression)):
             try:
-                quotients = [Alphabet([part], Work(TURN_EFFORT), turns).read(part) for part in parts]
+                quotients = [Generators([part], Work(TURN_EFFORT), turns).read(part) for part in parts]
             except TooMuchWorkError:
                 continue
             total += sum(len(q.above) + sum(len(factor) for factor, _ in q.below) for q in quotients)

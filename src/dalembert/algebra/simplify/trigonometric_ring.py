@@ -103,7 +103,7 @@ class CircleRing:
         """Which pairs of sine and cosine occur."""
         return [k for k, pair in enumerate(self.pairs) if any(m[pair.sine] or m[pair.cosine] for m in polynomial)]
 
-    def slope(self, polynomial: Polynomial, place: int) -> Polynomial:
+    def derivative(self, polynomial: Polynomial, place: int) -> Polynomial:
         """The derivative by one generator."""
         found = {}
         for monomial, coefficient in polynomial.items():
@@ -247,12 +247,12 @@ class CircleRing:
         if 1 not in degrees:
             return self._searched(polynomial, degrees)
         _, place = min((sum(m[k] for m in polynomial), k) for k, degree in enumerate(degrees) if degree == 1)
-        slope = {tuple(0 if k == place else p for k, p in enumerate(m)): c for m, c in polynomial.items() if m[place]}
-        if len(slope) == 1:
+        derivative = {tuple(0 if k == place else p for k, p in enumerate(m)): c for m, c in polynomial.items() if m[place]}
+        if len(derivative) == 1:
             return [(polynomial, 1)]
         without = {m: c for m, c in polynomial.items() if not m[place]}
         found: list[tuple[Polynomial, int]] = []
-        for factor, _ in self.split(min(self.from_terms(slope), self.from_terms(without), key=self.key))[1]:
+        for factor, _ in self.split(min(self.from_terms(derivative), self.from_terms(without), key=self.key))[1]:
             power = 0
             while len(factor) > 1 and (rest := self.divided_as_it_stands(polynomial, factor)) is not None:
                 polynomial, power = rest, power + 1

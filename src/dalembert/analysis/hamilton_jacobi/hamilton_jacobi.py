@@ -21,7 +21,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError, RunError
 from ...formulations.constraint_equations import velocity_level
@@ -33,7 +33,7 @@ from ...model.scenario import Scenario
 from ...model.symbols import Coordinate, Parameter, t
 from ...model.system import System
 from ...model.values import numbers_by_name
-from ...runtime.context import Book
+from ...runtime.context import Context
 from ...runtime.kernel import kernel_of, parameter_values
 from ...typing import Values
 from ..anatomy import read_model
@@ -96,14 +96,14 @@ class HamiltonJacobi(Report):
     def equation(self) -> sympy.Eq:
         """(5.8) for an unknown function S(q, t)."""
         action = sympy.Function("S")(*self.system.coordinates, t)
-        slopes = {pi: sympy.Derivative(action, q) for q, pi in self.momenta.items()}
-        return sympy.Eq(sympy.Derivative(action, t) + self.hamiltonian.xreplace(slopes), 0)
+        derivatives = {pi: sympy.Derivative(action, q) for q, pi in self.momenta.items()}
+        return sympy.Eq(sympy.Derivative(action, t) + self.hamiltonian.xreplace(derivatives), 0)
 
     @cached_property
     def canonical_equations(self) -> Mapping[sympy.Symbol, sympy.Expr]:
         """(5.9): the rates of q and of pi, by letter, coordinates first."""
-        rates = {q: tidy(self.velocities[q]) for q in self.system.coordinates}
-        return rates | {pi: tidy(-sympy.diff(self.hamiltonian, q)) for q, pi in self.momenta.items()}
+        rates = {q: simplify(self.velocities[q]) for q in self.system.coordinates}
+        return rates | {pi: simplify(-sympy.diff(self.hamiltonian, q)) for q, pi in self.momenta.items()}
 
     def latex(self) -> str:
         """(5.8) in LaTeX, with subscripts for derivatives."""
@@ -157,7 +157,7 @@ class HamiltonJacobi(Report):
         system = self.system
         given = dict(self.start) | numbers_by_name(start)
         kernel = kernel_of(derive(system, "vakonomic" if system.bilateral else None), system.parameters)
-        state = consistent_start(Book(kernel, parameters), time, given, parameters).state
+        state = consistent_start(Context(kernel, parameters), time, given, parameters).state
         algebra, n = kernel.algebra, len(system.coordinates)
         momenta = kernel.graph.momenta
         if system.bilateral:
@@ -174,9 +174,9 @@ class HamiltonJacobi(Report):
         block = algebra.vector([self.velocities[coordinate] for coordinate in self.system.coordinates])
         values = dict(parameters) | {t: time} | dict(zip(self.momenta, q, strict=True))
         values |= dict(zip(self.momenta.values(), pi, strict=True))
-        letters = list(algebra.letters)
-        function = ca.Function("velocities", [algebra.vector(letters)], [ca.densify(block)])
-        back = np.asarray(function([values[letter] for letter in letters]), dtype=float).ravel()
+        symbols = list(algebra.symbols)
+        function = ca.Function("velocities", [algebra.vector(symbols)], [ca.densify(block)])
+        back = np.asarray(function([values[symbol] for symbol in symbols]), dtype=float).ravel()
         if not np.max(np.abs(back - v)) <= SAME_VELOCITY * (np.max(np.abs(v)) + 1e-9):
             raise RunError(
                 "The start does not lie on the branch of the Hamiltonian",
@@ -210,8 +210,8 @@ class HamiltonJacobi(Report):
         return self.system.name
 
     def _sections(self) -> list[Section]:
-        slopes = {pi: sympy.Symbol(f"S_{q}", real=True) for q, pi in self.momenta.items()}
-        equation = f"S_t + {self.hamiltonian.xreplace(slopes)} = 0"
+        derivatives = {pi: sympy.Symbol(f"S_{q}", real=True) for q, pi in self.momenta.items()}
+        equation = f"S_t + {self.hamiltonian.xreplace(derivatives)} = 0"
         sections: list[Section] = [
             ("Momenta", [(str(pi), str(value)) for pi, value in self.definitions.items()]),
             ("Hamiltonian", [("H_1", str(self.hamiltonian)), *(("where", str(relation)) for relation in self.branch)]),
@@ -281,10 +281,10 @@ def _definitions(system: System, momenta: Sequence[sympy.Symbol]) -> dict[sympy.
     _, at_velocity = lagrangian_and_momenta(system, algebra)
     residual = velocity_level(system, algebra, at_velocity).residual
     taken = {symbol.name for symbol in system.parameters}
-    letters = [Parameter(fresh(f"lambda_{c.name}", taken)) for c in system.bilateral]
+    symbols = [Parameter(fresh(f"lambda_{c.name}", taken)) for c in system.bilateral]
     table = {}
     for q, pi in zip(system.coordinates, momenta, strict=True):
-        terms = [letter * tidy(sympy.diff(f, q.dot)) for letter, f in zip(letters, residual, strict=True)]
+        terms = [symbol * simplify(sympy.diff(f, q.dot)) for symbol, f in zip(symbols, residual, strict=True)]
         table[pi] = sympy.Add(q.momentum, *terms)
     return table
 

@@ -23,7 +23,7 @@ from ...formulations.registry import derive
 from ...integrate.motion import Motion
 from ...model.symbols import t
 from ...model.system import System
-from ...runtime.context import Book
+from ...runtime.context import Context
 from ...runtime.gauss.constrained_solve import rank
 from ...runtime.kernel import kernel_of
 from ..path import path_of
@@ -95,12 +95,12 @@ class _Condition:
         changes, sizes = [], []
         for place in range(rows.shape[0]):
             row = rows[place, :].T
-            slopes = algebra.jacobian(row, q), algebra.jacobian(row, v), algebra.jacobian(row, time)
-            changes.append((slopes[0] @ v + slopes[1] @ a + slopes[2]).T)
-            sizes.append((ca.fabs(slopes[0]) @ fastest + ca.fabs(slopes[1]) @ ca.fabs(a) + ca.fabs(slopes[2])).T)
+            derivatives = algebra.jacobian(row, q), algebra.jacobian(row, v), algebra.jacobian(row, time)
+            changes.append((derivatives[0] @ v + derivatives[1] @ a + derivatives[2]).T)
+            sizes.append((ca.fabs(derivatives[0]) @ fastest + ca.fabs(derivatives[1]) @ ca.fabs(a) + ca.fabs(derivatives[2])).T)
         blocks = [rows, by_place - algebra.stack(changes), ca.fabs(by_place) + algebra.stack(sizes)]
-        letters = [time, q, v, a, algebra.vector(system.parameters)]
-        self.function = ca.Function("condition", letters, [ca.densify(block) for block in blocks])
+        symbols = [time, q, v, a, algebra.vector(system.parameters)]
+        self.function = ca.Function("condition", symbols, [ca.densify(block) for block in blocks])
 
     def __call__(self, time: float, q: Any, v: Any, a: Any, parameters: Any) -> tuple[Any, Any, Any]:
         """f_v, e and the size of e, (m, n) each."""
@@ -123,11 +123,11 @@ def applicability(system: System, parameters: Mapping[str, Any], start: Mapping[
         samples = consistent_states(kernel, parameters, start, n)
     except DalembertError as error:
         return Applicability(None, float("nan"), 0, f"not decided: {error}")
-    condition, book, count = _Condition(system), Book(kernel, samples.parameters), len(system.coordinates)
+    condition, context, count = _Condition(system), Context(kernel, samples.parameters), len(system.coordinates)
     worst, tried = 0.0, 0
     for time, state in zip(samples.times, samples.states, strict=True):
         try:
-            rates = book.rates(time, state)
+            rates = context.rates(time, state)
         except RunError:
             continue
         q, v, chi = state[:count], state[count : 2 * count], state[2 * count :]

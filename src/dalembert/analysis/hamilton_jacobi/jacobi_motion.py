@@ -26,7 +26,7 @@ import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError, RunError, nearest
-from .separation import CompleteIntegral, Slope
+from .separation import CompleteIntegral, Derivative
 
 __all__ = ["JacobiMotion", "jacobi_motion"]
 
@@ -99,14 +99,14 @@ def jacobi_motion(
         Where Jacobi's equations do not determine it: on an equilibrium of a separated coordinate, at a singular point of the
         equation, or on another branch than that of the complete integral.
     """
-    variables = [slope.variable for slope in integral.slopes]
+    variables = [derivative.variable for derivative in integral.derivatives]
     start = dict(zip([*variables, *momenta], [float(times[0]), *coordinates, *impulses], strict=True))
     constants = _constants(integral, parameters, start)
     number = np.array(list(constants.values()))
     curves = []
-    for slope, momentum in zip(integral.slopes, [None, *momenta], strict=True):
+    for derivative, momentum in zip(integral.derivatives, [None, *momenta], strict=True):
         known = None if momentum is None else start[momentum]
-        curves.append(_Curve(_functions(slope, list(constants), parameters), number, slope, start[slope.variable], known))
+        curves.append(_Curve(_functions(derivative, list(constants), parameters), number, derivative, start[derivative.variable], known))
     clock, *others = curves
     phases = _follow(clock, others, np.asarray(times, dtype=float))
     q = np.array([curve.places(phases[:, k]) for k, curve in enumerate(others)])
@@ -130,26 +130,26 @@ def _constants(
     for symbol, definition in integral.constants.items():
         algebra = GraphAlgebra()
         block = algebra.vector([definition])
-        letters = list(algebra.letters)
-        function = ca.Function("constant", [algebra.vector(letters)], [block])
-        found[symbol] = known[symbol] = float(function([known[letter] for letter in letters]))
+        symbols = list(algebra.symbols)
+        function = ca.Function("constant", [algebra.vector(symbols)], [block])
+        found[symbol] = known[symbol] = float(function([known[symbol] for symbol in symbols]))
     return found
 
 
 def _functions(
-    slope: Slope, constants: Sequence[sympy.Symbol], parameters: Mapping[sympy.Symbol, float]
+    derivative: Derivative, constants: Sequence[sympy.Symbol], parameters: Mapping[sympy.Symbol, float]
 ) -> Callable[[Any, Any], Any]:
     """x (k,) and c (n,) to rows shift, d shift/dc (n), R, R_x, R_xx, dR/dc (n): an array (2 n + 4, k)."""
     algebra = GraphAlgebra()
-    x, c = algebra.vector([slope.variable]), algebra.vector(constants)
-    shift = algebra.vector([slope.shift])
-    radicand = algebra.vector([sympy.S.Zero if slope.radicand is None else slope.radicand])
+    x, c = algebra.vector([derivative.variable]), algebra.vector(constants)
+    shift = algebra.vector([derivative.shift])
+    radicand = algebra.vector([sympy.S.Zero if derivative.radicand is None else derivative.radicand])
     first = algebra.jacobian(radicand, x)
     rows = [shift, algebra.jacobian(shift, c).T, radicand, first, algebra.jacobian(first, x), algebra.jacobian(radicand, c).T]
-    letters = list(parameters)
+    symbols = list(parameters)
     block = ca.densify(algebra.stack(rows))
-    function = ca.Function("slope", [x, c, algebra.vector(letters)], [block])
-    values = np.array([parameters[letter] for letter in letters])
+    function = ca.Function("slope", [x, c, algebra.vector(symbols)], [block])
+    values = np.array([parameters[symbol] for symbol in symbols])
 
     def evaluate(places: Any, numbers: Any) -> Any:
         row = np.atleast_1d(places)[None, :]
@@ -162,14 +162,14 @@ class _Curve:
     """One variable on the curve that the constants fix, by its phase."""
 
     def __init__(
-        self, function: Callable[[Any, Any], Any], constants: Any, slope: Slope, place: float, momentum: float | None
+        self, function: Callable[[Any, Any], Any], constants: Any, derivative: Derivative, place: float, momentum: float | None
     ) -> None:
         self.function, self.constants, self.n = function, constants, len(constants)
-        self.name, self.place = slope.variable.name, place
+        self.name, self.place = derivative.variable.name, place
         self.sign, self.side, self.kind = 1.0, 1.0, "smooth"
         self.turns: tuple[float, ...] = ()
         self.first_phase = place
-        if slope.radicand is None or momentum is None:
+        if derivative.radicand is None or momentum is None:
             return
         offset = momentum - float(self._values(place)[0][0])
         self.sign = 1.0 if offset >= 0 else -1.0
@@ -214,14 +214,14 @@ class _Curve:
         for turn, inwards in self._inwards:
             near = np.abs(places - turn) < NEAR * (abs(self.place - turn) + abs(np.ptp([*self.turns, self.place])))
             if np.any(near):
-                _, _, slope, bend, _, _ = self._values(turn)
+                _, _, derivative, bend, _, _ = self._values(turn)
                 step = places - turn
                 others = np.ones_like(places)
                 for other, side in self._inwards:
                     if other != turn:
                         others = others * (places - other) * side
                 with np.errstate(all="ignore"):
-                    quotient = np.where(near, inwards * (slope + bend * step / 2) / others, quotient)
+                    quotient = np.where(near, inwards * (derivative + bend * step / 2) / others, quotient)
         with np.errstate(invalid="ignore"):
             return np.sqrt(quotient)
 
@@ -281,16 +281,16 @@ class _Curve:
     def _find_turns(self, offset: float) -> tuple[tuple[float, ...], float]:
         """Where R vanishes on either side of the start, and on which side of a single turn the motion is."""
         table = self._values(self.place)
-        radicand, slope, bend = (float(part[0]) for part in table[1:4])
-        size = abs(self.place) + abs(slope / bend if bend else 0.0) + 1e-12
-        at_turn = abs(radicand) <= 1e-10 * abs(slope) * size
-        if abs(radicand) <= 1e-10 * abs(bend) * size**2 and abs(slope) <= 1e-8 * abs(bend) * size:
+        radicand, derivative, bend = (float(part[0]) for part in table[1:4])
+        size = abs(self.place) + abs(derivative / bend if bend else 0.0) + 1e-12
+        at_turn = abs(radicand) <= 1e-10 * abs(derivative) * size
+        if abs(radicand) <= 1e-10 * abs(bend) * size**2 and abs(derivative) <= 1e-8 * abs(bend) * size:
             raise RunError(
                 f"`{self.name}` starts on an equilibrium of its own, where Jacobi's equations do not determine the motion",
-                seen=f"{self.name} = {self.place:.6g}, radicand {radicand:.2g} with slope {slope:.2g}",
+                seen=f"{self.name} = {self.place:.6g}, radicand {radicand:.2g} with slope {derivative:.2g}",
                 remedy="start beside it, or simulate it",
             )
-        if not abs(offset**2 - radicand) <= 1e-8 * (offset**2 + abs(radicand) + abs(slope) * size):
+        if not abs(offset**2 - radicand) <= 1e-8 * (offset**2 + abs(radicand) + abs(derivative) * size):
             raise RunError(
                 f"The start lies on another branch of the momentum of `{self.name}` than that of the complete integral",
                 seen=f"squared momentum {offset**2:.6g}, {radicand:.6g} by the integral",
@@ -298,8 +298,8 @@ class _Curve:
             )
         found = {}
         for side in (-1.0, 1.0):
-            if at_turn and slope * side < 0:
-                found[side] = self.place - radicand / slope
+            if at_turn and derivative * side < 0:
+                found[side] = self.place - radicand / derivative
             else:
                 turn = self._search(side, at_turn, size if size > 1e-9 else 1.0)
                 if turn is not None:
@@ -316,10 +316,10 @@ class _Curve:
         steps = steps[1:] if skip_first else steps
         places = self.place + side * steps
         with np.errstate(all="ignore"):
-            _, radicand, slope, *_ = self._values(places)
+            _, radicand, derivative, *_ = self._values(places)
         usable = np.isfinite(radicand)
         if not np.all(usable):
-            places, radicand, slope = (part[: int(np.argmin(usable))] for part in (places, radicand, slope))
+            places, radicand, derivative = (part[: int(np.argmin(usable))] for part in (places, radicand, derivative))
 
         def value(x: float) -> float:
             return float(self._values(x)[1][0])
@@ -331,7 +331,7 @@ class _Curve:
             a, b = places[k - 1], places[k]
             if radicand[k] < 0:
                 return float(brentq(value, a, b, xtol=1e-300, rtol=8.9e-16)) if radicand[k - 1] > 0 else float(a)
-            if slope[k - 1] * side < 0 < slope[k] * side:
+            if derivative[k - 1] * side < 0 < derivative[k] * side:
                 lowest = float(brentq(rate, a, b, rtol=8.9e-16))
                 if value(lowest) < 0:
                     return float(brentq(value, a, lowest, xtol=1e-300, rtol=8.9e-16))
@@ -368,14 +368,14 @@ def _newton(
 ) -> tuple[Any, Any] | None:
     """Phases at the time `ahead` and what is left of the equations; None where the step is too long."""
     elapsed = balance + clock.integral(now, ahead)
-    slopes = np.column_stack([curve.integrand(phase)[:, 0] for curve, phase in zip(curves, before, strict=True)])
+    derivatives = np.column_stack([curve.integrand(phase)[:, 0] for curve, phase in zip(curves, before, strict=True)])
     phases, change = before.copy(), np.inf
     for _ in range(14):
         left = elapsed + sum(curve.integral(a, b) for curve, a, b in zip(curves, before, phases, strict=True))
-        if not np.all(np.isfinite(left)) or not np.all(np.isfinite(slopes)):
+        if not np.all(np.isfinite(left)) or not np.all(np.isfinite(derivatives)):
             return None
         try:
-            step = np.linalg.solve(slopes, -left)
+            step = np.linalg.solve(derivatives, -left)
         except np.linalg.LinAlgError:
             return None
         phases = phases + step
@@ -386,5 +386,5 @@ def _newton(
         if change < CONVERGED or (change < NOISE and change >= 0.5 * previous):
             left = elapsed + sum(curve.integral(a, b) for curve, a, b in zip(curves, before, phases, strict=True))
             return phases, left
-        slopes = np.column_stack([curve.integrand(phase)[:, 0] for curve, phase in zip(curves, phases, strict=True)])
+        derivatives = np.column_stack([curve.integrand(phase)[:, 0] for curve, phase in zip(curves, phases, strict=True)])
     return None

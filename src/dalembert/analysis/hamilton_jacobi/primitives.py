@@ -16,7 +16,7 @@ import sympy
 from sympy.integrals.manualintegrate import manualintegrate
 from sympy.simplify.fu import TR8
 
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...errors import ModelError
 from ..proofs.bounded import differs_nowhere, is_small
 
@@ -26,35 +26,35 @@ ZERO = sympy.S.Zero
 Way = Callable[[sympy.Expr, sympy.Symbol], sympy.Expr | None]
 #: The most operations of a term that is integrated, the highest power of the letter, and the highest degree of a denominator.
 INTEGRATED_OPERATIONS, HIGHEST_POWER, HIGHEST_DEGREE = 80, 12, 4
-WAVES = (sympy.sin, sympy.cos, sympy.exp)
+SINUSOIDS = (sympy.sin, sympy.cos, sympy.exp)
 
 
-def primitive(expression: sympy.Expr, letter: sympy.Symbol) -> sympy.Expr | None:
+def primitive(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     """A function whose derivative by the letter is the expression, term by term; None where the rules find none.
 
     >>> x, a = sympy.symbols("x a", positive=True)
     >>> primitive(a * x + 1 / x, x)
     a*x**2/2 + log(x)
     """
-    if not expression.has(letter):
-        return expression * letter
+    if not expression.has(symbol):
+        return expression * symbol
     if is_small(expression):
-        found = _sum_of(sympy.expand(expression), letter, (_by_formula, _by_inner))
-        if found is None and any(expression.has(wave) for wave in WAVES):
-            found = _sum_of(sympy.expand(TR8(sympy.expand(expression))), letter, (_by_formula,))
+        found = _sum_of(sympy.expand(expression), symbol, (_by_formula, _by_inner))
+        if found is None and any(expression.has(wave) for wave in SINUSOIDS):
+            found = _sum_of(sympy.expand(TR8(sympy.expand(expression))), symbol, (_by_formula,))
         if found is not None:
             return found
-    whole = _sum_of(expression, letter, (_by_inner, _by_rules))
+    whole = _sum_of(expression, symbol, (_by_inner, _by_rules))
     if whole is not None or not is_small(expression):
         return whole
-    return _sum_of(sympy.expand(expression), letter, (_by_formula, _by_inner, _by_rules))
+    return _sum_of(sympy.expand(expression), symbol, (_by_formula, _by_inner, _by_rules))
 
 
-def _sum_of(expression: sympy.Expr, letter: sympy.Symbol, ways: Sequence[Way]) -> sympy.Expr | None:
+def _sum_of(expression: sympy.Expr, symbol: sympy.Symbol, ways: Sequence[Way]) -> sympy.Expr | None:
     """The primitives of all terms, each by the first of the ways that has one; None where a term has none."""
     total: sympy.Expr = ZERO
     for term in sympy.Add.make_args(expression):
-        part = next((found for found in (_checked(term, letter, way) for way in ways) if found is not None), None)
+        part = next((found for found in (_checked(term, symbol, way) for way in ways) if found is not None), None)
         if part is None:
             return None
         total += part
@@ -120,9 +120,9 @@ def _oscillation(
 def _by_inner(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
     """e^u times the derivative of u, up to a constant."""
     for node in varying.atoms(sympy.exp):
-        slope = sympy.diff(node.args[0], x)
-        if slope != 0:
-            ratio = sympy.powsimp(varying / node / slope)
+        derivative = sympy.diff(node.args[0], x)
+        if derivative != 0:
+            ratio = sympy.powsimp(varying / node / derivative)
             if not ratio.has(x):
                 return ratio * node
     return None
@@ -169,7 +169,7 @@ def _inverse_cube(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
     return x / (start * sympy.sqrt(base))
 
 
-def potential(form: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol]) -> sympy.Expr | None:
+def potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
     """A function with the entries of a closed form as its derivatives, letter by letter; None where the rules find none.
 
     What is left for a letter does not depend on the letters before it, which are therefore set to a number.
@@ -179,19 +179,19 @@ def potential(form: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol]) -> sy
     x**2*y + y
     """
     total: sympy.Expr = ZERO
-    for k, (entry, letter) in enumerate(zip(form, letters, strict=True)):
-        rest = at_numbers(entry - sympy.diff(total, letter), letters[:k])
-        part = None if rest is None else primitive(tidy(rest), letter)
+    for k, (entry, symbol) in enumerate(zip(form, symbols, strict=True)):
+        rest = at_numbers(entry - sympy.diff(total, symbol), symbols[:k])
+        part = None if rest is None else primitive(simplify(rest), symbol)
         if part is None:
             return None
         total += part
     return total
 
 
-def at_numbers(expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> sympy.Expr | None:
+def at_numbers(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
     """The expression with numbers in the place of letters on which it does not depend; None where it is not defined there."""
     for number in (ZERO, sympy.S.One, sympy.S.Half):
-        fixed = expression.subs(dict.fromkeys(letters, number))
+        fixed = expression.subs(dict.fromkeys(symbols, number))
         if not fixed.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
             return fixed
     return None

@@ -21,12 +21,12 @@ from functools import cached_property
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import expansion_size, tidy
+from ...algebra.simplify.simplifier import expansion_size, simplify
 from ...model.symbols import Parameter, t
 from ..proofs.bounded import Verdict, differs_nowhere, established_zero, exact, factored, fresh
 from .primitives import primitive
 
-__all__ = ["CompleteIntegral", "Slope", "levi_civita", "separate"]
+__all__ = ["CompleteIntegral", "Derivative", "levi_civita", "separate"]
 
 ZERO = sympy.S.Zero
 #: The most terms of an equation that is split.
@@ -34,7 +34,7 @@ MOST_TERMS = 400
 
 
 @dataclass(frozen=True)
-class Slope:
+class Derivative:
     """The derivative of S by one variable: shift + sign sqrt(radicand), or shift alone where the radicand is None.
 
     Attributes
@@ -81,14 +81,14 @@ class CompleteIntegral:
     """
 
     constants: Mapping[sympy.Symbol, sympy.Expr]
-    slopes: tuple[Slope, ...]
+    derivatives: tuple[Derivative, ...]
     verdict: Verdict
     betas: tuple[sympy.Symbol, ...]
 
     @cached_property
     def action(self) -> sympy.Expr:
         """S itself, on the branch of the positive roots."""
-        return sympy.Add(*(slope.primitive for slope in self.slopes))
+        return sympy.Add(*(derivative.primitive for derivative in self.derivatives))
 
     @cached_property
     def relations(self) -> tuple[sympy.Eq, ...]:
@@ -120,7 +120,7 @@ class _Separation:
         self.clock = Parameter(fresh("pi_t", self.taken))
         self.pairs = [(t, self.clock), *zip(coordinates, momenta, strict=True)]
         self.constants: dict[sympy.Symbol, sympy.Expr] = {}
-        self.slopes: dict[sympy.Symbol, Slope] = {}
+        self.derivatives: dict[sympy.Symbol, Derivative] = {}
 
     def run(self) -> CompleteIntegral | None:
         equation = self.clock + self.hamiltonian
@@ -129,19 +129,19 @@ class _Separation:
         for k, (x, pi) in enumerate(self.pairs):
             if k not in moving and k:
                 fixed[pi] = self._constant(f"alpha_{x.name}", pi)
-                self.slopes[x] = Slope(x, fixed[pi], is_cyclic=True)
+                self.derivatives[x] = Derivative(x, fixed[pi], is_cyclic=True)
         if 0 not in moving:
             value = -self._constant("E", self.hamiltonian) if moving else -self.hamiltonian.xreplace(fixed)
             fixed[self.clock] = value
-            self.slopes[t] = Slope(t, value, is_cyclic=True)
+            self.derivatives[t] = Derivative(t, value, is_cyclic=True)
         if moving and not self._split(equation.xreplace(fixed), moving):
             return None
-        slopes = tuple(self.slopes[x] for x, _ in self.pairs)
-        verdict = self._verdict(slopes)
-        if not verdict.holds or not self._is_complete(slopes):
+        derivatives = tuple(self.derivatives[x] for x, _ in self.pairs)
+        verdict = self._verdict(derivatives)
+        if not verdict.holds or not self._is_complete(derivatives):
             return None
         betas = tuple(Parameter(fresh(f"beta_{c.name.removeprefix('alpha_')}", self.taken)) for c in self.constants)
-        return CompleteIntegral(self.constants, slopes, verdict, betas)
+        return CompleteIntegral(self.constants, derivatives, verdict, betas)
 
     def _constant(self, name: str, definition: sympy.Expr) -> sympy.Symbol:
         symbol = Parameter(fresh(name, self.taken))
@@ -157,7 +157,7 @@ class _Separation:
             root = _root(equation, pi)
             if root is None:
                 return False
-            self.slopes[x] = Slope(x, *root)
+            self.derivatives[x] = Derivative(x, *root)
             return True
         for scaled in self._scalings(equation, group):
             parts = self._parts(scaled, group)
@@ -210,21 +210,21 @@ class _Separation:
 
     # -- proofs --------------------------------------------------------------------------------------------------
 
-    def _verdict(self, slopes: Sequence[Slope]) -> Verdict:
+    def _verdict(self, derivatives: Sequence[Derivative]) -> Verdict:
         """Whether S solves the equation on the branches of positive and of negative roots."""
         pairs = []
         for sign in (1, -1):
-            momenta = {pi: slopes[k + 1].expression(sign) for k, pi in enumerate(self.momenta)}
-            pairs.append((self.hamiltonian.xreplace(momenta), -slopes[0].expression(sign)))
+            momenta = {pi: derivatives[k + 1].expression(sign) for k, pi in enumerate(self.momenta)}
+            pairs.append((self.hamiltonian.xreplace(momenta), -derivatives[0].expression(sign)))
         squares = [node for pair in pairs for side in pair for node in side.atoms(sympy.Pow) if _is_length(node)]
         on_branch = {node: node.base.base for node in squares}
         found = differs_nowhere([(left.xreplace(on_branch), right.xreplace(on_branch)) for left, right in pairs])
         where = ", ".join(sorted({f"{root} >= 0" for root in on_branch.values()}))
         return replace(found, by=f"{found.by}, where {where}") if where else found
 
-    def _is_complete(self, slopes: Sequence[Slope]) -> bool:
+    def _is_complete(self, derivatives: Sequence[Derivative]) -> bool:
         """Whether the determinant of d^2 S / dq dconstant does not vanish."""
-        entries = [[sympy.diff(slope.expression(), c) for c in self.constants] for slope in slopes[1:]]
+        entries = [[sympy.diff(derivative.expression(), c) for c in self.constants] for derivative in derivatives[1:]]
         determinant = sympy.Matrix(entries).det(method="berkowitz")
         return differs_nowhere([(determinant, ZERO)]).is_refuted
 
@@ -259,18 +259,18 @@ def _root(equation: sympy.Expr, pi: sympy.Symbol) -> tuple[sympy.Expr, sympy.Exp
 def _coefficients(equation: sympy.Expr, pi: sympy.Symbol) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr] | None:
     """A, B, C of A pi^2 + B pi + C, or None."""
     first = sympy.diff(equation, pi)
-    second = tidy(sympy.diff(first, pi))
+    second = simplify(sympy.diff(first, pi))
     if second.has(pi):
         return None
-    found = second / 2, tidy(first.xreplace({pi: ZERO})), tidy(equation.xreplace({pi: ZERO}))
+    found = second / 2, simplify(first.xreplace({pi: ZERO})), simplify(equation.xreplace({pi: ZERO}))
     return None if any(part.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for part in found) else found
 
 
 def _quadratic_root(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr | None] | None:
     if a == 0:
-        return None if b == 0 else (tidy(-c / b), None)
-    shift = tidy(-b / (2 * a))
-    return shift, factored(tidy(shift**2) - tidy(c / a))
+        return None if b == 0 else (simplify(-c / b), None)
+    shift = simplify(-b / (2 * a))
+    return shift, factored(simplify(shift**2) - simplify(c / a))
 
 
 def _root_of_quadratic_primitive(radicand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
@@ -287,7 +287,7 @@ def _root_of_quadratic_primitive(radicand: sympy.Expr, x: sympy.Symbol) -> sympy
         return root * x if b == 0 else sympy.Rational(2, 3) * radicand ** sympy.Rational(3, 2) / b
     turned = (2 * a * x + b) / (4 * a)
     if a.is_negative:
-        angle = sympy.asin((2 * a * x + b) / sympy.sqrt(tidy(b**2 - 4 * a * c)))
+        angle = sympy.asin((2 * a * x + b) / sympy.sqrt(simplify(b**2 - 4 * a * c)))
         return turned * root - (4 * a * c - b**2) / (8 * a * sympy.sqrt(-a)) * angle
     if a.is_positive:
         log = sympy.log(2 * sympy.sqrt(a) * root + 2 * a * x + b)
@@ -297,19 +297,19 @@ def _root_of_quadratic_primitive(radicand: sympy.Expr, x: sympy.Symbol) -> sympy
 
 def _explicit_motion(integral: CompleteIntegral) -> Mapping[sympy.Symbol, sympy.Expr] | None:
     """With R = A x^2 + B x + C and J = int dx / (2 sqrt R): R_E J = t + beta_E, q_i = beta_i - shift_i x - R_i J."""
-    clock, *slopes = integral.slopes
-    moving = [slope for slope in slopes if not slope.is_cyclic]
+    clock, *derivatives = integral.derivatives
+    moving = [derivative for derivative in derivatives if not derivative.is_cyclic]
     if not clock.is_cyclic or len(moving) > 1:
         return None
     if not moving:
         turned = [sympy.diff(clock.shift, c) for c in integral.constants]
-        return {s.variable: beta - rate * t for s, beta, rate in zip(slopes, integral.betas, turned, strict=True)}
-    (slope,) = moving
-    x, radicand = slope.variable, slope.radicand
+        return {s.variable: beta - rate * t for s, beta, rate in zip(derivatives, integral.betas, turned, strict=True)}
+    (derivative,) = moving
+    x, radicand = derivative.variable, derivative.radicand
     quadratic = None if radicand is None else _coefficients(radicand, x)
     if radicand is None or quadratic is None:
         return None
-    by_constant = {c: (tidy(sympy.diff(slope.shift, c)), tidy(sympy.diff(radicand, c))) for c in integral.constants}
+    by_constant = {c: (simplify(sympy.diff(derivative.shift, c)), simplify(sympy.diff(radicand, c))) for c in integral.constants}
     energy = next(c for c in integral.constants if clock.shift == -c)
     if by_constant[energy][0] != 0 or any(part.has(x) for pair in by_constant.values() for part in pair):
         return None
@@ -319,20 +319,20 @@ def _explicit_motion(integral: CompleteIntegral) -> Mapping[sympy.Symbol, sympy.
     place = _inverted(a, b, c, lapse)
     if place is None:
         return None
-    place = tidy(place)
+    place = simplify(place)
     found = {x: place}
-    for other in slopes:
+    for other in derivatives:
         if other.is_cyclic:
             shift, bend = by_constant[other.shift]
             found[other.variable] = beta[other.shift] - shift * place - bend * lapse
-    return {s.variable: found[s.variable] for s in slopes}
+    return {s.variable: found[s.variable] for s in derivatives}
 
 
 def _inverted(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr, lapse: sympy.Expr) -> sympy.Expr | None:
     """x with int dx / (2 sqrt(a x^2 + b x + c)) = lapse, through turning points as well."""
     if a == 0:
-        return b * lapse**2 - tidy(c / b) if b != 0 else 2 * sympy.sqrt(c) * lapse
-    discriminant = tidy(b**2 - 4 * a * c)
+        return b * lapse**2 - simplify(c / b) if b != 0 else 2 * sympy.sqrt(c) * lapse
+    discriminant = simplify(b**2 - 4 * a * c)
     if a.is_negative:
         return (-sympy.sqrt(discriminant) * sympy.sin(2 * sympy.sqrt(-a) * lapse) - b) / (2 * a)
     if a.is_positive:
@@ -358,8 +358,8 @@ def levi_civita(
     moving = [pair for pair in pairs if hamiltonian.has(pair[0])]
     algebra, n = GraphAlgebra(), len(moving)
     function = algebra.scalar(hamiltonian if clock is None else hamiltonian + clock)
-    letters = algebra.vector([x for x, _ in moving] + [pi for _, pi in moving])
-    second, first = algebra.hessian(function, letters)
+    symbols = algebra.vector([x for x, _ in moving] + [pi for _, pi in moving])
+    second, first = algebra.hessian(function, symbols)
     terms = [
         first[n + i] * first[n + j] * second[i, j]
         - first[n + i] * first[j] * second[i, n + j]

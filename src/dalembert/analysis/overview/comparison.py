@@ -102,7 +102,7 @@ class Comparison(Report):
     forms: Mapping[str, str | None]
     table: tuple[Difference, ...]
     differing: Mapping[str, Apart]
-    remarks: Mapping[str, str]
+    diagnostics: Mapping[str, str]
     name: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Comparison(Report):
                 form: {"compared": True} if why is None else {"compared": False, "why": why} for form, why in self.forms.items()
             },
             "table": [{"pair": list(d.pair), "worst": d.worst, "quantity": d.quantity, "where": d.where} for d in self.table],
-            "remarks": dict(self.remarks),
+            "remarks": dict(self.diagnostics),
             "differing": {
                 form: {
                     "worst": apart.difference.worst,
@@ -146,7 +146,7 @@ class Comparison(Report):
             ("Agreement", verdict),
             ("Forms compared", lines),
             ("Apart", [(form, apart.sentence) for form, apart in self.differing.items()]),
-            ("Not everywhere", list(self.remarks.items())),
+            ("Not everywhere", list(self.diagnostics.items())),
             ("Not compared", [(form, why) for form, why in self.forms.items() if why is not None]),
         ]
 
@@ -190,10 +190,10 @@ def compare(
     anatomy = take_apart(smooth, values, beginning, n)
     reasons = form_reasons(smooth, mass_matrix_state(anatomy)[0])
     evidence: dict[str, list[Evidence]] = {}
-    remarks: dict[str, str] = {}
+    diagnostics: dict[str, str] = {}
     for form, why in reasons.items():
         if why is None:
-            reasons[form] = _call(anatomy, derive(smooth, form), beginning, span, evidence, remarks)
+            reasons[form] = _call(anatomy, derive(smooth, form), beginning, span, evidence, diagnostics)
     agreeing = [form for form in evidence if form not in APART]
     table = tuple(_difference(pair, evidence) for pair in combinations(agreeing, 2))
     worst = max(table, key=lambda difference: difference.worst, default=None)
@@ -207,7 +207,7 @@ def compare(
         forms=reasons,
         table=table,
         differing=differing,
-        remarks=remarks,
+        diagnostics=diagnostics,
         name=stated.name,
     )
 
@@ -226,7 +226,7 @@ def _call(
     start: Mapping[str, Any],
     span: Sequence[float] | None,
     evidence: dict[str, list[Evidence]],
-    remarks: dict[str, str],
+    diagnostics: dict[str, str],
 ) -> str | None:
     """What one form says, into `evidence`, with what it leaves open into `remarks`; or why it says nothing."""
     try:
@@ -240,7 +240,7 @@ def _call(
     said = [f"It does not determine {left} of {len(states.valid)} states."] if left else []
     said += [f"Its motion: {motion}"] if isinstance(motion, str) else []
     if said:
-        remarks[equations.form] = " ".join(said)
+        diagnostics[equations.form] = " ".join(said)
     evidence[equations.form] = [states] if isinstance(motion, str) else [states, motion]
     return None
 

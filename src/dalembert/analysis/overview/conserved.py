@@ -20,7 +20,7 @@ from ...algebra.structure import Verdict, equilibrated
 from ...errors import RunError
 from ...formulations.forms.lagrange import applied_force
 from ...model.symbols import t
-from ...runtime.context import Book
+from ...runtime.context import Context
 from ...runtime.gauss.constrained_solve import rank
 from ..anatomy import GENERIC, Anatomy
 from ..sampling import evaluate
@@ -105,17 +105,17 @@ def _sampled_energy(anatomy: Anatomy, working: list[str]) -> Verdict:
     """The energy at consistent states, which can refute that it is conserved."""
     samples = anatomy.motion
     kernel = samples.kernel
-    energy, letters = kernel.graph.energy, kernel.algebra.vector([*kernel.equations.state, t])
-    slopes = evaluate(kernel, ca.gradient(energy, letters), samples)[:, :, 0]
-    book = Book(kernel, samples.parameters)
+    energy, symbols = kernel.graph.energy, kernel.algebra.vector([*kernel.equations.state, t])
+    derivatives = evaluate(kernel, ca.gradient(energy, symbols), samples)[:, :, 0]
+    context = Context(kernel, samples.parameters)
     changes, tried = False, 0
-    for slope, time, state in zip(slopes, samples.times, samples.states, strict=True):
+    for derivative, time, state in zip(derivatives, samples.times, samples.states, strict=True):
         try:
-            rates = np.append(book.rates(time, state, np.zeros(len(kernel.free_inputs))), 1.0)
+            rates = np.append(context.rates(time, state, np.zeros(len(kernel.free_inputs))), 1.0)
         except RunError:
             continue
         tried += 1
-        terms = slope * rates
+        terms = derivative * rates
         changes |= bool(abs(terms.sum()) > ROUNDING * np.abs(terms).sum())
     if not tried:
         return Verdict("not established", "the motion is not determined")

@@ -262,7 +262,7 @@ def form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:
         except DalembertError as failure:
             found[form] = str(failure)
             continue
-        by_momenta = any(isinstance(letter, Momentum) for letter in equations.state)
+        by_momenta = any(isinstance(symbol, Momentum) for symbol in equations.state)
         if by_momenta and not system.is_hamiltonian and mass_matrix != REGULAR:
             found[form] = f"The Legendre transformation is singular: the mass matrix is {mass_matrix}."
     return found

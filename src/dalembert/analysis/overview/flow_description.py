@@ -52,7 +52,7 @@ class FlowDescription(Report):
     """
 
     name: str
-    letters: tuple[str, ...]
+    symbols: tuple[str, ...]
     relations: Mapping[str, float]
     integrals: Mapping[str, float]
     proved: frozenset[str]
@@ -67,13 +67,13 @@ class FlowDescription(Report):
         """The description as plain data, in the shape of ``dalembert check --json``."""
         return {
             "name": self.name,
-            "coordinates": list(self.letters),
+            "coordinates": list(self.symbols),
             "constraints": [
                 {"name": name, "kind": "relation", "integrable": True, "invariant": self._kept(name, rate)}
                 for name, rate in self.relations.items()
             ],
             "rank": self.rank,
-            "degrees_of_freedom": len(self.letters) - self.rank,
+            "degrees_of_freedom": len(self.symbols) - self.rank,
             "conserved": [
                 {"name": name, "conserved": self._kept(name, rate), "rate": rate} for name, rate in self.integrals.items()
             ],
@@ -88,8 +88,8 @@ class FlowDescription(Report):
         return self.name
 
     def _sections(self) -> list[Section]:
-        n = len(self.letters)
-        shown = ", ".join(self.letters[:12]) + (", ..." if n > 12 else "")
+        n = len(self.symbols)
+        shown = ", ".join(self.symbols[:12]) + (", ..." if n > 12 else "")
         freedom = [("letters", f"{n}: {shown}"), ("freedom", str(n - self.rank))]
         if self.inputs:
             freedom.append(("inputs", ", ".join(self.inputs)))
@@ -138,19 +138,19 @@ def describe_flow(
     kernel = Kernel(derive(flow))
     samples = consistent_states(kernel, values, beginning, determined=False)
     graph, algebra = kernel.graph, kernel.algebra
-    letters = algebra.vector(flow.coordinates)
-    slopes = evaluate(kernel, ca.jacobian(graph.position.residual, letters), samples)
-    divergence = ca.trace(ca.jacobian(graph.velocities, letters))
+    symbols = algebra.vector(flow.coordinates)
+    derivatives = evaluate(kernel, ca.jacobian(graph.position.residual, symbols), samples)
+    divergence = ca.trace(ca.jacobian(graph.velocities, symbols))
     is_zero = algebra.vanishing(divergence).holds_to_rounding
     is_even = algebra.independence(divergence, algebra.vector([*flow.coordinates, t])).holds_to_rounding
     named = {c.name: c.expression for c in flow.constraints} | dict(flow.integrals)
     return FlowDescription(
         name=flow.name,
-        letters=tuple(q.name for q in flow.coordinates),
+        symbols=tuple(q.name for q in flow.coordinates),
         relations={c.name: _rate(kernel, samples, c.expression) for c in flow.constraints},
         integrals={name: _rate(kernel, samples, value) for name, value in flow.integrals.items()},
         proved=frozenset(name for name, value in named.items() if _is_kept(kernel, value)),
-        rank=common(rank(rows, GENERIC).rank for rows in slopes) if flow.constraints else 0,
+        rank=common(rank(rows, GENERIC).rank for rows in derivatives) if flow.constraints else 0,
         divergence=0.0 if is_zero else float(evaluate(kernel, divergence, samples).ravel()[0]) if is_even else None,
         matrices=_matrices(flow),
         inputs=tuple(symbol.name for symbol in flow.inputs),
@@ -178,8 +178,8 @@ def _agreement(flow: Flow, kernel: Kernel, samples: Samples) -> tuple[float, tup
             if side is not None:
                 turn = evaluate(kernel, kernel.lower(list(side)), samples).reshape(len(samples), *side.shape)
                 said += turn @ here if sign > 0 else -(here @ turn)
-        slopes = evaluate(kernel, ca.jacobian(kernel.lower(list(matrix)), vector(list(place))), samples)
-        moved = np.einsum("smk,sk->sm", slopes, native).reshape(said.shape)
+        derivatives = evaluate(kernel, ca.jacobian(kernel.lower(list(matrix)), vector(list(place))), samples)
+        moved = np.einsum("smk,sk->sm", derivatives, native).reshape(said.shape)
         worst = max(worst, _difference(moved, said))
     return worst, (FORM, "action")
 
@@ -190,9 +190,9 @@ def _difference(found: Any, other: Any) -> float:
 
 def _rate(kernel: Kernel, samples: Samples, expression: Any) -> float:
     """max |dI/dt| / (sum |dI/dx_k X_k| + |dI/dt at rest|) over the samples."""
-    letters = kernel.algebra.vector([*kernel.equations.state, t])
-    slope = ca.jacobian(kernel.lower([expression]), letters)
-    terms = evaluate(kernel, slope.T * ca.vertcat(kernel.graph.velocities, 1), samples)[..., 0]
+    symbols = kernel.algebra.vector([*kernel.equations.state, t])
+    derivative = ca.jacobian(kernel.lower([expression]), symbols)
+    terms = evaluate(kernel, derivative.T * ca.vertcat(kernel.graph.velocities, 1), samples)[..., 0]
     sizes = np.abs(terms).sum(axis=1)
     return float(np.max(np.abs(terms.sum(axis=1)) / np.where(sizes > 0, sizes, 1.0)))
 

@@ -12,7 +12,7 @@ from ...errors import DalembertError, FormError
 from ...formulations.equations import Equations
 from ...integrate.simulate import simulate
 from ...integrate.state_symbols import state_with_velocities
-from ...runtime.context import Book
+from ...runtime.context import Context
 from ...runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from ...runtime.kernel import Kernel, kernel_of
 from ..anatomy import Anatomy
@@ -57,15 +57,15 @@ def at_states(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) 
     parts: list[dict[str, Any]] = []
     valid = np.zeros(len(samples), dtype=bool)
     for place in range(len(samples)):
-        book = Book(kernel_of(_near(anatomy, equations, place), anatomy.system.parameters), samples.parameters)
+        context = Context(kernel_of(_near(anatomy, equations, place), anatomy.system.parameters), samples.parameters)
         try:
-            state = _state(anatomy, book, place, start)
+            state = _state(anatomy, context, place, start)
         except DalembertError as error:
-            complaint, state = error, np.full(book.kernel.n_state, np.nan)
+            complaint, state = error, np.full(context.kernel.n_state, np.nan)
         known = bool(np.all(np.isfinite(state)))
-        observed, statuses = book.observe(samples.times[[place]], np.where(known, state, 0.0)[None, :], np.zeros((1, 0)))
+        observed, statuses = context.observe(samples.times[[place]], np.where(known, state, 0.0)[None, :], np.zeros((1, 0)))
         valid[place] = known and statuses[0] not in (SINGULAR, CONTRADICTORY) and bool(np.all(np.isfinite(observed)))
-        parts.append(_quantities(book.kernel, observed))
+        parts.append(_quantities(context.kernel, observed))
     if complaint is not None and not np.any(valid):
         raise complaint
     quantities = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
@@ -87,16 +87,16 @@ def _near(anatomy: Anatomy, equations: Equations, place: int) -> Equations:
         return equations
 
 
-def _state(anatomy: Anatomy, book: Book, place: int, start: Mapping[str, Any]) -> Any:
+def _state(anatomy: Anatomy, context: Context, place: int, start: Mapping[str, Any]) -> Any:
     """One sample in the letters of another form."""
-    kernel: Kernel = book.kernel
+    kernel: Kernel = context.kernel
     samples = anatomy.motion
     if kernel.equations.form == samples.kernel.equations.form:
         return samples.states[place]
     values = _named(anatomy, place) | _costates(kernel.equations, start, place)
-    letters = [symbol.name for symbol in kernel.equations.state]
-    if all(name in values for name in letters):
-        return np.array([values[name] for name in letters])
+    symbols = [symbol.name for symbol in kernel.equations.state]
+    if all(name in values for name in symbols):
+        return np.array([values[name] for name in symbols])
     time, q, v = float(samples.times[place]), samples.coordinates[place], samples.velocities[place]
     return state_with_velocities(kernel, time, q, v, samples.parameters)
 
@@ -109,13 +109,13 @@ def _named(anatomy: Anatomy, place: int) -> dict[str, float]:
         (system.velocities, samples.velocities),
         (system.momenta, samples.momenta),
     )
-    return {s.name: float(value) for letters, table in tables for s, value in zip(letters, table[place], strict=True)}
+    return {s.name: float(value) for symbols, table in tables for s, value in zip(symbols, table[place], strict=True)}
 
 
 def _costates(equations: Equations, start: Mapping[str, Any], place: int) -> dict[str, float]:
     """Multipliers that are part of the state: as given, or arbitrary numbers that are not zero."""
-    letters = [s.name for s in equations.state if s.name.startswith("chi_")]
-    return {name: float(start.get(name, 0.1 + 0.07 * ((3 * place + 5 * k) % 7))) for k, name in enumerate(letters)}
+    symbols = [s.name for s in equations.state if s.name.startswith("chi_")]
+    return {name: float(start.get(name, 0.1 + 0.07 * ((3 * place + 5 * k) % 7))) for k, name in enumerate(symbols)}
 
 
 def _quantities(kernel: Kernel, observed: Any) -> dict[str, Any]:
@@ -193,8 +193,8 @@ def _beginning(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any])
         return {s.name: float(value) for s, value in zip(equations.state, samples.states[0], strict=True)}
     values = _named(anatomy, 0)
     by_momenta = set(system.momenta) <= set(equations.state)
-    letters = (*system.coordinates, *(system.momenta if by_momenta else system.velocities))
-    return {letter.name: values[letter.name] for letter in letters} | _costates(equations, start, 0)
+    symbols = (*system.coordinates, *(system.momenta if by_momenta else system.velocities))
+    return {symbol.name: values[symbol.name] for symbol in symbols} | _costates(equations, start, 0)
 
 
 def _span(anatomy: Anatomy, span: Sequence[float] | None) -> tuple[float, float]:
@@ -205,8 +205,8 @@ def _span(anatomy: Anatomy, span: Sequence[float] | None) -> tuple[float, float]
     samples = anatomy.motion
     begin = float(samples.times[0])
     kernel = samples.kernel
-    book = Book(kernel, samples.parameters)
-    observed, _ = book.observe(samples.times, np.ascontiguousarray(samples.states), np.zeros((len(samples), 0)))
+    context = Context(kernel, samples.parameters)
+    observed, _ = context.observe(samples.times, np.ascontiguousarray(samples.states), np.zeros((len(samples), 0)))
     accelerations = np.max(np.abs(observed[:, kernel.observed["accelerations"]]), axis=1)
     speeds = np.max(np.abs(samples.velocities), axis=1)
     ratios = speeds[accelerations > 0] / accelerations[accelerations > 0]

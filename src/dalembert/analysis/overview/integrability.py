@@ -187,8 +187,8 @@ def _closure_test(anatomy: Anatomy, linear: Sequence[int]) -> _Test:
     over_time = any(_moves_with_time(anatomy, form, n) for form in forms)
     over_time |= frame is not None and algebra.depends(frame, anatomy.time)
     width = n + 1 if over_time else n
-    letters = algebra.stack([anatomy.coordinates, anatomy.time]) if over_time else anatomy.coordinates
-    chart = Chart(algebra, letters, anatomy.values, rank, _is_affordable(anatomy))
+    symbols = algebra.stack([anatomy.coordinates, anatomy.time]) if over_time else anatomy.coordinates
+    chart = Chart(algebra, symbols, anatomy.values, rank, _is_affordable(anatomy))
     rows = algebra.stack([form[:, :width] for form in forms]) if forms else algebra.zeros(0, width)
     if frame is not None and over_time:
         frame = ca.diagcat(frame, ca.SX(1))
@@ -314,11 +314,11 @@ def _integral(anatomy: Anatomy, constraint: Constraint) -> sympy.Expr | None:
     expression = _by_velocities(system, constraint)
     if expression is None:
         return None
-    slopes = [sympy.diff(expression, v) for v in system.velocities]
-    if any(slope.has(*system.velocities) for slope in slopes):
-        slopes = [sympy.simplify(slope) for slope in slopes]
+    derivatives = [sympy.diff(expression, v) for v in system.velocities]
+    if any(derivative.has(*system.velocities) for derivative in derivatives):
+        derivatives = [sympy.simplify(derivative) for derivative in derivatives]
     rest = expression.xreplace(dict.fromkeys(system.velocities, sympy.S.Zero))
-    return find_integral([*slopes, rest], [*system.coordinates, t], _equality(anatomy))
+    return find_integral([*derivatives, rest], [*system.coordinates, t], _equality(anatomy))
 
 
 def _by_velocities(system: System, constraint: Constraint, effort: int = 150) -> sympy.Expr | None:

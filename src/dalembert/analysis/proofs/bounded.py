@@ -16,7 +16,7 @@ import sympy
 from sympy.simplify.fu import TR5, TR6
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import expansion_size, is_small_quotient, tidy
+from ...algebra.simplify.simplifier import expansion_size, is_small_quotient, simplify
 from ...algebra.structure import without_unrepresented
 
 __all__ = [
@@ -76,12 +76,12 @@ class Points:
 
     def evaluated(self, algebra: GraphAlgebra, block: Any) -> Any:
         """Finite values (points, rows, columns) of a block of a graph at random values of all its letters."""
-        letters = sorted(algebra.letters, key=lambda letter: letter.name)
-        function = ca.Function("points", [algebra.vector(letters)], [ca.densify(block)])
+        symbols = sorted(algebra.symbols, key=lambda symbol: symbol.name)
+        function = ca.Function("points", [algebra.vector(symbols)], [ca.densify(block)])
         random = np.random.default_rng(self.seed)
         found: list[Any] = []
         for attempt in range(12 * self.count):
-            point = [_draw(letter, random, attempt < 4 * self.count) for letter in letters]
+            point = [_draw(symbol, random, attempt < 4 * self.count) for symbol in symbols]
             value = np.asarray(function(point), dtype=float)
             if np.all(np.isfinite(value)):
                 found.append(value)
@@ -90,11 +90,11 @@ class Points:
         return np.array(found).reshape(len(found), *block.shape)
 
 
-def _draw(letter: sympy.Symbol, random: Any, anywhere: bool) -> float:
+def _draw(symbol: sympy.Symbol, random: Any, anywhere: bool) -> float:
     size = float(random.uniform(0.4, 1.6))
-    if letter.is_negative:
+    if symbol.is_negative:
         return -size
-    if letter.is_positive or letter.is_nonnegative:
+    if symbol.is_positive or symbol.is_nonnegative:
         return size
     return float(random.uniform(-1.5, 1.5)) if anywhere else size
 
@@ -164,7 +164,7 @@ def factored(expression: sympy.Expr) -> sympy.Expr:
     >>> factored(x + x / y**2)
     x*(y**2 + 1)/y**2
     """
-    return sympy.factor(expression) if is_small_quotient(expression) else sympy.factor_terms(tidy(expression))
+    return sympy.factor(expression) if is_small_quotient(expression) else sympy.factor_terms(simplify(expression))
 
 
 def exact(expression: sympy.Expr) -> sympy.Expr:

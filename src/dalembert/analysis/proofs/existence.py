@@ -189,10 +189,10 @@ def existence_bound(
         raise ModelError("The constants must be finite, with b >= 0", seen=f"a = {a}, b = {b}", remedy="choose others")
     if not (np.isfinite(until) and until > 0):
         raise ModelError("The time of the proof must be positive", seen=f"until = {until}", remedy="pass until > 0")
-    potential, letters, m = _particle(system, mass, names)
-    point, velocity = _start(start or {}, letters, m)
-    gap = _with_values(potential, letters, names) / m - _exact(a) + _exact(b) * sum(q**2 for q in letters)
-    beta, surplus = _at_start(gap, a, b, letters, point, velocity)
+    potential, symbols, m = _particle(system, mass, names)
+    point, velocity = _start(start or {}, symbols, m)
+    gap = _with_values(potential, symbols, names) / m - _exact(a) + _exact(b) * sum(q**2 for q in symbols)
+    beta, surplus = _at_start(gap, a, b, symbols, point, velocity)
     slacks = [part * (abs(a) + abs(beta) + b * float(point @ point)) for part in SLACKS]
     if surplus[1] < -slacks[-1]:
         raise ModelError(
@@ -201,14 +201,14 @@ def existence_bound(
             remedy="choose a smaller a, or a larger b",
         )
     distance = float(np.nextafter(math.hypot(*point) * (1 + 4e-16), np.inf))
-    everywhere = _everywhere(gap, letters)
+    everywhere = _everywhere(gap, symbols)
     bounds: list[ExistenceBound] = []
     for slack in slacks:
         hypothesis = Hypothesis(True if everywhere else None, everywhere, float("inf"), slack=slack)
         bound = ExistenceBound(a, b, beta, distance, _sure_speed(surplus[1], slack), hypothesis, float("inf"))
         if everywhere:
             return bound
-        hypothesis = _within(gap, letters, bound, until)
+        hypothesis = _within(gap, symbols, bound, until)
         bounds.append(replace(bound, hypothesis=hypothesis, time=float(until) if hypothesis.holds else 0.0))
         if hypothesis.holds:
             return bounds[-1]
@@ -260,36 +260,36 @@ def _autonomous(potential: sympy.Expr) -> sympy.Expr:
     return potential
 
 
-def _with_values(potential: sympy.Expr, letters: Sequence[Coordinate], names: Mapping[str, float]) -> sympy.Expr:
+def _with_values(potential: sympy.Expr, symbols: Sequence[Coordinate], names: Mapping[str, float]) -> sympy.Expr:
     """The potential with its parameters replaced by their values, as fractions."""
-    others = potential.free_symbols - {*letters}
+    others = potential.free_symbols - {*symbols}
     missing = sorted(symbol.name for symbol in others if symbol.name not in names)
     if missing:
         raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
     return potential.xreplace({symbol: _exact(names[symbol.name]) for symbol in others})
 
 
-def _start(start: Values, letters: Sequence[Coordinate], mass: sympy.Expr) -> tuple[Any, list[sympy.Expr]]:
+def _start(start: Values, symbols: Sequence[Coordinate], mass: sympy.Expr) -> tuple[Any, list[sympy.Expr]]:
     """The position as floats, and the velocity as fractions."""
     names = numbers_by_name(start)
-    unknown = sorted({*names} - {name for q in letters for name in (q.name, q.dot.name, q.momentum.name)})
+    unknown = sorted({*names} - {name for q in symbols for name in (q.name, q.dot.name, q.momentum.name)})
     if unknown:
         raise ModelError("The start names what the particle does not have", seen=", ".join(unknown), remedy="check the names")
-    twice = [f"{q.dot.name} and {q.momentum.name}" for q in letters if q.dot.name in names and q.momentum.name in names]
+    twice = [f"{q.dot.name} and {q.momentum.name}" for q in symbols if q.dot.name in names and q.momentum.name in names]
     if twice:
         raise ModelError("The start gives a velocity twice", seen=", ".join(twice), remedy="give the velocity or the momentum")
-    point = np.array([names.get(q.name, 0.0) for q in letters])
-    momenta = [_exact(names.get(q.momentum.name, 0.0)) / mass for q in letters]
-    velocity = [_exact(names[q.dot.name]) if q.dot.name in names else own for q, own in zip(letters, momenta, strict=True)]
+    point = np.array([names.get(q.name, 0.0) for q in symbols])
+    momenta = [_exact(names.get(q.momentum.name, 0.0)) / mass for q in symbols]
+    velocity = [_exact(names[q.dot.name]) if q.dot.name in names else own for q, own in zip(symbols, momenta, strict=True)]
     return point, velocity
 
 
 def _at_start(
-    gap: sympy.Expr, a: float, b: float, letters: Sequence[Coordinate], point: Any, velocity: Sequence[sympy.Expr]
+    gap: sympy.Expr, a: float, b: float, symbols: Sequence[Coordinate], point: Any, velocity: Sequence[sympy.Expr]
 ) -> tuple[float, Bounds]:
     """The energy a unit of mass, and bounds of its surplus over a - b |q|^2."""
     kinetic = sum((v**2 for v in velocity), sympy.S.Zero) / 2
-    low, high = IntervalFunction([gap + kinetic], letters).at(point[None])
+    low, high = IntervalFunction([gap + kinetic], symbols).at(point[None])
     if not (np.isfinite(low[0, 0]) and np.isfinite(high[0, 0])):
         raise ModelError("The potential has no value at the start", seen=point.tolist(), remedy="start where it is defined")
     return float((low[0, 0] + high[0, 0]) / 2 + a - b * float(point @ point)), (low[0, 0], high[0, 0])
@@ -313,16 +313,16 @@ def _sure_radius(distance: float, speed: float, b: float, until: float) -> float
 # -- the hypothesis ------------------------------------------------------------------------------------------------------
 
 
-def _everywhere(gap: sympy.Expr, letters: Sequence[Coordinate]) -> str:
+def _everywhere(gap: sympy.Expr, symbols: Sequence[Coordinate]) -> str:
     """A proof that a polynomial is nowhere negative, or nothing."""
-    if not gap.is_polynomial(*letters):
+    if not gap.is_polynomial(*symbols):
         return ""
-    polynomial = sympy.Poly(gap, *letters)
+    polynomial = sympy.Poly(gap, *symbols)
     if polynomial.is_ground:
         return "everywhere: a constant" if polynomial.as_expr() >= 0 else ""
     if not all(coefficient.is_Rational for coefficient in polynomial.coeffs()):
         return ""
-    if len(letters) == 1:
+    if len(symbols) == 1:
         odd = [factor for factor, power in polynomial.factor_list()[1] if power % 2 and factor.count_roots()]
         if polynomial.LC() > 0 and polynomial.degree() % 2 == 0 and not odd:
             return "everywhere: a polynomial in one letter without a change of sign"
@@ -347,14 +347,14 @@ def _quadratic(polynomial: sympy.Poly) -> str:
     return "everywhere: a semidefinite quadratic form" if table.is_positive_semidefinite else ""
 
 
-def _within(gap: sympy.Expr, letters: Sequence[Coordinate], bound: ExistenceBound, until: float) -> Hypothesis:
+def _within(gap: sympy.Expr, symbols: Sequence[Coordinate], bound: ExistenceBound, until: float) -> Hypothesis:
     """Halve the cube around the ball |q| <= r(until) until bounds of the gap, or of its derivatives, decide."""
     radius, slack = _sure_radius(bound.distance, bound.speed, bound.b, until), bound.hypothesis.slack
     if not np.isfinite(radius):
         return Hypothesis(None, "the radius is too large for a proof", 0.0, slack=slack)
-    function = IntervalFunction([gap], letters, smooth=True)
-    slope = _gradient(gap, letters)
-    n = len(letters)
+    function = IntervalFunction([gap], symbols, smooth=True)
+    derivative = _gradient(gap, symbols)
+    n = len(symbols)
     low, high = np.full((1, n), -radius), np.full((1, n), radius)
     examined = 0
     while len(low):
@@ -367,14 +367,14 @@ def _within(gap: sympy.Expr, letters: Sequence[Coordinate], bound: ExistenceBoun
         middle = function.at(center)
         bad = np.nonzero((middle[1][:, 0] < -slack) & (np.linalg.norm(center, axis=1) <= radius))[0]
         if len(bad):
-            where = {q.name: float(x) for q, x in zip(letters, center[bad[0]], strict=True)}
+            where = {q.name: float(x) for q, x in zip(symbols, center[bad[0]], strict=True)}
             seen = f"V / m - a + b |q|^2 = {float(middle[1][bad[0], 0]):.3g} at a point"
             return Hypothesis(False, seen, 0.0, where, slack)
-        least = _least(function, slope, low, high, center, middle)
+        least = _least(function, derivative, low, high, center, middle)
         low, high = low[~(least >= -slack)], high[~(least >= -slack)]
         if np.any(np.max(high - low, axis=1, initial=0.0) < NARROWEST * radius):
             corner = low[np.argmin(np.max(high - low, axis=1))]
-            near = ", ".join(f"{q.name} = {x:.6g}" for q, x in zip(letters, corner, strict=True))
+            near = ", ".join(f"{q.name} = {x:.6g}" for q, x in zip(symbols, corner, strict=True))
             return Hypothesis(None, f"not established near {near}: singular, not smooth, or too close", 0.0, slack=slack)
         widest = np.argmax(high - low, axis=1)
         rows = np.arange(len(low))
@@ -386,24 +386,24 @@ def _within(gap: sympy.Expr, letters: Sequence[Coordinate], bound: ExistenceBoun
     return Hypothesis(True, proof, radius, slack=slack)
 
 
-def _gradient(gap: sympy.Expr, letters: Sequence[Coordinate]) -> IntervalFunction | None:
+def _gradient(gap: sympy.Expr, symbols: Sequence[Coordinate]) -> IntervalFunction | None:
     """Bounds of the derivatives, or None where a derivative has no bounds (that of Abs)."""
     try:
-        return IntervalFunction([sympy.diff(gap, q) for q in letters], letters, smooth=True)
+        return IntervalFunction([sympy.diff(gap, q) for q in symbols], symbols, smooth=True)
     except ModelError:
         return None
 
 
-def _least(function: IntervalFunction, slope: IntervalFunction | None, low: Any, high: Any, center: Any, middle: Bounds) -> Any:
+def _least(function: IntervalFunction, derivative: IntervalFunction | None, low: Any, high: Any, center: Any, middle: Bounds) -> Any:
     """Lower bounds (m,) over boxes: natural ones, and by the mean value theorem where the function is smooth on the box."""
     below, above = (side[:, 0] for side in function(low, high))
-    if slope is None:
+    if derivative is None:
         return below
     reach = np.nextafter(np.maximum(high - center, center - low), np.inf)
-    slopes = slope(low, high)
+    derivatives = derivative(low, high)
     mean: Bounds = (middle[0][:, 0], middle[1][:, 0])
     with np.errstate(all="ignore"):
         for k in range(low.shape[1]):
-            mean = add(mean, multiply((slopes[0][:, k], slopes[1][:, k]), (-reach[:, k], reach[:, k])))
+            mean = add(mean, multiply((derivatives[0][:, k], derivatives[1][:, k]), (-reach[:, k], reach[:, k])))
     smooth = np.isfinite(below) & np.isfinite(above) & ~np.isnan(mean[0])
     return np.where(smooth, np.fmax(below, mean[0]), below)

@@ -182,12 +182,12 @@ class IntervalFunction:
     def __init__(
         self,
         expressions: Sequence[sympy.Expr],
-        letters: Sequence[sympy.Symbol],
+        symbols: Sequence[sympy.Symbol],
         values: Mapping[Any, float] | None = None,
         *,
         smooth: bool = False,
     ) -> None:
-        self.letters = tuple(letters)
+        self.symbols = tuple(symbols)
         self.values = dict(values or {})
         self._root = _SMOOTH_ROOT if smooth else _ROOT
         self._unary = _UNARY | {sympy.Abs: _smooth_magnitude} if smooth else _UNARY
@@ -225,7 +225,7 @@ class IntervalFunction:
         place = len(self._steps)
         self._places[expression] = place
         self._steps.append((step, arguments))
-        if not expression.has(*self.letters) if self.letters else True:
+        if not expression.has(*self.symbols) if self.symbols else True:
             with np.errstate(all="ignore"):
                 empty = np.zeros((1, 0))
                 self._fixed[place] = step((empty, empty), *(self._fixed[a] for a in arguments))
@@ -233,8 +233,8 @@ class IntervalFunction:
 
     def _step(self, node: sympy.Basic) -> tuple[Callable[..., Bounds], tuple[sympy.Basic, ...]]:
         match node:
-            case sympy.Symbol() if node in self.letters:
-                column = self.letters.index(node)
+            case sympy.Symbol() if node in self.symbols:
+                column = self.symbols.index(node)
                 return (lambda box: (box[0][:, column], box[1][:, column])), ()
             case sympy.Symbol() if node in self.values:
                 number = np.array([float(self.values[node])])

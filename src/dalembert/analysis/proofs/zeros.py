@@ -80,7 +80,7 @@ class Zeros:
         How many boxes were looked at.
     """
 
-    letters: tuple[sympy.Symbol, ...]
+    symbols: tuple[sympy.Symbol, ...]
     zeros: tuple[Zero, ...]
     undecided: Any
     examined: int
@@ -93,7 +93,7 @@ class Zeros:
     @property
     def points(self) -> Any:
         """The zeros (k, n)."""
-        return np.array([zero.point for zero in self.zeros]).reshape(len(self.zeros), len(self.letters))
+        return np.array([zero.point for zero in self.zeros]).reshape(len(self.zeros), len(self.symbols))
 
     @property
     def index(self) -> int:
@@ -104,7 +104,7 @@ class Zeros:
         return len(self.zeros)
 
 
-def full_turns(expressions: Sequence[sympy.Expr], letter: sympy.Symbol) -> bool:
+def full_turns(expressions: Sequence[sympy.Expr], symbol: sympy.Symbol) -> bool:
     """Whether expressions have the period of a full turn in a letter: it occurs in sin and cos only, a whole number of times.
 
     >>> x, y = sympy.symbols("x y")
@@ -113,10 +113,10 @@ def full_turns(expressions: Sequence[sympy.Expr], letter: sympy.Symbol) -> bool:
     """
     rest = sympy.Dummy()
     for expression in expressions:
-        waves = [node for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(letter)]
-        if not all(sympy.diff(node.args[0], letter).is_Integer for node in waves):
+        sinusoids = [node for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(symbol)]
+        if not all(sympy.diff(node.args[0], symbol).is_Integer for node in sinusoids):
             return False
-        if expression.xreplace(dict.fromkeys(waves, rest)).has(letter):
+        if expression.xreplace(dict.fromkeys(sinusoids, rest)).has(symbol):
             return False
     return True
 
@@ -130,7 +130,7 @@ class SearchOptions(TypedDict, total=False):
 
 def find_zeros(
     equations: Sequence[sympy.Expr],
-    letters: Sequence[sympy.Symbol],
+    symbols: Sequence[sympy.Symbol],
     within: Ranges | None = None,
     *,
     parameters: Values | None = None,
@@ -165,15 +165,15 @@ def find_zeros(
     >>> found.complete, len(found), found.index
     (True, 4, 0)
     """
-    names = tuple(letters)
+    names = tuple(symbols)
     if len(equations) != len(names):
         raise ModelError(
             "There must be as many equations as letters", seen=f"{len(equations)} and {len(names)}", remedy="give n of each"
         )
     values = _by_symbol(numbers_by_name(parameters), set().union(*(e.free_symbols for e in equations)) - {*names})
     region = _Region(names, equations, _read_region(within or {}, names))
-    slopes = [sympy.diff(equation, letter) for equation in equations for letter in names]
-    search = _Search(IntervalFunction(equations, names, values), IntervalFunction(slopes, names, values), region)
+    derivatives = [sympy.diff(equation, symbol) for equation in equations for symbol in names]
+    search = _Search(IntervalFunction(equations, names, values), IntervalFunction(derivatives, names, values), region)
     search.run(smallest, most_boxes)
     zeros = sorted(search.zeros, key=lambda zero: tuple(np.round(zero.point, 9)))
     return Zeros(names, tuple(zeros), search.undecided_boxes(smallest), search.examined)
@@ -188,19 +188,19 @@ def _by_symbol(given: Mapping[str, float], symbols: set[sympy.Symbol]) -> dict[s
     return found
 
 
-def _read_region(within: Values, letters: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Any]:
+def _read_region(within: Values, symbols: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Any]:
     """The bounds by symbol, a pair of numbers each."""
-    by_letter = {letter.name: letter for letter in letters}
+    by_symbol = {symbol.name: symbol for symbol in symbols}
     found: dict[sympy.Symbol, Any] = {}
     for name, ends in by_name(within, "region").items():
-        if name not in by_letter:
-            seen = ", ".join(by_letter)
+        if name not in by_symbol:
+            seen = ", ".join(by_symbol)
             raise ModelError(f"The region names `{name}`, which is not looked for", seen=seen, remedy="bound one of these")
         try:
             low, high = (float(end) for end in ends)
         except (TypeError, ValueError):
             raise ModelError(f"The bounds of `{name}` must be two numbers", str(ends)[:60], "pass (low, high)") from None
-        found[by_letter[name]] = (low, high)
+        found[by_symbol[name]] = (low, high)
     return found
 
 
@@ -208,17 +208,17 @@ class _Region:
     """The box that is searched, and which of its sides are circles."""
 
     def __init__(
-        self, letters: Sequence[sympy.Symbol], equations: Sequence[sympy.Expr], within: Mapping[sympy.Symbol, Any]
+        self, symbols: Sequence[sympy.Symbol], equations: Sequence[sympy.Expr], within: Mapping[sympy.Symbol, Any]
     ) -> None:
-        self.round = np.array([letter not in within for letter in letters])
-        open_letters = [letter.name for letter in letters if letter not in within and not full_turns(equations, letter)]
-        if open_letters:
+        self.round = np.array([symbol not in within for symbol in symbols])
+        open_symbols = [symbol.name for symbol in symbols if symbol not in within and not full_turns(equations, symbol)]
+        if open_symbols:
             raise ModelError(
                 "These letters are no angles, and have no bounds",
-                seen=", ".join(open_letters),
+                seen=", ".join(open_symbols),
                 remedy="pass within={letter: (low, high)}",
             )
-        ends = np.array([within.get(letter, (CUT, CUT + TURN)) for letter in letters], dtype=float)
+        ends = np.array([within.get(symbol, (CUT, CUT + TURN)) for symbol in symbols], dtype=float)
         self.low, self.high = ends[:, 0], np.where(self.round, np.nextafter(ends[:, 1], np.inf), ends[:, 1])
         if not np.all(np.isfinite(ends)) or np.any(self.low >= self.high):
             raise ModelError(
@@ -253,8 +253,8 @@ class _Region:
 class _Search:
     """Halving, throwing away and proving, for batches of boxes."""
 
-    def __init__(self, function: IntervalFunction, slope: IntervalFunction, region: _Region) -> None:
-        self.function, self.slope, self.region = function, slope, region
+    def __init__(self, function: IntervalFunction, derivative: IntervalFunction, region: _Region) -> None:
+        self.function, self.derivative, self.region = function, derivative, region
         self.size = len(region.low)
         self.zeros: list[Zero] = []
         self.examined = 0
@@ -322,17 +322,17 @@ class _Search:
         n, eps = self.size, 2.0**-52
         center = (low + high) / 2
         radius = np.nextafter(np.maximum(high - center, center - low), np.inf)
-        slope_low, slope_high = (part.reshape(-1, n, n) for part in self.slope(low, high))
+        derivative_low, derivative_high = (part.reshape(-1, n, n) for part in self.derivative(low, high))
         value_low, value_high = self.function.at(center)
-        usable = np.all(np.isfinite(slope_low) & np.isfinite(slope_high), axis=(1, 2))
+        usable = np.all(np.isfinite(derivative_low) & np.isfinite(derivative_high), axis=(1, 2))
         usable &= np.all(np.isfinite(value_low) & np.isfinite(value_high), axis=1)
-        slope_low, slope_high = (np.where(usable[:, None, None], part, np.eye(n)) for part in (slope_low, slope_high))
+        derivative_low, derivative_high = (np.where(usable[:, None, None], part, np.eye(n)) for part in (derivative_low, derivative_high))
         value_low, value_high = (np.where(usable[:, None], part, 0.0) for part in (value_low, value_high))
-        middle = (slope_low + slope_high) / 2
+        middle = (derivative_low + derivative_high) / 2
         determinant = np.linalg.det(middle)
         usable &= np.abs(determinant) > 1e-290
         middle = np.where(usable[:, None, None], middle, np.eye(n))
-        spread = (slope_high - slope_low) / 2 * (1 + 4 * eps) + eps * np.abs(middle)
+        spread = (derivative_high - derivative_low) / 2 * (1 + 4 * eps) + eps * np.abs(middle)
         inverse = np.linalg.inv(middle)
         size = np.abs(inverse)
         rounding = (2 * n + 4) * eps

@@ -137,7 +137,7 @@ def _pulled_back(question: Question, final: Any, data: Data | None) -> Gradient:
     last = question.runs[-1]
     pulled = np.zeros(last.ns)
     if final is not None:
-        seen = observed(last.kernel, [final], question.parameters, last.times[-1:], last.states[-1:], last.book.parameters)
+        seen = observed(last.kernel, [final], question.parameters, last.times[-1:], last.states[-1:], last.context.parameters)
         parts["final"] = float(seen.values[0, 0])
         pulled += seen.by_state[0, 0]
         by_parameters += seen.by_parameters[0, 0]
@@ -159,16 +159,16 @@ def _pulled_back(question: Question, final: Any, data: Data | None) -> Gradient:
         parts["integral"] = area
     if data is not None:
         parts["data"] = total
-    values = question.start_slopes @ pulled + question.directions @ by_parameters
-    letters = [symbol.name for symbol in question.kernel.equations.state]
-    by_start = dict(zip(letters, pulled.tolist(), strict=True))
+    values = question.start_derivatives @ pulled + question.directions @ by_parameters
+    symbols = [symbol.name for symbol in question.kernel.equations.state]
+    by_start = dict(zip(symbols, pulled.tolist(), strict=True))
     return Gradient(sum(parts.values()), question.names, values, by_start, question.motion, parts)
 
 
 def _misfit(question: Question, run: Any, data: Data, here: Any) -> tuple[float, Any, Any]:
     """Half the sum of squares at some times of the data, its gradient by the states there and by the parameters."""
     states = run.states_at(data.t[here])
-    seen = observed(run.kernel, data.quantities, question.parameters, data.t[here], states, run.book.parameters)
+    seen = observed(run.kernel, data.quantities, question.parameters, data.t[here], states, run.context.parameters)
     residual = np.where(data.measured[here], (seen.values - data.values[here]) / data.sigma[here], 0.0)
     push = residual / np.where(data.measured[here], data.sigma[here], 1.0)
     by_state = np.einsum("tq,tqi->ti", push, seen.by_state)

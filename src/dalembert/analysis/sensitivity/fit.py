@@ -124,7 +124,7 @@ def fit(
             "The motion from the first guess does not reach the data", seen=problem.failure, remedy="begin elsewhere"
         )
     result = least_squares(
-        problem.residuals, guess, jac=problem.slopes, bounds=(low, high), x_scale="jac", loss=loss, f_scale=loss_scale,
+        problem.residuals, guess, jac=problem.derivatives, bounds=(low, high), x_scale="jac", loss=loss, f_scale=loss_scale,
         xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=max_runs,
     )  # fmt: skip
     return fit_of(problem, result, confidence, loss != "linear")
@@ -136,7 +136,7 @@ class _Trial:
 
     values: Any
     residuals: Any
-    slopes: Any
+    derivatives: Any
     motion: Any
 
 
@@ -215,7 +215,7 @@ class _Problem:
             motion = self._motion(start, parameters)
             question = Question(motion, list(self.names), start)
             found = carry(question, self.data.t)
-            seen, slopes = found.values(self.data.quantities), found.table(self.data.quantities)
+            seen, derivatives = found.values(self.data.quantities), found.table(self.data.quantities)
         except RunError as error:
             self.failure = str(error)
             return None
@@ -226,13 +226,13 @@ class _Problem:
             return None
         here = self.data.measured
         residuals = ((seen - self.data.values) / self.data.sigma)[here]
-        table_of_slopes = (slopes / self.data.sigma[:, :, None])[here]
+        table_of_derivatives = (derivatives / self.data.sigma[:, :, None])[here]
         rows = np.zeros((len(self.priors), len(self.names)))
         extra = np.zeros(len(self.priors))
         for k, (place, mean, spread) in enumerate(self.priors):
             rows[k, place], extra[k] = 1.0 / spread, (values[place] - mean) / spread
         self.failure = None
-        self._last = _Trial(np.array(values), np.concatenate([residuals, extra]), np.vstack([table_of_slopes, rows]), motion)
+        self._last = _Trial(np.array(values), np.concatenate([residuals, extra]), np.vstack([table_of_derivatives, rows]), motion)
         return self._last
 
     def _motion(self, start: Mapping[str, float], parameters: Mapping[str, float]) -> Any:
@@ -250,12 +250,12 @@ class _Problem:
         trial = self.at(values)
         return np.full(self.data.count + len(self.priors), HOPELESS) if trial is None else trial.residuals
 
-    def slopes(self, values: Any) -> Any:
+    def derivatives(self, values: Any) -> Any:
         """The slopes at values that were accepted."""
         trial = self.at(values)
         if trial is None:
             raise RunError("The motion of the fit does not reach the data", seen=self.failure)
-        return trial.slopes
+        return trial.derivatives
 
 
 def _named(table: Any) -> dict[str, Any]:

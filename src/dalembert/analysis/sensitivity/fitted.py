@@ -114,8 +114,8 @@ def fit_of(problem: Any, result: Any, confidence: float, robust: bool) -> Fit:
     trial = problem.at(result.x)
     data, names = problem.data, problem.names
     # SciPy's slopes are those of the residuals as the loss weighs them.
-    slopes = np.asarray(result.jac) if robust else trial.slopes
-    open_combinations, inverse = _information(slopes, names, trial.values)
+    derivatives = np.asarray(result.jac) if robust else trial.derivatives
+    open_combinations, inverse = _information(derivatives, names, trial.values)
     freedom = len(trial.residuals) - len(names) + len(open_combinations)
     weighted = 2 * float(result.cost)
     scale = float(np.sqrt(weighted / freedom)) if freedom > 0 else np.nan
@@ -153,10 +153,10 @@ def fit_of(problem: Any, result: Any, confidence: float, robust: bool) -> Fit:
     )
 
 
-def _information(slopes: Any, names: tuple[str, ...], values: Any) -> tuple[list[dict[str, float]], Any]:
+def _information(derivatives: Any, names: tuple[str, ...], values: Any) -> tuple[list[dict[str, float]], Any]:
     """Combinations that the residuals do not see, and (J^T J)^-1 with infinite variance for what stands in them."""
     k = len(names)
-    triangle = np.linalg.qr(slopes, mode="r")
+    triangle = np.linalg.qr(derivatives, mode="r")
     lengths = np.linalg.norm(triangle, axis=0)
     sizes = np.where(lengths > 0, lengths, 1.0)
     unit = triangle / sizes

@@ -47,7 +47,7 @@ class Sensitivities:
     t: Any
     _question: Question = field(repr=False)
     _states: list[Any] = field(repr=False)
-    _slopes: list[Any] = field(repr=False)
+    _derivatives: list[Any] = field(repr=False)
     _places: list[Any] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -60,8 +60,8 @@ class Sensitivities:
     def start(self) -> Any:
         names = [symbol.name for symbol in self.motion.state]
         run = self._question.runs[0]
-        seen = observe(run.kernel, names, self._question.parameters, run.times[:1], run.states[:1], run.book.parameters)
-        return _chained(seen, self._question.start_slopes[None], self._question.directions)[0]
+        seen = observe(run.kernel, names, self._question.parameters, run.times[:1], run.states[:1], run.context.parameters)
+        return _chained(seen, self._question.start_derivatives[None], self._question.directions)[0]
 
     def of(self, quantity: Any) -> Any:
         """The derivative of a quantity, (k, nt): a name of the motion, or an expression of its letters and parameters."""
@@ -81,9 +81,9 @@ class Sensitivities:
         """The derivatives of several quantities, (nt, q, k)."""
         found = np.zeros((len(self.t), len(quantities), len(self.wrt)))
         question = self._question
-        for run, states, slopes, places in zip(question.runs, self._states, self._slopes, self._places, strict=True):
-            seen = observe(run.kernel, quantities, question.parameters, self.t[places], states, run.book.parameters)
-            found[places] = _chained(seen, slopes, question.directions)
+        for run, states, derivatives, places in zip(question.runs, self._states, self._derivatives, self._places, strict=True):
+            seen = observe(run.kernel, quantities, question.parameters, self.t[places], states, run.context.parameters)
+            found[places] = _chained(seen, derivatives, question.directions)
         return found
 
     def values(self, quantities: Any) -> Any:
@@ -91,7 +91,7 @@ class Sensitivities:
         found = np.zeros((len(self.t), len(quantities)))
         question = self._question
         for run, states, places in zip(question.runs, self._states, self._places, strict=True):
-            seen = observe(run.kernel, quantities, question.parameters, self.t[places], states, run.book.parameters)
+            seen = observe(run.kernel, quantities, question.parameters, self.t[places], states, run.context.parameters)
             found[places] = seen.values
         return found
 
@@ -102,9 +102,9 @@ class Sensitivities:
         return {name: table[:, k].T for k, name in enumerate(names)}
 
 
-def _chained(seen: Observed, slopes: Any, directions: Any) -> Any:
+def _chained(seen: Observed, derivatives: Any, directions: Any) -> Any:
     """h_y S + h_x dx for slopes (nt, k, n_state) and directions (k, nx), as (nt, q, k)."""
-    return np.einsum("tqi,tki->tqk", seen.by_state, slopes) + np.einsum("tqx,kx->tqk", seen.by_parameters, directions)
+    return np.einsum("tqi,tki->tqk", seen.by_state, derivatives) + np.einsum("tqx,kx->tqk", seen.by_parameters, directions)
 
 
 def sensitivities(
@@ -159,12 +159,12 @@ def sensitivities(
 def carry(question: Question, times: Any) -> Sensitivities:
     """The sensitivities at some times."""
     places = question.split(times)
-    slopes, states, found = question.start_slopes, [], []
+    derivatives, states, found = question.start_derivatives, [], []
     for number, (run, here) in enumerate(zip(question.runs, places, strict=True)):
-        columns = np.hstack([slopes, question.directions])
-        at_states, at_slopes, slopes = run.tangents(columns, times[here])
+        columns = np.hstack([derivatives, question.directions])
+        at_states, at_derivatives, derivatives = run.tangents(columns, times[here])
         states.append(at_states)
-        found.append(at_slopes)
+        found.append(at_derivatives)
         if number + 1 < len(question.runs):
-            slopes = question.across(number, slopes, question.directions)
+            derivatives = question.across(number, derivatives, question.directions)
     return Sensitivities(question.motion, question.names, times, question, states, found, places)

@@ -67,16 +67,16 @@ def gridded_input(name: str, times: ArrayLike, kind: str = "linear") -> GriddedI
         raise ModelError("The times of a grid must increase", seen=str(times)[:60])
     if kind not in ("linear", "constant"):
         raise ModelError(f"There is no kind `{kind}`", seen="linear, constant")
-    letters = tuple(Parameter(f"{name}_{k}") for k in range(len(places)))
+    symbols = tuple(Parameter(f"{name}_{k}") for k in range(len(places)))
     numbers = [sympy.Float(float(place), 17) for place in places]
-    if len(letters) == 1:
-        expression: Any = letters[0]
+    if len(symbols) == 1:
+        expression: Any = symbols[0]
     elif kind == "constant":
-        pairs = [(letter, t < end) for letter, end in zip(letters[:-1], numbers[1:], strict=True)]
-        expression = sympy.Piecewise(*pairs, (letters[-1], True))
+        pairs = [(symbol, t < end) for symbol, end in zip(symbols[:-1], numbers[1:], strict=True)]
+        expression = sympy.Piecewise(*pairs, (symbols[-1], True))
     else:
-        expression = sympy.Add(*[letter * _hat(numbers, k) for k, letter in enumerate(letters)])
-    return GriddedInput(expression, letters, tuple(float(place) for place in places))
+        expression = sympy.Add(*[symbol * _hat(numbers, k) for k, symbol in enumerate(symbols)])
+    return GriddedInput(expression, symbols, tuple(float(place) for place in places))
 
 
 def _hat(places: Sequence[sympy.Expr], k: int) -> sympy.Expr:

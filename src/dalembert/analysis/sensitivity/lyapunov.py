@@ -157,11 +157,11 @@ def lyapunov(
 def _tangent_basis(question: Question, seed: int) -> Any:
     """Orthonormal random directions that keep the constraints at the start, (dimension, n_state)."""
     run, kernel = question.runs[0], question.kernel
-    letters = kernel.algebra.vector(kernel.equations.state)
+    symbols = kernel.algebra.vector(kernel.equations.state)
     residual = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
     random = np.random.default_rng(seed)
     if residual.numel():
-        function = ca.Function("rows", kernel._inputs(), [ca.densify(ca.jacobian(residual, letters))])
+        function = ca.Function("rows", kernel._inputs(), [ca.densify(ca.jacobian(residual, symbols))])
         free = np.zeros(len(kernel.free_inputs))
         rows = np.asarray(function(run.times[0], run.states[0], question.values, free, np.zeros(0)), dtype=float)
         basis = rank(rows).null_space

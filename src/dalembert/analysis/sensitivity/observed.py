@@ -26,7 +26,7 @@ class Observed(NamedTuple):
 
 def observe(kernel: Any, quantities: Sequence[Any], parameters: Sequence[Any], times: Any, states: Any, p: Any) -> Observed:
     """Observe quantities, names or expressions, at states (nt, n_state)."""
-    kept: dict[Any, Program] = kernel.__dict__.setdefault("_observed_slopes", {})
+    kept: dict[Any, Program] = kernel.__dict__.setdefault("_observed_derivatives", {})
     key = (tuple(quantities), tuple(parameters))
     if key not in kept:
         kept[key] = _program(kernel, quantities, parameters)
@@ -36,13 +36,13 @@ def observe(kernel: Any, quantities: Sequence[Any], parameters: Sequence[Any], t
     u = np.zeros((len(kernel.free_inputs), 1))
     inputs = (np.asarray(times)[None, :], np.asarray(states).T, np.asarray(p)[:, None], u, np.zeros((0, 1)))
     out = interpret(kept[key], inputs).reshape(-1, nt)
-    values, slopes = out[:q].T, out[q:].reshape(ns + nx, q, nt)
-    return Observed(values, np.moveaxis(slopes[:ns], (0, 1, 2), (2, 1, 0)), np.moveaxis(slopes[ns:], (0, 1, 2), (2, 1, 0)))
+    values, derivatives = out[:q].T, out[q:].reshape(ns + nx, q, nt)
+    return Observed(values, np.moveaxis(derivatives[:ns], (0, 1, 2), (2, 1, 0)), np.moveaxis(derivatives[ns:], (0, 1, 2), (2, 1, 0)))
 
 
 def _program(kernel: Any, quantities: Sequence[Any], parameters: Sequence[Any]) -> Program:
     column = ca.vertcat(*[_lowered(kernel, item) for item in quantities])
-    letters = ca.vertcat(kernel.algebra.vector(kernel.equations.state), kernel.algebra.vector(parameters))
+    symbols = ca.vertcat(kernel.algebra.vector(kernel.equations.state), kernel.algebra.vector(parameters))
     known = ca.vertcat(*kernel._inputs())
     strange = [s.name() for s in ca.symvar(column) if not ca.depends_on(known, s)]
     if strange:
@@ -51,7 +51,7 @@ def _program(kernel: Any, quantities: Sequence[Any], parameters: Sequence[Any]) 
             seen=", ".join(strange),
             remedy="write it in coordinates, velocities or momenta, parameters and t",
         )
-    return straight_line("observed_slopes", kernel._inputs(), [column, ca.densify(ca.jacobian(column, letters))])
+    return straight_line("observed_slopes", kernel._inputs(), [column, ca.densify(ca.jacobian(column, symbols))])
 
 
 def _lowered(kernel: Any, item: Any) -> Any:
@@ -66,7 +66,7 @@ def _lowered(kernel: Any, item: Any) -> Any:
         return graph.outputs[name]
     if name == "energy":
         return graph.energy
-    table = _letters(kernel)
+    table = _symbols(kernel)
     if name not in table:
         near = nearest(name, [*table, *system.outputs])
         raise ModelError(
@@ -77,7 +77,7 @@ def _lowered(kernel: Any, item: Any) -> Any:
     return kernel.lower([table[name]])
 
 
-def _letters(kernel: Any) -> Mapping[str, Any]:
+def _symbols(kernel: Any) -> Mapping[str, Any]:
     system = kernel.equations.system
     every = (*kernel.equations.state, *system.velocities, *system.momenta, *system.inputs, *kernel.parameters)
     return {symbol.name: symbol for symbol in every}

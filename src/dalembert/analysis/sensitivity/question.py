@@ -96,12 +96,12 @@ class Question:
     def __init__(self, motion: Motion, wrt: Any, given: Mapping[str, float], integrand: Any = None) -> None:
         self.motion, self.integrand = motion, integrand
         _refuse(motion)
-        self.kernel = motion.segments[0].book.kernel
-        self.values = motion.segments[0].book.parameters
+        self.kernel = motion.segments[0].context.kernel
+        self.values = motion.segments[0].context.parameters
         items = [wrt] if isinstance(wrt, str) or not isinstance(wrt, Sequence) else list(wrt)
         table = {symbol.name: symbol for symbol in self.kernel.parameters}
-        letters = _start_letters(motion)
-        self.names = tuple(_known(name_of(item), table, letters) for item in items)
+        symbols = _start_symbols(motion)
+        self.names = tuple(_known(name_of(item), table, symbols) for item in items)
         if len(set(self.names)) != len(self.names):
             raise ModelError("A quantity is asked for twice", seen=", ".join(self.names))
         self.parameters = tuple(table[name] for name in self.names if name in table)
@@ -130,7 +130,7 @@ class Question:
         return found
 
     @cached_property
-    def start_slopes(self) -> Any:
+    def start_derivatives(self) -> Any:
         table = {symbol.name: symbol for symbol in self.parameters}
         wrt = [table.get(name, name) for name in self.names]
         first = self.motion.segments[0]
@@ -147,12 +147,12 @@ class Question:
             every[self.kernel.parameters.index(symbol)] = directions[:, k]
         return every
 
-    def across(self, number: int, slopes: Any, directions: Any) -> Any:
+    def across(self, number: int, derivatives: Any, directions: Any) -> Any:
         """Slopes (k, n_state) at the end of a segment in the letters of the next."""
         before, after = self.runs[number], self.runs[number + 1]
         time, y, every = float(before.times[-1]), before.states[-1], self.by_parameters(directions)
         full = before.segment.full_y[-1]
-        shown = shown_tangents(before.kernel, time, y, slopes, self.values, every)
+        shown = shown_tangents(before.kernel, time, y, derivatives, self.values, every)
         return own_tangents(after.kernel, time, full, shown, self.values, every)
 
     def split(self, times: Any) -> list[Any]:
@@ -176,22 +176,22 @@ def _outputs_at_start(motion: Motion, names: Sequence[str]) -> dict[str, float]:
     return {name: float(motion[name][0]) for name in moving_outputs(motion.system) if name in names}
 
 
-def _start_letters(motion: Motion) -> list[str]:
+def _start_symbols(motion: Motion) -> list[str]:
     """Every letter that a start may be given."""
     system = motion.system
-    known = [symbol.name for symbol in motion.segments[0].book.kernel.equations.state]
+    known = [symbol.name for symbol in motion.segments[0].context.kernel.equations.state]
     shown = [*(s.name for s in motion.state), *(s.name for s in (*system.velocities, *system.momenta))]
     shown += moving_outputs(system)
     return list(dict.fromkeys([*(shown if motion.equations.start_form else [*known, *shown])]))
 
 
-def _known(name: str, parameters: Mapping[str, Any], letters: Sequence[str]) -> str:
-    if name in parameters or name in letters:
+def _known(name: str, parameters: Mapping[str, Any], symbols: Sequence[str]) -> str:
+    if name in parameters or name in symbols:
         return name
-    near = nearest(name, [*parameters, *letters])
+    near = nearest(name, [*parameters, *symbols])
     raise ModelError(
         f"There is no parameter or start value `{name}` to differentiate by",
-        seen=", ".join([*parameters, *letters]),
+        seen=", ".join([*parameters, *symbols]),
         remedy=f"did you mean {near}" if near else "use one of these names",
     )
 
@@ -216,9 +216,9 @@ def _refuse(motion: Motion) -> None:
             seen=f"{len(motion.impacts)} impacts",
             remedy="end the span before the first impact",
         )
-    if motion.segments[0].book.kernel.free_inputs:
+    if motion.segments[0].context.kernel.free_inputs:
         raise ModelError(
             "An input given as a Python function has no derivative here",
-            seen=", ".join(s.name for s in motion.segments[0].book.kernel.free_inputs),
+            seen=", ".join(s.name for s in motion.segments[0].context.kernel.free_inputs),
             remedy="give it as an expression, with parameters or with `da.analysis.gridded_input`",
         )

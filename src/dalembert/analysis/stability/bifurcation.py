@@ -123,16 +123,16 @@ def bifurcation_diagram(
     model, numbers, _ = read_model(system, parameters, None)
     conditions = rest_conditions(model, fixed)
     region = {**(within or {}), **conditions.bounds}
-    found = zero_diagram(conditions.equations, conditions.letters, parameter, values, numbers, region or None, **search)
+    found = zero_diagram(conditions.equations, conditions.symbols, parameter, values, numbers, region or None, **search)
     if not conditions.bounds:
         return found
-    size = len(conditions.letters) - len(conditions.bounds)
+    size = len(conditions.symbols) - len(conditions.bounds)
     return replace(found, bifurcations=tuple(replace(b, point=b.point[:size]) for b in found.bifurcations))
 
 
 def zero_diagram(
     equations: Sequence[sympy.Expr],
-    letters: Sequence[sympy.Symbol],
+    symbols: Sequence[sympy.Symbol],
     parameter: Any,
     values: Sequence[float],
     parameters: Mapping[Any, float] | None = None,
@@ -148,7 +148,7 @@ def zero_diagram(
     if steps.ndim != 1 or len(steps) < 2 or np.any(np.diff(steps) <= 0):
         raise ModelError("A diagram needs two values or more, ascending", seen=list(values)[:8], remedy="sort them")
     base = numbers_by_name(parameters)
-    family = _Family(equations, letters, name, base, within, search)
+    family = _Family(equations, symbols, name, base, within, search)
     found = tuple(family.zeros(float(value)) for value in steps)
     changes = [
         family.refined((float(a), first), (float(b), second))
@@ -168,26 +168,26 @@ class _Family:
     def __init__(
         self,
         equations: Sequence[sympy.Expr],
-        letters: Sequence[sympy.Symbol],
+        symbols: Sequence[sympy.Symbol],
         name: str,
         base: Mapping[str, float],
         within: Mapping[Any, tuple[float, float]] | None,
         search: Mapping[str, Any],
     ) -> None:
-        self.equations, self.letters, self.name, self.base = list(equations), tuple(letters), name, dict(base)
+        self.equations, self.symbols, self.name, self.base = list(equations), tuple(symbols), name, dict(base)
         self.within, self.search = within, dict(search)
         algebra = GraphAlgebra()
-        f, x = algebra.vector(self.equations), algebra.vector(self.letters)
-        varied = next(node for letter, node in algebra.letters.items() if letter.name == name)
-        others = [letter for letter in algebra.letters if letter not in {*self.letters} and letter.name != name]
-        values = [self.base[letter.name] for letter in others if letter.name in self.base]
+        f, x = algebra.vector(self.equations), algebra.vector(self.symbols)
+        varied = next(node for symbol, node in algebra.symbols.items() if symbol.name == name)
+        others = [symbol for symbol in algebra.symbols if symbol not in {*self.symbols} and symbol.name != name]
+        values = [self.base[symbol.name] for symbol in others if symbol.name in self.base]
         if len(values) < len(others):
-            missing = [letter.name for letter in others if letter.name not in self.base]
+            missing = [symbol.name for symbol in others if symbol.name not in self.base]
             raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
-        slope = ca.jacobian(f, x)
-        both = ca.vertcat(f, ca.det(slope))
+        derivative = ca.jacobian(f, x)
+        both = ca.vertcat(f, ca.det(derivative))
         unknowns = ca.vertcat(x, varied)
-        outputs = [ca.densify(block) for block in (both, ca.jacobian(both, unknowns), slope)]
+        outputs = [ca.densify(block) for block in (both, ca.jacobian(both, unknowns), derivative)]
         function = ca.Function("family", [unknowns, algebra.vector(others)], outputs)
         self._compiled, self._values = function, np.array(values)
 
@@ -197,7 +197,7 @@ class _Family:
 
     def zeros(self, value: float) -> Zeros:
         """All zeros at one value of the parameter."""
-        return find_zeros(self.equations, self.letters, self.within, parameters=self.base | {self.name: value}, **self.search)
+        return find_zeros(self.equations, self.symbols, self.within, parameters=self.base | {self.name: value}, **self.search)
 
     def refined(self, low: tuple[float, Zeros], high: tuple[float, Zeros]) -> Bifurcation:
         """The change of signature between two values."""
@@ -229,7 +229,7 @@ class _Family:
                 value, point = self._branching(low[0], zero.point, high[0], other.point)
                 return value, "branching", point
         middle = (low[0] + high[0]) / 2
-        return middle, "undecided", np.full(len(self.letters), np.nan)
+        return middle, "undecided", np.full(len(self.symbols), np.nan)
 
     def _flatness(self, point: Any, value: float) -> float:
         return abs(float(np.linalg.det(self._function(np.append(point, value))[2])))
@@ -238,10 +238,10 @@ class _Family:
         """A regular solution of f = 0, det f_x = 0 near a start, by Newton's method; None where it is singular."""
         unknowns, width = start.copy(), high - low
         for _ in range(40):
-            left, slope, _ = self._function(unknowns)
-            if np.linalg.cond(slope) > 1e9:
+            left, derivative, _ = self._function(unknowns)
+            if np.linalg.cond(derivative) > 1e9:
                 return None
-            step = np.linalg.solve(slope, left.ravel())
+            step = np.linalg.solve(derivative, left.ravel())
             unknowns = unknowns - step
             if np.max(np.abs(step)) < CONVERGED * (1 + np.max(np.abs(unknowns))):
                 inside = low - 0.01 * width <= unknowns[-1] <= high + 0.01 * width
@@ -271,11 +271,11 @@ class _Family:
     def _followed(self, point: Any, value: float) -> Any:
         """Newton's method at a fixed parameter, ended when it no longer helps: the Jacobian is almost singular here."""
         for _ in range(8):
-            left, _, slope = self._function(np.append(point, value))
+            left, _, derivative = self._function(np.append(point, value))
             size = float(np.max(np.abs(left.ravel()[:-1])))
-            if size < 1e-15 or np.linalg.cond(slope) > 1e12:
+            if size < 1e-15 or np.linalg.cond(derivative) > 1e12:
                 return point
-            moved = point - np.linalg.solve(slope, left.ravel()[:-1])
+            moved = point - np.linalg.solve(derivative, left.ravel()[:-1])
             if np.max(np.abs(self._function(np.append(moved, value))[0].ravel()[:-1])) >= size:
                 return point
             point = moved

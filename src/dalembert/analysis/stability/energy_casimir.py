@@ -107,8 +107,8 @@ def energy_casimir(
     wrong = [str(c)[:60] for c, verdict in zip(casimirs, verdicts, strict=True) if not verdict.holds]
     if wrong:
         raise ModelError("These functions are no Casimirs of the structure", seen=wrong, remedy="see structure.casimirs()")
-    slope, bend, gradients, bends = _derivatives(structure.letters, hamiltonian, casimirs, point)
-    variation = second_variation(slope, bend, list(gradients), list(bends))
+    derivative, bend, gradients, bends = _derivatives(structure.symbols, hamiltonian, casimirs, point)
+    variation = second_variation(derivative, bend, list(gradients), list(bends))
     eigenvalues, doubt = spectrum(structure.at(point) @ variation.matrix)
     growing = bool(np.any(eigenvalues.real > doubt))
     proved = all(verdict.by == "symbolically" for verdict in verdicts)
@@ -119,23 +119,23 @@ def energy_casimir(
 
 
 def _derivatives(
-    letters: Sequence[sympy.Symbol], hamiltonian: sympy.Expr, casimirs: Sequence[sympy.Expr], point: Values
+    symbols: Sequence[sympy.Symbol], hamiltonian: sympy.Expr, casimirs: Sequence[sympy.Expr], point: Values
 ) -> tuple[Any, Any, Any, Any]:
     """dH (n,), Hess H (n, n), dC (k, n) and Hess C (k, n, n) at a point."""
     algebra = GraphAlgebra()
-    x = algebra.vector(letters)
+    x = algebra.vector(symbols)
     scalars = [algebra.scalar(function) for function in (hamiltonian, *casimirs)]
-    others = [letter for letter in algebra.letters if letter not in {*letters}]
+    others = [symbol for symbol in algebra.symbols if symbol not in {*symbols}]
     names = numbers_by_name(point)
-    missing = [letter.name for letter in (*letters, *others) if letter.name not in names]
+    missing = [symbol.name for symbol in (*symbols, *others) if symbol.name not in names]
     if missing:
         raise ModelError("Letters have no value at this point", seen=", ".join(missing), remedy="give them in the point")
     outputs = [ca.densify(block) for scalar in scalars for block in ca.hessian(scalar, x)]
     function = ca.Function("derivatives", [x, algebra.vector(others)], outputs)
-    values = function.call([[names[letter.name] for letter in group] for group in (letters, others)])
+    values = function.call([[names[symbol.name] for symbol in group] for group in (symbols, others)])
     bends = np.array([np.array(block, dtype=float) for block in values[0::2]])
-    slopes = np.array([np.array(block, dtype=float).ravel() for block in values[1::2]])
-    return slopes[0], bends[0], slopes[1:], bends[1:]
+    derivatives = np.array([np.array(block, dtype=float).ravel() for block in values[1::2]])
+    return derivatives[0], bends[0], derivatives[1:], bends[1:]
 
 
 def spectrum(matrix: Any) -> tuple[Any, Any]:

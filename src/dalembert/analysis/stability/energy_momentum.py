@@ -27,7 +27,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...errors import FormError, ModelError
 from ...formulations.forms import lagrange
 from ...geometry.actions import GroupAction
@@ -229,10 +229,10 @@ def energy_momentum(
     J = momentum_map(model, generators)
     amended = _amended_potential(J, mu, held)
     free = [q for q in model.coordinates if q not in held]
-    slopes = [sympy.diff(amended, q) for q in free]
+    derivatives = [sympy.diff(amended, q) for q in free]
     method = _Method(J, mu, held, numbers)
     method.check_slice(free, within)
-    zeros = find_zeros(slopes, free, within, parameters=numbers, **search)
+    zeros = find_zeros(derivatives, free, within, parameters=numbers, **search)
     return EnergyMomentum(J, mu, amended, tuple(method.at(zero, free) for zero in zeros.zeros), zeros)
 
 
@@ -313,9 +313,9 @@ def _amended_potential(J: MomentumMap, mu: Any, held: Mapping[Any, Any]) -> symp
     lagrangian = J.system.lagrangian
     assert lagrangian is not None
     potential = -lagrangian.xreplace(dict.fromkeys(J.system.velocities, ZERO)).xreplace(held)
-    inertia = sympy.Matrix(J.locked_inertia).xreplace(dict(held)).applyfunc(tidy)
+    inertia = sympy.Matrix(J.locked_inertia).xreplace(dict(held)).applyfunc(simplify)
     level = sympy.Matrix([sympy.nsimplify(float(value), rational=True) for value in mu])
-    return tidy(potential) + tidy((level.T * inertia.adjugate() * level)[0] / (2 * inertia.det(method="berkowitz")))
+    return simplify(potential) + simplify((level.T * inertia.adjugate() * level)[0] / (2 * inertia.det(method="berkowitz")))
 
 
 # -- at a critical point -----------------------------------------------------------------------------------------------------
@@ -328,21 +328,21 @@ class _Method:
         self.J, self.mu, self.held, self.numbers = J, mu, held, numbers
         self.free = [k for k, q in enumerate(J.system.coordinates) if q not in held]
         algebra, system = GraphAlgebra(), J.system
-        q, v, p = (algebra.vector(letters) for letters in (system.coordinates, system.velocities, system.momenta))
+        q, v, p = (algebra.vector(symbols) for symbols in (system.coordinates, system.velocities, system.momenta))
         lagrangian, momenta = lagrange.lagrangian_and_momenta(system, algebra)
         metric = algebra.without(algebra.jacobian(momenta, v), v)
         potential = -algebra.substitute(lagrangian, v, algebra.zeros(v.shape[0]))
         K = algebra.columns([algebra.vector(J.generators[:, a]) for a in range(len(J.names))])
-        self.letters = [Parameter(f"rate {k} of group") for k in range(len(J.names))]
-        xi = algebra.vector(self.letters)
+        self.symbols = [Parameter(f"rate {k} of group") for k in range(len(J.names))]
+        xi = algebra.vector(self.symbols)
         augmented = p.T @ algebra.solve_square(metric, p) / 2 + potential - p.T @ K @ xi
         level = ca.DM(list(map(float, mu)))
         amended = potential + level.T @ algebra.solve_square(K.T @ metric @ K, level) / 2
-        hessian, slope = algebra.hessian(augmented, algebra.stack([q, p]))
+        hessian, derivative = algebra.hessian(augmented, algebra.stack([q, p]))
         curvature, _ = algebra.hessian(amended, q)
-        tables = {"hessian": hessian, "slope": slope, "curvature": curvature, "metric": metric}
+        tables = {"hessian": hessian, "slope": derivative, "curvature": curvature, "metric": metric}
         known = [s.name for s in (*system.coordinates, *system.velocities, *system.momenta, *system.parameters)]
-        self.blocks = NamedBlocks(algebra, tables, [*known, *(letter.name for letter in self.letters)])
+        self.blocks = NamedBlocks(algebra, tables, [*known, *(symbol.name for symbol in self.symbols)])
 
     def check_slice(self, free: Sequence[Any], within: Ranges | None) -> None:
         """Whether the slice crosses the orbits of G_mu at a generic configuration of the region."""
@@ -351,7 +351,7 @@ class _Method:
         point = {q.name: float(value) for q, value in self.held.items()} | {q.name: x for q, x in zip(free, place, strict=True)}
         covector = self.J.least_covector(self.mu, point, self.numbers)
         state = point | {p.name: float(x) for p, x in zip(self.J.system.momenta, covector, strict=True)}
-        self._isotropy(self.J.slope(state, self.numbers) @ self.J.lifted(state, self.numbers), point)
+        self._isotropy(self.J.derivative(state, self.numbers) @ self.J.lifted(state, self.numbers), point)
 
     def at(self, zero: Zero, free: Sequence[Any]) -> RelativeEquilibrium:
         """The relative equilibrium through a critical point."""
@@ -361,11 +361,11 @@ class _Method:
         covector = self.J.least_covector(self.mu, point, self.numbers)
         xi = self.J.mechanical_connection(point, self.numbers) @ self._velocity(point, covector)
         state = point | {p.name: float(x) for p, x in zip(system.momenta, covector, strict=True)}
-        rates = {letter.name: float(x) for letter, x in zip(self.letters, xi, strict=True)}
+        rates = {symbol.name: float(x) for symbol, x in zip(self.symbols, xi, strict=True)}
         blocks = self.blocks({**self.numbers, **state, **rates})
-        slope, lifted = self.J.slope(state, self.numbers), self.J.lifted(state, self.numbers)
-        still = self._isotropy(slope @ lifted, point)
-        form, values, grows = _reduced_motion(blocks["hessian"], slope, lifted @ still)
+        derivative, lifted = self.J.derivative(state, self.numbers), self.J.lifted(state, self.numbers)
+        still = self._isotropy(derivative @ lifted, point)
+        form, values, grows = _reduced_motion(blocks["hessian"], derivative, lifted @ still)
         variation = self._second_variation(blocks)
         kind = _kind(variation)
         no_shape = len(self.free) == len(self.mu) - still.shape[1]
@@ -384,7 +384,7 @@ class _Method:
 
     def _velocity(self, point: Mapping[str, float], covector: Any) -> Any:
         """M^-1 alpha_mu."""
-        zeros = {name.name: 0.0 for name in (*self.J.system.momenta, *self.letters)}
+        zeros = {name.name: 0.0 for name in (*self.J.system.momenta, *self.symbols)}
         return np.linalg.solve(self.blocks({**self.numbers, **point, **zeros})["metric"], covector)
 
     def _isotropy(self, matrix: Any, point: Mapping[str, float]) -> Any:
@@ -410,12 +410,12 @@ class _Method:
         return np.linalg.eigvalsh(lower @ (curvature + curvature.T) @ lower.T / 2)
 
 
-def _reduced_motion(hessian: Any, slope: Any, orbit: Any) -> tuple[Any, Any, bool]:
+def _reduced_motion(hessian: Any, derivative: Any, orbit: Any) -> tuple[Any, Any, bool]:
     """Eigenvalues of the second variation on S = ker DJ / G_mu and of its linearised motion, and whether that grows."""
     n = len(hessian) // 2
     sizes = np.sqrt(np.abs(np.diag(hessian)[n:]))  # momenta in units in which kinetic energy has no dimension of its own
     scale = np.concatenate([sizes, 1 / sizes])  # symplectic
-    kept = rank(np.vstack([slope * scale, (orbit / scale[:, None]).T]), DEPENDENT).null_space
+    kept = rank(np.vstack([derivative * scale, (orbit / scale[:, None]).T]), DEPENDENT).null_space
     basis, _ = np.linalg.qr(kept) if kept.shape[1] else (kept, None)
     form = basis.T @ (hessian * np.outer(scale, scale)) @ basis
     unit = np.block([[np.zeros((n, n)), np.eye(n)], [-np.eye(n), np.zeros((n, n))]])

@@ -185,7 +185,7 @@ def equilibria(
     model, values, _ = read_model(system, parameters, None)
     conditions = rest_conditions(model, fixed)
     region = {**(within or {}), **conditions.bounds}
-    zeros = find_zeros(conditions.equations, conditions.letters, region, parameters=values, **search)
+    zeros = find_zeros(conditions.equations, conditions.symbols, region, parameters=values, **search)
     return linearised(model, conditions.regular(zeros), values, conditions.held)
 
 
@@ -194,7 +194,7 @@ def linearised(
 ) -> Equilibria:
     """The proved zeros of the conditions of rest as equilibria, with the motion near each."""
     blocks = _linear_blocks(system, parameters)
-    found = tuple(_equilibrium(system, zero, zeros.letters, blocks, parameters, held or {}) for zero in zeros.zeros)
+    found = tuple(_equilibrium(system, zero, zeros.symbols, blocks, parameters, held or {}) for zero in zeros.zeros)
     return Equilibria(system, found, zeros)
 
 
@@ -212,7 +212,7 @@ class RestConditions:
     """
 
     equations: list[sympy.Expr]
-    letters: tuple[sympy.Symbol, ...]
+    symbols: tuple[sympy.Symbol, ...]
     bounds: dict[sympy.Symbol, tuple[float, float]]
     held: dict[sympy.Symbol, float]
 
@@ -220,11 +220,11 @@ class RestConditions:
         """The zeros where the constraints have full rank; others are undecided, as equilibria."""
         if not self.bounds:
             return zeros
-        k = zeros.letters.index(next(iter(self.bounds)))
+        k = zeros.symbols.index(next(iter(self.bounds)))
         good = [zero for zero in zeros.zeros if zero.point[k] > zero.radius[k]]
         bad = [(zero.point - zero.radius, zero.point + zero.radius) for zero in zeros.zeros if zero.point[k] <= zero.radius[k]]
-        undecided = np.concatenate([zeros.undecided, np.array(bad).reshape(len(bad), 2, len(zeros.letters))])
-        return Zeros(zeros.letters, tuple(good), undecided, zeros.examined)
+        undecided = np.concatenate([zeros.undecided, np.array(bad).reshape(len(bad), 2, len(zeros.symbols))])
+        return Zeros(zeros.symbols, tuple(good), undecided, zeros.examined)
 
 
 def rest_conditions(system: System, fixed: Values | None = None) -> RestConditions:
@@ -254,9 +254,9 @@ def rest_conditions(system: System, fixed: Values | None = None) -> RestConditio
             seen=f"{number} such constraints, {len(held)} coordinates held",
             remedy=f"pass fixed={{coordinate: value}} for {number} of {', '.join(q.name for q in system.coordinates)}",
         )
-    letters = tuple(q for q in system.coordinates if q not in held)
+    symbols = tuple(q for q in system.coordinates if q not in held)
     if not rows:
-        return RestConditions(force, letters, {}, held)
+        return RestConditions(force, symbols, {}, held)
     multipliers = [sympy.Dummy(f"multiplier {k}", real=True) for k in range(len(rows) + 1)]
     balance = [
         multipliers[0] * f + sympy.Add(*(m * row[k] for m, row in zip(multipliers[1:], rows, strict=True)))
@@ -266,7 +266,7 @@ def rest_conditions(system: System, fixed: Values | None = None) -> RestConditio
     values = {q: sympy.Float(x) for q, x in held.items()}
     bounds = dict.fromkeys(multipliers, (-1.0 - 0.001, 1.0 + 0.001))
     bounds[multipliers[0]] = (-1e-6, 1.0 + 1e-3)
-    return RestConditions([e.xreplace(values) for e in equations], (*letters, *multipliers), bounds, held)
+    return RestConditions([e.xreplace(values) for e in equations], (*symbols, *multipliers), bounds, held)
 
 
 def _held(system: System, fixed: Values | None) -> dict[sympy.Symbol, float]:
@@ -295,8 +295,8 @@ def forces_at_rest(system: System, constrained: bool = False) -> list[sympy.Expr
     rest = dict.fromkeys(system.velocities, sympy.Integer(0))
     found = []
     for q in system.coordinates:
-        slope = sympy.diff(system.lagrangian.xreplace(rest), q) + system.forces.get(q, sympy.Integer(0)).xreplace(rest)
-        found.append(slope - sympy.diff(system.dissipation, q.dot).xreplace(rest))
+        derivative = sympy.diff(system.lagrangian.xreplace(rest), q) + system.forces.get(q, sympy.Integer(0)).xreplace(rest)
+        found.append(derivative - sympy.diff(system.dissipation, q.dot).xreplace(rest))
     return found
 
 
@@ -314,12 +314,12 @@ def _linear_blocks(system: System, parameters: Mapping[Any, float]) -> Any:
         mixed - mixed.T - ca.jacobian(force, v),
         -ca.jacobian(ca.gradient(lagrangian, q), q) - ca.jacobian(force, q),
     ]
-    others = [letter for letter in algebra.letters if letter not in {*system.coordinates, *system.velocities}]
+    others = [symbol for symbol in algebra.symbols if symbol not in {*system.coordinates, *system.velocities}]
     names = numbers_by_name(parameters)
-    missing = [letter.name for letter in others if letter.name not in names]
+    missing = [symbol.name for symbol in others if symbol.name not in names]
     if missing:
         raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
-    values = np.array([names[letter.name] for letter in others])
+    values = np.array([names[symbol.name] for symbol in others])
     function = ca.Function("blocks", [q, v, algebra.vector(others)], [ca.densify(block) for block in blocks])
     rest = np.zeros(len(system.coordinates))
     return lambda point: [np.array(block, dtype=float) for block in function(point, rest, values)]
@@ -328,18 +328,18 @@ def _linear_blocks(system: System, parameters: Mapping[Any, float]) -> Any:
 def _equilibrium(
     system: System,
     zero: Zero,
-    letters: tuple[sympy.Symbol, ...],
+    symbols: tuple[sympy.Symbol, ...],
     blocks: Any,
     parameters: Mapping[Any, float],
     held: Mapping[sympy.Symbol, float],
 ) -> Equilibrium:
-    values = {**held, **dict(zip(letters, map(float, zero.point), strict=True))}
+    values = {**held, **dict(zip(symbols, map(float, zero.point), strict=True))}
     point = {q.name: values[q] for q in system.coordinates}
     still = point | {v.name: 0.0 for v in system.velocities}
     verdict = judged(LinearPoint(system, still, parameters, polish=False))
     line = verdict.linearisation
     mass, gyroscopic, stiffness = blocks(np.array(list(point.values())))
-    radius = max(float(r) for letter, r in zip(letters, zero.radius, strict=True) if letter in system.coordinates)
+    radius = max(float(r) for symbol, r in zip(symbols, zero.radius, strict=True) if symbol in system.coordinates)
     return Equilibrium(
         point, radius, verdict.verdict, verdict.theorem, line.eigenvalues, line.errors, mass, gyroscopic, stiffness, zero.sign
     )

@@ -59,7 +59,7 @@ class Floquet(Report):
     theorem : str
     """
 
-    letters: tuple[str, ...]
+    symbols: tuple[str, ...]
     point: Any
     period: float
     independent: tuple[str, ...]
@@ -79,7 +79,7 @@ class Floquet(Report):
         return "Floquet"
 
     def _sections(self) -> list[Section]:
-        at = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.letters, self.point, strict=True))
+        at = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.symbols, self.point, strict=True))
         values = ", ".join(f"{v.real:.6g}{v.imag:+.6g}i" if v.imag else f"{v.real:.6g}" for v in self.multipliers)
         lines = [("at", at), *shown_moves(self.moved), ("period", f"{self.period:.9g}"), ("multipliers", values)]
         return [("Periodic motion", lines), ("Verdict", [(self.verdict, self.theorem)])]
@@ -175,7 +175,7 @@ def _closed(rates: LinearField, start: Any, period: float, polish: bool) -> tupl
         except np.linalg.LinAlgError:
             break
         point = point + tangent.basis @ step
-        rates.kernel.plain_book(rates.values).project(0.0, point)
+        rates.kernel.plain_context(rates.values).project(0.0, point)
         if not np.all(np.isfinite(point)):
             break
     raise RunError(

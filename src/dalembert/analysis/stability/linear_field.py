@@ -165,8 +165,8 @@ def _solution(inverse: Any, K: Any, right: Any) -> Any:
 def _functions(kernel: Kernel) -> dict[str, Any]:
     """The blocks of R and F as functions, and what they depend on."""
     g, algebra = kernel.graph, kernel.algebra
-    w, y = kernel._unknown_letters, algebra.vector(kernel.equations.state)
-    u, inputs = algebra.vector(kernel.free_inputs), kernel._inputs(kernel._unknown_letters)
+    w, y = kernel._unknown_symbols, algebra.vector(kernel.equations.state)
+    u, inputs = algebra.vector(kernel.free_inputs), kernel._inputs(kernel._unknown_symbols)
     z, mu = g.unknowns, g.multipliers
     if g.free is not None and (g.dual_rows is not None or not kernel.m):
         first = z - g.free - (g.dual_rows @ mu if kernel.m else 0)

@@ -80,7 +80,7 @@ class Linearisation(Report):
         What is not proved: symmetries and ranks that hold at the states that were tried, derivatives at a switch.
     """
 
-    letters: tuple[str, ...]
+    symbols: tuple[str, ...]
     point: Any
     independent: tuple[str, ...]
     basis: Any
@@ -99,7 +99,7 @@ class Linearisation(Report):
         return "Linearised steady motion" if self.steady else "Linearised equilibrium"
 
     def _sections(self) -> list[Section]:
-        values = zip(self.letters, self.point, strict=True)
+        values = zip(self.symbols, self.point, strict=True)
         at = ", ".join(f"{name} = {value:.6g}" for name, value in values)
         spectrum = [("variables", ", ".join(self.independent) or "none"), ("eigenvalues", _written(self.eigenvalues))]
         return [("Point", [("at", at), *self.reported]), ("Linear motion", spectrum)]
@@ -171,12 +171,12 @@ def field_of(model: Equations | System | Scenario, parameters: Values | None, as
     equations = system if isinstance(system, Equations) else derive(system, form)
     stated = equations.system
     p = parameter_values(stated.parameters, numbers_by_name(values, parameters))
-    letters = [s.name for s in (*stated.coordinates, *stated.velocities)]
-    if equations.rechoose is not None and not equations.chart_is_steady and set(asked) <= set(letters):
+    symbols = [s.name for s in (*stated.coordinates, *stated.velocities)]
+    if equations.rechoose is not None and not equations.chart_is_steady and set(asked) <= set(symbols):
         whole = kernel_of(derive(stated, "lagrange"), stated.parameters)
         try:
-            near = consistent_start(whole.plain_book(p), 0.0, asked, p).state
-            place = {**dict(zip(letters, near, strict=True)), **dict(zip((s.name for s in stated.parameters), p, strict=True))}
+            near = consistent_start(whole.plain_context(p), 0.0, asked, p).state
+            place = {**dict(zip(symbols, near, strict=True)), **dict(zip((s.name for s in stated.parameters), p, strict=True))}
             equations = equations.rechoose(place | {"t": 0.0})
         except (FormError, RunError):
             pass  # the point is looked at again below, in the form as it is
@@ -318,7 +318,7 @@ class LinearMotion:
         B.
     """
 
-    letters: tuple[str, ...]
+    symbols: tuple[str, ...]
     inputs: tuple[str, ...]
     t: Any
     matrices: Any
@@ -346,7 +346,7 @@ def linearise_along(motion: Motion) -> LinearMotion:
     """
     if len(motion.segments) != 1:
         raise RunError("The motion changes its letters on the way", seen=f"{len(motion.segments)} parts", remedy="use one part")
-    kernel: Kernel = motion.segments[0].book.kernel
+    kernel: Kernel = motion.segments[0].context.kernel
     field = LinearField(kernel, parameter_values(kernel.parameters, dict(motion.parameters)))
     names = tuple(symbol.name for symbol in kernel.free_inputs)
     given = np.array([motion[name] for name in names]).reshape(len(names), len(motion.t))

@@ -233,12 +233,12 @@ def second_variation(
     [True, False, True]
     """
     gradient, hessian = np.asarray(gradient, dtype=float), np.asarray(hessian, dtype=float)
-    slopes = np.array(casimir_gradients, dtype=float).reshape(len(casimir_gradients), len(gradient))
-    multipliers = np.zeros(len(slopes))
-    if len(slopes):
-        multipliers = solve(slopes @ slopes.T, -slopes @ gradient, gauge=True).z
-    left = gradient + slopes.T @ multipliers
-    size = np.max(np.abs(gradient), initial=0.0) + np.max(np.abs(slopes), initial=0.0) + 1e-300
+    derivatives = np.array(casimir_gradients, dtype=float).reshape(len(casimir_gradients), len(gradient))
+    multipliers = np.zeros(len(derivatives))
+    if len(derivatives):
+        multipliers = solve(derivatives @ derivatives.T, -derivatives @ gradient, gauge=True).z
+    left = gradient + derivatives.T @ multipliers
+    size = np.max(np.abs(gradient), initial=0.0) + np.max(np.abs(derivatives), initial=0.0) + 1e-300
     if np.max(np.abs(left), initial=0.0) > 1e-8 * size:
         raise RunError(
             "The point is not critical on the levels of the Casimirs",
@@ -247,7 +247,7 @@ def second_variation(
         )
     terms = [hessian, *(m * np.asarray(h) for m, h in zip(multipliers, casimir_hessians, strict=True))]
     matrix = np.sum(terms, axis=0)
-    tangent = rank(slopes, 1e-12).null_space if len(slopes) else np.eye(len(gradient))
+    tangent = rank(derivatives, 1e-12).null_space if len(derivatives) else np.eye(len(gradient))
     basis, _ = np.linalg.qr(tangent)
     values = np.linalg.eigvalsh(basis.T @ matrix @ basis)
     tiny = 1e-10 * (sum(np.max(np.abs(term), initial=0.0) for term in terms) + 1e-300)

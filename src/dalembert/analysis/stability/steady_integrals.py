@@ -125,7 +125,7 @@ class SteadyIntegrals:
         if self.kernel.solved is None:
             return np.zeros((0, n))
         unknowns = ca.vertcat(self.kernel.solved.z, self.kernel.solved.multipliers)
-        rates = ca.substitute(self.graph.rates, self.kernel._unknown_letters, unknowns)
+        rates = ca.substitute(self.graph.rates, self.kernel._unknown_symbols, unknowns)
         variables = {self.y[k].element_hash(): k for k in range(n)}
         rate_of = {variables[rates[k].element_hash()]: k for k in range(n) if rates[k].element_hash() in variables}
         if not rate_of:
@@ -180,22 +180,22 @@ class SteadyIntegrals:
         multipliers = ca.SX.sym("nu", levels.numel())
         augmented = g.energy + (ca.dot(multipliers, levels) if levels.numel() else 0)
         hessian = ca.hessian(augmented, self.y)[0]
-        gradient, slopes = self._values(ca.gradient(g.energy, self.y)).ravel(), self._values(ca.jacobian(levels, self.y))
-        kept = rank(slopes).independent if slopes.size else np.zeros(0, int)
+        gradient, derivatives = self._values(ca.gradient(g.energy, self.y)).ravel(), self._values(ca.jacobian(levels, self.y))
+        kept = rank(derivatives).independent if derivatives.size else np.zeros(0, int)
         nu = np.zeros(levels.numel())
         if len(kept):
-            Q, R = np.linalg.qr(slopes[kept].T)
+            Q, R = np.linalg.qr(derivatives[kept].T)
             nu[kept] = -np.linalg.solve(R, Q.T @ gradient)
         function = DenseFunction(self.kernel._inputs(multipliers), [hessian])
         field = self.point.field
         none = np.zeros(len(self.kernel.free_inputs))
         matrix = function(0.0, self.point.point, field.values, none, nu)[0]
-        size = np.abs(gradient) + np.abs(slopes).T @ np.abs(nu) + np.abs(matrix) @ scales(self.point.point)
-        if np.any(np.abs(gradient + slopes.T @ nu) > CRITICAL * size):
+        size = np.abs(gradient) + np.abs(derivatives).T @ np.abs(nu) + np.abs(matrix) @ scales(self.point.point)
+        if np.any(np.abs(gradient + derivatives.T @ nu) > CRITICAL * size):
             return None
         diagonal = np.abs(np.diag(matrix))
         scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
         orbit = self.point.directions.at(self.point.point) if self.point.is_divided else np.zeros((len(scale), 0))
-        rows = np.vstack([slopes[kept] * scale, (orbit / scale[:, None]).T])
+        rows = np.vstack([derivatives[kept] * scale, (orbit / scale[:, None]).T])
         basis = rank(rows).null_space if len(rows) else np.eye(len(scale))
         return np.linalg.eigvalsh(basis.T @ (matrix * np.outer(scale, scale)) @ basis)

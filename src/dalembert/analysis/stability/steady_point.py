@@ -36,7 +36,7 @@ def consistent_point(field: LinearField, asked: Mapping[str, float], polish: boo
             )
     kernel, p = field.kernel, field.values
     try:
-        start = consistent_start(kernel.plain_book(p), 0.0, asked, p, project_start=polish)
+        start = consistent_start(kernel.plain_context(p), 0.0, asked, p, project_start=polish)
     except StartError as error:
         raise RunError(
             "The point does not obey the constraints",

@@ -91,9 +91,9 @@ def _continued(kernel: Kernel, given: list[sympy.Matrix]) -> DenseFunction:
     columns = []
     for field in given:
         X = algebra.vector(list(field))
-        slope = ca.jacobian(X, q)
-        moved = ca.substitute(slope @ v, v, kernel.graph.velocities)
-        turned = -slope.T @ p
+        derivative = ca.jacobian(X, q)
+        moved = ca.substitute(derivative @ v, v, kernel.graph.velocities)
+        turned = -derivative.T @ p
         entries = []
         for symbol in state:
             if symbol in place:

@@ -72,8 +72,8 @@ def _check_rank(field: LinearField, point: Any, found: Any) -> None:
         direction = found.null_space @ random.standard_normal(found.null_space.shape[1])
         size = 1e-3 * float(np.max(scales(point)))
         near = point + size * direction / max(float(np.linalg.norm(direction)), 1e-300)
-        book = field.kernel.plain_book(field.values)
-        book.project(0.0, near)
+        context = field.kernel.plain_context(field.values)
+        context.project(0.0, near)
         beside = rank(field(near).jacobian).rank
         if np.all(np.isfinite(near)) and beside > found.rank:
             raise RunError(

@@ -64,7 +64,7 @@ class ShapeValues:
     section: Any
     locked_inertia: Any
     curvature: Any
-    lift_slope: Any
+    lift_derivative: Any
 
     @property
     def curvature_swapped(self) -> Any:
@@ -79,13 +79,13 @@ class ShapeNumbers:
         self.bundle, algebra = bundle, GraphAlgebra()
         reduced = Reduced(bundle, algebra)
         r, xi = reduced.shape, reduced.xi
-        slope = algebra.gradient(reduced.lagrangian, xi)
+        derivative = algebra.gradient(reduced.lagrangian, xi)
         held = algebra.part(reduced.residual, bundle.rows, [0]) if bundle.rows else algebra.zeros(0)
-        conditions = algebra.stack([held, reduced.section.T @ slope])
+        conditions = algebra.stack([held, reduced.section.T @ derivative])
         rest = algebra.substitute(
             conditions, algebra.stack([xi, reduced.shape_velocities]), algebra.zeros(xi.numel() + r.numel())
         )
-        metric = algebra.jacobian(slope, xi)
+        metric = algebra.jacobian(derivative, xi)
         matrix, right = algebra.jacobian(conditions, xi), algebra.jacobian(conditions, reduced.shape_velocities)
         blocks = {
             "matrix": matrix,
@@ -97,8 +97,8 @@ class ShapeNumbers:
             "right_slope": algebra.jacobian(right.reshape((-1, 1)), r),
             "bonds": algebra.jacobian(reduced.residual, xi),
         }
-        letters = algebra.stack([xi, reduced.shape_velocities, reduced.p])
-        blocks = {name: _at_rest(algebra, block, letters) for name, block in blocks.items()}
+        symbols = algebra.stack([xi, reduced.shape_velocities, reduced.p])
+        blocks = {name: _at_rest(algebra, block, symbols) for name, block in blocks.items()}
         system = bundle.system
         known = [s.name for s in (*(system.coordinates[k] for k in bundle.shape), *system.parameters)]
         self.blocks = NamedBlocks(algebra, blocks, known)
@@ -127,9 +127,9 @@ class ShapeNumbers:
         dGamma = -np.einsum("ab,bcj,ci->aij", inverse, dN, Gamma)
         C = np.asarray(bundle.constants, dtype=float)
         curvature = np.swapaxes(dA, 1, 2) - dA - np.einsum("bca,bi,cj->aij", C, A, A)
-        lift_slope = dGamma - np.einsum("bca,bj,ci->aij", C, A, Gamma)
+        lift_derivative = dGamma - np.einsum("bca,bj,ci->aij", C, A, Gamma)
         drift = -inverse @ found["rest"][:, 0]
-        return ShapeValues(A, Gamma, drift, found["section"], found["inertia"], curvature, lift_slope)
+        return ShapeValues(A, Gamma, drift, found["section"], found["inertia"], curvature, lift_derivative)
 
     def _trouble(self, found: Mapping[str, Any]) -> str:
         bonds, m = found["bonds"], self.bundle.section.shape[1]
@@ -141,8 +141,8 @@ class ShapeNumbers:
         return f"a singular locked inertia, {np.array2string(found['inertia'], precision=3)}"
 
 
-def _at_rest(algebra: GraphAlgebra, block: Any, letters: Any) -> Any:
-    plain = algebra.without(block, letters) if letters.numel() and block.numel() else block
+def _at_rest(algebra: GraphAlgebra, block: Any, symbols: Any) -> Any:
+    plain = algebra.without(block, symbols) if symbols.numel() and block.numel() else block
     if plain is None:
         raise ModelError(
             "A connection needs a kinetic energy quadratic in the velocities", remedy="see the form lagrange for other ones"
@@ -197,9 +197,9 @@ class SpaceNumbers:
         algebra, bundle = GraphAlgebra(), self.bundle
         reduced = Reduced(bundle, algebra, at_identity=False)
         speeds = algebra.stack([reduced.shape_velocities, reduced.xi])
-        slope = algebra.gradient(reduced.lagrangian, speeds)
+        derivative = algebra.gradient(reduced.lagrangian, speeds)
         blocks = {
-            "metric": algebra.jacobian(slope, speeds),
+            "metric": algebra.jacobian(derivative, speeds),
             "rows": algebra.jacobian(reduced.residual, speeds),
             "fields": reduced.fields,
         }

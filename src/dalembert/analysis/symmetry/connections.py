@@ -30,7 +30,7 @@ import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...algebra.simplify.quotients import eliminated
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.simplify.trigonometric_ring import TooMuchWorkError
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError
@@ -153,9 +153,9 @@ class Connection:
         return self.principal.curvature_swapped
 
     @cached_property
-    def lift_slope(self) -> Any:
+    def lift_derivative(self) -> Any:
         """F = dGamma/dr - [A, Gamma] (5.9.54), an array (k, m, s)."""
-        return self.principal.covariant_slope(self.momentum_lift)
+        return self.principal.covariant_derivative(self.momentum_lift)
 
     @property
     def horizontal_lift(self) -> Any:
@@ -173,8 +173,8 @@ class Connection:
     @cached_property
     def momentum_map(self) -> MomentumMap:
         """The momentum map of the group action, with the generators xi_Q that belong to the frame."""
-        fields, letters = self.group.generators, self.group.letters
-        generators = {name: dict(zip(letters, fields[:, a], strict=True)) for a, name in enumerate(self.basis)}
+        fields, symbols = self.group.generators, self.group.symbols
+        generators = {name: dict(zip(symbols, fields[:, a], strict=True)) for a, name in enumerate(self.basis)}
         return replace(momentum_map(self.system, generators), parameters=self.parameters)
 
     @cached_property
@@ -415,7 +415,7 @@ def _kind(bundle: Bundle) -> str:
 
 def _short(expression: Any) -> Any:
     """A shorter form of an expression that a person might read; longer ones stay as they are."""
-    return tidy(expression, EFFORT) if expression.count_ops() <= MOST_OPERATIONS else expression
+    return simplify(expression, EFFORT) if expression.count_ops() <= MOST_OPERATIONS else expression
 
 
 def _all(names: Sequence[str]) -> list[tuple[int, str]]:

@@ -43,8 +43,8 @@ def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Arr
     True
     """
     system: Any = motion.system
-    letters = {v.name for v in system.velocities}
-    rates = [name for name in system.outputs if name.endswith("_dot") and name not in letters]
+    symbols = {v.name for v in system.velocities}
+    rates = [name for name in system.outputs if name.endswith("_dot") and name not in symbols]
     names = [name.removesuffix("_dot") for name in rates]
     if not rates:
         raise ModelError(

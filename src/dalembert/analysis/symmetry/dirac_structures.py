@@ -34,7 +34,7 @@ from ...formulations.forms import hamilton
 from ...formulations.forms.lagrange import applied_force, lagrangian_and_momenta
 from ...geometry.dirac import DiracStructure
 from ...integrate.motion import Motion
-from ...model.legendre import conjugate_letters
+from ...model.legendre import conjugate_symbols
 from ...model.scenario import Scenario
 from ...model.symbols import Parameter, by_name, t
 from ...model.system import System
@@ -104,8 +104,8 @@ def dirac_residual(motion: Motion, side: str = "hamiltonian") -> Array:
     True
     """
     system, chart = motion.system, _chart(motion.system, side)
-    letters = (*system.coordinates, *system.velocities, *(q.ddot for q in system.coordinates), *system.momenta, *system.inputs)
-    columns = {letter.name: motion[letter.name] for letter in letters} | {"t": motion.t}
+    symbols = (*system.coordinates, *system.velocities, *(q.ddot for q in system.coordinates), *system.momenta, *system.inputs)
+    columns = {symbol.name: motion[symbol.name] for symbol in symbols} | {"t": motion.t}
     residuals = np.zeros(len(motion.t))
     for k in range(len(motion.t)):
         table = {name: float(column[k]) for name, column in columns.items()} | dict(motion.parameters)
@@ -170,10 +170,10 @@ class _Chart:
 
     def _plain(self, block: Any, table: Table) -> Any:
         if id(block) not in self.functions:
-            letters = self.algebra.letters
-            function = ca.Function("block", list(letters.values()), [ca.densify(block)])
-            needed = [letter.name for letter, node in letters.items() if self.algebra.depends(block, node)]
-            self.functions[id(block)] = function, [letter.name for letter in letters], needed
+            symbols = self.algebra.symbols
+            function = ca.Function("block", list(symbols.values()), [ca.densify(block)])
+            needed = [symbol.name for symbol, node in symbols.items() if self.algebra.depends(block, node)]
+            self.functions[id(block)] = function, [symbol.name for symbol in symbols], needed
         function, names, needed = self.functions[id(block)]
         missing = sorted({name for name in needed if name not in table})
         if missing:
@@ -236,12 +236,12 @@ def _bundle_chart(system: System, side: str) -> _Chart:
         energy = algebra.inner(p, v) - lagrangian
         omega = _pulled_back(algebra, algebra.jacobian(costate, x), algebra.jacobian(costate, v))
         flow = algebra.stack([rate, fibre_rate])
-        slope = algebra.gradient(energy, x) - force + algebra.jacobian(costate, time)
-        effort = algebra.stack([slope, algebra.gradient(energy, v)])
+        derivative = algebra.gradient(energy, x) - force + algebra.jacobian(costate, time)
+        effort = algebra.stack([derivative, algebra.gradient(energy, v)])
     level = velocity_level(system, algebra, algebra.substitute(costate, v, follows) if bundle else costate)
     momenta = tuple(f"p_{name}" for name in bundle) or tuple(p.name for p in system.momenta)
-    letters = algebra.vector([Parameter(name) for name in momenta])
-    rules = [_Completion(names, momenta, cache(lambda: conjugate_letters(algebra, lagrangian, v, letters)))]
+    symbols = algebra.vector([Parameter(name) for name in momenta])
+    rules = [_Completion(names, momenta, cache(lambda: conjugate_symbols(algebra, lagrangian, v, symbols)))]
     if bundle:
         rules.append(_Completion(names, tuple(s.name for s in system.velocities), lambda: follows))
     labels = momenta if side == "hamiltonian" else names
@@ -263,7 +263,7 @@ def _canonical_chart(system: System) -> _Chart:
     omega = _pulled_back(algebra, algebra.zeros(n, n), algebra.jacobian(p, p))
     labels, names = [s.name for s in system.momenta], [s.name for s in system.velocities]
     rules = [
-        _Completion(tuple(labels), tuple(names), cache(lambda: conjugate_letters(algebra, energy, p, rate))),
+        _Completion(tuple(labels), tuple(names), cache(lambda: conjugate_symbols(algebra, energy, p, rate))),
         _Completion(tuple(names), tuple(labels), lambda: velocities),
     ]
     return _finished(algebra, system, labels, omega, blocks.dual_rows.T, flow, effort, rules)
@@ -309,8 +309,8 @@ def _pulled_back(algebra: GraphAlgebra, along_base: Any, along_fibre: Any) -> An
 
 def _vectors(algebra: GraphAlgebra, system: System) -> tuple[Any, Any, Any]:
     """x, x_dot and x_ddot."""
-    letters = (system.coordinates, system.velocities, [q.ddot for q in system.coordinates])
-    x, rate, second = (algebra.vector(group) for group in letters)
+    symbols = (system.coordinates, system.velocities, [q.ddot for q in system.coordinates])
+    x, rate, second = (algebra.vector(group) for group in symbols)
     return x, rate, second
 
 

@@ -83,15 +83,15 @@ class ElementMatrices:
     """
 
     def __init__(self, bundle: Bundle, parameters: Mapping[str, float]) -> None:
-        self.names = tuple(q.name for q in bundle.group_letters)
+        self.names = tuple(q.name for q in bundle.group_symbols)
         constants = np.asarray(bundle.constants, dtype=float)
         self.generators, self.group = _generators(constants, bundle.matrices)
-        letters = bundle.group_coordinates
-        values = {s: float(parameters[s.name]) for s in letters.frame.free_symbols if s.name in parameters}
-        self.identity = {name: float(value) for name, value in zip(self.names, letters.identity, strict=True)}
+        symbols = bundle.group_coordinates
+        values = {s: float(parameters[s.name]) for s in symbols.frame.free_symbols if s.name in parameters}
+        self.identity = {name: float(value) for name, value in zip(self.names, symbols.identity, strict=True)}
         self._factors = [
             (self.names[place], np.array([float(entry.subs(values)) for entry in velocity]))
-            for place, velocity in letters.factors
+            for place, velocity in symbols.factors
         ]
 
     def element(self, values: Mapping[str, float]) -> Displacement:

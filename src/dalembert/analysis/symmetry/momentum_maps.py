@@ -24,7 +24,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.structure import Verdict
 from ...algebra.tree import TreeAlgebra
 from ...errors import FormError, ModelError
@@ -70,18 +70,18 @@ class MomentumMap:
     @cached_property
     def momentum(self) -> sympy.ImmutableMatrix:
         """J_a(q, p) = p . K_a, (d x 1)."""
-        return sympy.ImmutableMatrix((self.generators.T * sympy.Matrix(self.system.momenta)).applyfunc(tidy))
+        return sympy.ImmutableMatrix((self.generators.T * sympy.Matrix(self.system.momenta)).applyfunc(simplify))
 
     @cached_property
     def on_velocities(self) -> sympy.ImmutableMatrix:
         """J_a(q, q_dot) = L_v . K_a, (d x 1)."""
         _, momenta = lagrange.lagrangian_and_momenta(self.system, TreeAlgebra())
-        return sympy.ImmutableMatrix((self.generators.T * momenta).applyfunc(tidy))
+        return sympy.ImmutableMatrix((self.generators.T * momenta).applyfunc(simplify))
 
     @cached_property
     def locked_inertia(self) -> sympy.ImmutableMatrix:
         """I_ab(q) = K_a . M K_b, (d x d)."""
-        return sympy.ImmutableMatrix((self.generators.T * self._metric * self.generators).applyfunc(tidy))
+        return sympy.ImmutableMatrix((self.generators.T * self._metric * self.generators).applyfunc(simplify))
 
     @cached_property
     def _metric(self) -> Any:
@@ -126,7 +126,7 @@ class MomentumMap:
         block = "on_velocities" if moving else "value"
         return self._blocks[block](values)[block][:, 0]
 
-    def slope(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
+    def derivative(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """DJ(z), (d, 2n), by coordinates and momenta."""
         return self._blocks["slope"](numbers_by_name(self.parameters, state, parameters))["slope"]
 
@@ -136,7 +136,7 @@ class MomentumMap:
 
     def rank(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> int:
         """The rank of DJ(z)."""
-        return int(rank(_without_rounding(self.slope(state, parameters)), DEPENDENT).rank)
+        return int(rank(_without_rounding(self.derivative(state, parameters)), DEPENDENT).rank)
 
     def isotropy(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Any:
         """g_z, a basis in columns (d, r): of a point of phase space, or of a configuration where no momenta are given."""
@@ -206,7 +206,7 @@ class MomentumMap:
     @cached_property
     def _blocks(self) -> dict[str, NamedBlocks]:
         algebra, system = GraphAlgebra(), self.system
-        q, v, p = (algebra.vector(letters) for letters in (system.coordinates, system.velocities, system.momenta))
+        q, v, p = (algebra.vector(symbols) for symbols in (system.coordinates, system.velocities, system.momenta))
         columns = [algebra.vector(self.generators[:, a]) for a in range(len(self.names))]
         K = algebra.columns(columns)
         _, momenta = lagrange.lagrangian_and_momenta(system, algebra)
@@ -290,8 +290,8 @@ def momentum_map(system: System | Scenario, action: Fields | GroupAction) -> Mom
 def _column(system: System, name: str, components: Mapping[Any, Any]) -> Any:
     table = {str(getattr(key, "name", key)): as_expression(value) for key, value in components.items()}
     strange = [key for key in table if key not in {q.name for q in system.coordinates}]
-    letters = {s for value in table.values() for s in value.free_symbols}
-    foreign = sorted(s.name for s in letters if s not in (*system.coordinates, *system.parameters))
+    symbols = {s for value in table.values() for s in value.free_symbols}
+    foreign = sorted(s.name for s in symbols if s not in (*system.coordinates, *system.parameters))
     if strange or foreign:
         raise ModelError(
             f"The generator `{name}` cannot be used",

@@ -20,7 +20,7 @@ from ...algebra.simplify.trigonometric_ring import TooMuchWorkError, Work
 from ...errors import FormError
 from ...formulations.reduction.bundle_equations import Reduced
 
-__all__ = ["bracket", "check_hypotheses", "generic_completion", "moving_tensors", "shortest"]
+__all__ = ["bracket", "check_hypotheses", "generic_completion", "moving_tensors", "smallest"]
 
 #: How much an expression may cost to be brought to lowest terms, in products of terms.
 EFFORT = 150_000
@@ -30,8 +30,8 @@ def moving_tensors(reduced: Reduced, completion: Sequence[int]) -> list[Any]:
     """The tensors of `ReducedCoefficients` as matrices in one algebra, further lower indices along the columns."""
     algebra, e, l = reduced.algebra, reduced.section, reduced.lagrangian
     k, m, s = len(reduced.bundle.group), e.shape[1], len(reduced.bundle.shape)
-    slope = algebra.gradient(l, reduced.xi)
-    metric = algebra.jacobian(slope, reduced.xi)
+    derivative = algebra.gradient(l, reduced.xi)
+    metric = algebra.jacobian(derivative, reduced.xi)
     unit = algebra.jacobian(reduced.xi, reduced.xi)
     inertia = e.T @ metric @ e
     inverse = algebra.solve(inertia, algebra.jacobian(reduced.p, reduced.p)) if m else algebra.zeros(0, 0)
@@ -58,11 +58,11 @@ def moving_tensors(reduced: Reduced, completion: Sequence[int]) -> list[Any]:
     turning = moving(
         [along(column(lift, i), x) - bracket(reduced, column(A, x), column(lift, i)) for i in range(m) for x in range(s)]
     )  # fmt: skip
-    lam = frame.T @ (algebra.jacobian(slope, reduced.shape_velocities) - metric @ A) if s else algebra.zeros(k, 0)
+    lam = frame.T @ (algebra.jacobian(derivative, reduced.shape_velocities) - metric @ A) if s else algebra.zeros(k, 0)
     entries = algebra.stack([column(inverse, d) for d in range(m)]) if m else algebra.zeros(0)
-    inverse_slope = algebra.jacobian(entries, reduced.shape)
+    inverse_derivative = algebra.jacobian(entries, reduced.shape)
     in_frame = [moving([column(table, j) for j in range(table.shape[1])]) for table in (A, lift)]
-    return [frame, structure, inertia, inverse, inverse_slope, gamma, *in_frame, lam, curvature, turning]
+    return [frame, structure, inertia, inverse, inverse_derivative, gamma, *in_frame, lam, curvature, turning]
 
 
 def generic_completion(reduced: Reduced) -> list[int]:
@@ -114,7 +114,7 @@ def check_hypotheses(reduced: Reduced) -> None:
         )
 
 
-def shortest(expression: Any) -> sympy.Expr:
+def smallest(expression: Any) -> sympy.Expr:
     """The expression in lowest terms, where that takes bounded work."""
     try:
         return lowest_terms(expression, Work(EFFORT))

@@ -27,7 +27,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.structure import Verdict, conjunction
 from ...algebra.tree import TreeAlgebra
 from ...errors import FormError, RunError
@@ -126,7 +126,7 @@ class NonholonomicRouthian(Report):
         idle = dict.fromkeys((u.name for u in self.bundle.system.inputs), 0.0)
         blocks = self._blocks({**idle, **numbers, **given})
         v = np.array([given[q.dot.name] for q in self.shape])
-        p = np.array([given[letter.name] for letter in self.momenta])
+        p = np.array([given[symbol.name] for symbol in self.momenta])
         transport = self.transport({q: given[q.name] for q in self.shape}, numbers)
         covariant = blocks["by_shape"][:, 0] + np.einsum("bax,b,a->x", transport, p, blocks["by_momenta"][:, 0])
         right = covariant + blocks["on_shape"][:, 0] - blocks["bend"][:, 0]
@@ -142,22 +142,22 @@ class NonholonomicRouthian(Report):
         reduced = Reduced(self.bundle, GraphAlgebra())
         algebra, s = reduced.algebra, len(self.shape)
         R = algebra.scalar(self.routhian)
-        slope = algebra.gradient(R, reduced.shape_velocities)
+        derivative = algebra.gradient(R, reduced.shape_velocities)
         imposed = {u: value for u, value in self.bundle.system.inputs.items() if value is not None}
         driven = algebra.substitute(reduced.force, algebra.vector(imposed), algebra.vector(imposed.values()))
         force = reduced.here(driven if imposed else reduced.force)
         on_body = algebra.part(force, range(s, force.shape[0]), [0])
         tables = {
-            "metric": algebra.jacobian(slope, reduced.shape_velocities),
-            "bend": algebra.along(slope, reduced.shape, reduced.shape_velocities),
+            "metric": algebra.jacobian(derivative, reduced.shape_velocities),
+            "bend": algebra.along(derivative, reduced.shape, reduced.shape_velocities),
             "by_shape": algebra.gradient(R, reduced.shape),
             "by_momenta": algebra.gradient(R, reduced.p),
             "on_shape": algebra.part(force, range(s), [0]) - reduced.connection.T @ on_body,
             "on_momenta": reduced.section.T @ on_body,
         }
         system = self.bundle.system
-        known = (*self.shape, *reduced_letters(self), *system.parameters, *system.inputs)
-        return NamedBlocks(algebra, tables, [letter.name for letter in known])
+        known = (*self.shape, *reduced_symbols(self), *system.parameters, *system.inputs)
+        return NamedBlocks(algebra, tables, [symbol.name for symbol in known])
 
     # -- presentation --------------------------------------------------------------------------------------------------
 
@@ -165,9 +165,9 @@ class NonholonomicRouthian(Report):
         return f"{self.bundle.system.name}: nonholonomic Routhian"
 
     def _sections(self) -> list[Section]:
-        def entries(letter: str, matrix: Any) -> list[tuple[str, str]]:
+        def entries(symbol: str, matrix: Any) -> list[tuple[str, str]]:
             n = matrix.rows
-            return [(f"{letter}_{i + 1}{j + 1}", str(matrix[i, j])) for i in range(n) for j in range(i, n) if matrix[i, j] != 0]
+            return [(f"{symbol}_{i + 1}{j + 1}", str(matrix[i, j])) for i in range(n) for j in range(i, n) if matrix[i, j] != 0]
 
         return [
             ("Shape metric", entries("g", self.shape_metric)),
@@ -178,7 +178,7 @@ class NonholonomicRouthian(Report):
         ]
 
 
-def reduced_letters(found: NonholonomicRouthian) -> list[Any]:
+def reduced_symbols(found: NonholonomicRouthian) -> list[Any]:
     """r_dot and p."""
     return [*(q.dot for q in found.shape), *found.momenta]
 
@@ -236,19 +236,19 @@ def _parts(bundle: Bundle) -> tuple[Any, Any, Any]:
     reduced = Reduced(bundle, TreeAlgebra())
     algebra = reduced.algebra
     on_group, _ = algebra.hessian(reduced.lagrangian, reduced.xi)
-    inertia = (reduced.section.T * on_group * reduced.section).applyfunc(tidy)
+    inertia = (reduced.section.T * on_group * reduced.section).applyfunc(simplify)
     still = dict.fromkeys([*reduced.shape_velocities, *reduced.p], ZERO)
     horizontal = reduced.here(reduced.lagrangian).xreplace(dict.fromkeys(reduced.p, ZERO))
     v = list(reduced.shape_velocities)
-    metric = sympy.Matrix(len(v), len(v), lambda i, j: tidy(sympy.diff(horizontal, v[i], v[j]).xreplace(still)))
+    metric = sympy.Matrix(len(v), len(v), lambda i, j: simplify(sympy.diff(horizontal, v[i], v[j]).xreplace(still)))
     at_rest = reduced.lagrangian.xreplace({**still, **dict.fromkeys(reduced.xi, ZERO)})
-    return sympy.ImmutableMatrix(metric), sympy.ImmutableMatrix(inertia), -tidy(at_rest)
+    return sympy.ImmutableMatrix(metric), sympy.ImmutableMatrix(inertia), -simplify(at_rest)
 
 
 def _drawn(found: NonholonomicRouthian, seed: int) -> tuple[dict[str, float], dict[str, float]]:
     """A random state, and values of parameters."""
     random = np.random.default_rng(seed)
-    names = [q.name for q in found.shape] + [x.name for x in reduced_letters(found)]
+    names = [q.name for q in found.shape] + [x.name for x in reduced_symbols(found)]
     numbers = {p.name: found._values.get(p.name, random.uniform(0.4, 0.9)) for p in found.bundle.system.parameters}
     return dict(zip(names, random.uniform(0.2, 0.8, len(names)), strict=True)), numbers
 
@@ -271,11 +271,11 @@ def _conditions(found: NonholonomicRouthian) -> Verdict:
 
 def _gap(found: NonholonomicRouthian) -> float:
     """The largest difference from the equations of `reduce` at random states, beside their size."""
-    function, letters = found.equations.function(), found.equations.state
+    function, symbols = found.equations.function(), found.equations.state
     s, worst = len(found.shape), 0.0
     for seed in range(TRIES):
         state, numbers = _drawn(found, 100 + seed)
-        expected = np.asarray(function(0.0, [state[x.name] for x in letters], numbers))[s:]
+        expected = np.asarray(function(0.0, [state[x.name] for x in symbols], numbers))[s:]
         rates = np.concatenate(found.rates(state, numbers))
         worst = max(worst, float(np.max(np.abs(rates - expected)) / (1 + np.max(np.abs(expected)))))
     if not worst < LIMIT:

@@ -23,7 +23,7 @@ from ...errors import FormError, ModelError, RunError
 from ...formulations.equations import Equations
 from ...formulations.reduction.bundle_equations import Bundle
 from ...formulations.reduction.gait import Gait
-from ...formulations.reduction.phase_factors import dynamic_letters, factor_equations, geometric_letters
+from ...formulations.reduction.phase_factors import dynamic_symbols, factor_equations, geometric_symbols
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ...model.reduced_system import ReducedSystem
@@ -115,10 +115,10 @@ def phases(motion: Motion) -> Phases:
         )
     bundle = stated.bundle if isinstance(stated, Gait) else stated
     matrices = ElementMatrices(bundle, motion.parameters)
-    copies = (bundle.group_letters, geometric_letters(bundle), dynamic_letters(bundle))
+    copies = (bundle.group_symbols, geometric_symbols(bundle), dynamic_symbols(bundle))
     start = {symbol.name: float(motion[symbol.name][0]) for symbol in motion.equations.state}
-    for letters in copies:
-        start |= dict(zip((q.name for q in letters), matrices.identity.values(), strict=True))
+    for symbols in copies:
+        start |= dict(zip((q.name for q in symbols), matrices.identity.values(), strict=True))
     carried = simulate(
         factor_equations(stated),
         start,
@@ -129,8 +129,8 @@ def phases(motion: Motion) -> Phases:
     )
     _check_end(carried)
     total, geometric, dynamic = (
-        matrices.element({name: carried[q.name][-1] for name, q in zip(matrices.names, letters, strict=True)})
-        for letters in copies
+        matrices.element({name: carried[q.name][-1] for name, q in zip(matrices.names, symbols, strict=True)})
+        for symbols in copies
     )
     residual = float(np.max(np.abs(dynamic.matrix @ geometric.matrix - total.matrix)))
     group = matrices.group.name if matrices.group else "a group with a centre inside its brackets"

@@ -136,8 +136,8 @@ def relative_equilibria(
     locked = bodies.locked_inertia
     zeros = find_zeros([sympy.diff(locked, joint) for joint in bodies.joints], bodies.joints, parameters=values, **search)
     found = linearised(bodies.reduced_system(), zeros, values | {"mu": float(total)})
-    numbers = {letter: values[letter.name] for letter in bodies.inertia.free_symbols if letter.name in values}
-    table = bodies.inertia.xreplace({letter: sympy.Float(value) for letter, value in numbers.items()})
+    numbers = {symbol: values[symbol.name] for symbol in bodies.inertia.free_symbols if symbol.name in values}
+    table = bodies.inertia.xreplace({symbol: sympy.Float(value) for symbol, value in numbers.items()})
 
     def relative(e: Equilibrium) -> RelativeEquilibrium:
         angles = np.array([e.point[joint.name] for joint in bodies.joints])

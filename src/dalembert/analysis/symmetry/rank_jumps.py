@@ -167,13 +167,13 @@ class _Search:
         within: Mapping[str, tuple[float, float]],
         seed: int,
     ) -> None:
-        by_name = {letter.name: node for letter, node in algebra.letters.items()}
+        by_name = {symbol.name: node for symbol, node in algebra.symbols.items()}
         self.names = [name for name in names if name in by_name and ca.depends_on(column, by_name[name])]
         self.random = np.random.default_rng(seed)
         ends = [within.get(name, (-np.pi, np.pi)) for name in self.names]
         self.low, self.high = (np.array([end[side] for end in ends], dtype=float) for side in (0, 1))
-        slope = ca.jacobian(column, ca.vertcat(*(by_name[name] for name in self.names)))
-        self.blocks = NamedBlocks(algebra, {"value": column, "slope": slope}, [*names, *parameters])
+        derivative = ca.jacobian(column, ca.vertcat(*(by_name[name] for name in self.names)))
+        self.blocks = NamedBlocks(algebra, {"value": column, "slope": derivative}, [*names, *parameters])
         self.parameters = dict(parameters)
 
     def _at(self, point: Any) -> tuple[Any, Any]:
@@ -194,7 +194,7 @@ class _Search:
             point = self._refined(start, scale)
             if point is None or np.any(point < self.low - margin) or np.any(point > self.high + margin):
                 continue
-            freedom = d - self._rank_of_slope(point)
+            freedom = d - self._rank_of_derivative(point)
             apart = 0.1 * float(np.max(self.high - self.low)) if freedom else 1e-4
             if all(np.max(np.abs(point - other)) > apart for other, _ in kept):
                 kept.append((point, freedom))
@@ -202,26 +202,26 @@ class _Search:
                 break
         return [({n: float(x) for n, x in zip(self.names, point, strict=True)}, freedom) for point, freedom in kept]
 
-    def _rank_of_slope(self, point: Any) -> int:
-        slope = self._at(point)[1]
-        largest = float(np.max(np.abs(slope), initial=0.0))
-        return int(rank(np.where(np.abs(slope) > 1e-6 * largest, slope, 0.0), JUMP).rank) if largest else 0
+    def _rank_of_derivative(self, point: Any) -> int:
+        derivative = self._at(point)[1]
+        largest = float(np.max(np.abs(derivative), initial=0.0))
+        return int(rank(np.where(np.abs(derivative) > 1e-6 * largest, derivative, 0.0), JUMP).rank) if largest else 0
 
     def _refined(self, start: Any, scale: float) -> Any | None:
         """Damped Gauss-Newton steps to a zero; None where they end elsewhere."""
         point, damping = np.array(start), 1e-3
-        value, slope = self._at(point)
-        if not (np.all(np.isfinite(value)) and np.all(np.isfinite(slope))):
+        value, derivative = self._at(point)
+        if not (np.all(np.isfinite(value)) and np.all(np.isfinite(derivative))):
             return None
         for _ in range(STEPS):
             if np.max(np.abs(value)) <= ZERO * scale:
                 return point
-            normal = slope.T @ slope
+            normal = derivative.T @ derivative
             weight = damping * max(float(np.trace(normal)), 1e-300) * np.eye(len(point))
-            trial = point - np.linalg.solve(normal + weight, slope.T @ value)
-            new_value, new_slope = self._at(trial)
-            if np.all(np.isfinite(new_slope)) and np.linalg.norm(new_value) < np.linalg.norm(value):
-                point, value, slope, damping = trial, new_value, new_slope, max(damping / 10, 1e-14)
+            trial = point - np.linalg.solve(normal + weight, derivative.T @ value)
+            new_value, new_derivative = self._at(trial)
+            if np.all(np.isfinite(new_derivative)) and np.linalg.norm(new_value) < np.linalg.norm(value):
+                point, value, derivative, damping = trial, new_value, new_derivative, max(damping / 10, 1e-14)
             else:
                 damping *= 10
         return None

@@ -43,7 +43,7 @@ from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank
 from ...typing import Values, Vector
-from .moving_frame import check_hypotheses, generic_completion, moving_tensors, shortest
+from .moving_frame import check_hypotheses, generic_completion, moving_tensors, smallest
 
 __all__ = ["CoefficientField", "ReducedCoefficients", "reduced_coefficients"]
 
@@ -91,13 +91,13 @@ class ReducedCoefficients:
     structure: Any
     inertia: Any
     inverse: Any
-    inverse_slope: Any
+    inverse_derivative: Any
     gamma: Any
     connection: Any
     lift: Any
     lam: Any
     curvature: Any
-    lift_slope: Any
+    lift_derivative: Any
     residual: float = np.inf
 
     @property
@@ -144,7 +144,7 @@ class ReducedCoefficients:
         """The right side of the shape equations (s,) of theorem 5.8.10, without applied forces."""
         v, p = np.asarray(shape_velocities), np.asarray(momenta)
         return -(
-            np.einsum("cdx,c,d->x", self.inverse_slope, p, p)
+            np.einsum("cdx,c,d->x", self.inverse_derivative, p, p)
             + np.einsum("cbx,bd,c,d->x", self.transport, self.inverse, p, p)
             + np.einsum("cxy,c,y->x", self.curvature[: self.count], p, v)
             + np.einsum("yxb,bc,c,y->x", self.shape_drive, self.inverse, p, v)
@@ -158,27 +158,27 @@ class ReducedCoefficients:
     def compact_shape_force(self, shape_velocities: Any, momenta: Any) -> Any:
         """The same by (5.9.52): -dl/dxi^b (B^b r_dot + F^b p), with dl/dxi on the constraints (5.8.2)."""
         v, p = np.asarray(shape_velocities), np.asarray(momenta)
-        slope = self.body_momenta(v, p)
+        derivative = self.body_momenta(v, p)
         return -(
-            np.einsum("b,bxy,y->x", slope, self.curvature, v) + np.einsum("b,bix,i->x", slope, self.lift_slope, p)
+            np.einsum("b,bxy,y->x", derivative, self.curvature, v) + np.einsum("b,bix,i->x", derivative, self.lift_derivative, p)
         )  # fmt: skip
 
 
 def _assembled(tables: Sequence[Any], k: int, m: int, s: int) -> ReducedCoefficients:
     """The record of the tensors, with their indices apart."""
-    frame, structure, inertia, inverse, inverse_slope, gamma, connection, lift, lam, curvature, turning = tables
+    frame, structure, inertia, inverse, inverse_derivative, gamma, connection, lift, lam, curvature, turning = tables
     return ReducedCoefficients(
         frame=frame,
         structure=structure.reshape(k, k, k),
         inertia=inertia,
         inverse=inverse,
-        inverse_slope=inverse_slope.reshape(m, m, s),
+        inverse_derivative=inverse_derivative.reshape(m, m, s),
         gamma=gamma.reshape(k, m, s),
         connection=connection.reshape(k, s),
         lift=lift.reshape(k, m),
         lam=lam.reshape(k, s),
         curvature=curvature.reshape(k, s, s),
-        lift_slope=turning.reshape(k, m, s),
+        lift_derivative=turning.reshape(k, m, s),
     )
 
 
@@ -220,9 +220,9 @@ class CoefficientField:
         values = dict(zip(names, np.random.default_rng(3).uniform(0.4, 0.9, len(names)), strict=True))
         numbers, completion = self.at(values), self._completion(values)
         matrices = moving_tensors(Reduced(self.bundle, TreeAlgebra()), completion)
-        tables = [np.array([[shortest(x) for x in row] for row in matrix.tolist()], dtype=object) for matrix in matrices]
+        tables = [np.array([[smallest(x) for x in row] for row in matrix.tolist()], dtype=object) for matrix in matrices]
         found = _assembled([t.reshape(m.shape) for t, m in zip(tables, matrices, strict=True)], *self.sizes)
-        gap = max(_gap(found, numbers, name, values) for name in ("structure", "lam", "curvature", "lift_slope", "gamma"))
+        gap = max(_gap(found, numbers, name, values) for name in ("structure", "lam", "curvature", "lift_derivative", "gamma"))
         if not gap < LIMIT:
             raise RunError("The expressions of the coefficients do not have their values", seen=f"{gap:.1e}")
         return replace(found, residual=max(gap, numbers.residual))
@@ -244,13 +244,13 @@ class CoefficientField:
         return [*self._shape_names, *(parameter.name for parameter in self.bundle.system.parameters)]
 
     def _compiled(self, blocks: Sequence[Any]) -> Any:
-        letters = self.reduced.algebra.letters
-        return ca.Function("blocks", list(letters.values()), [ca.densify(block) for block in blocks])
+        symbols = self.reduced.algebra.symbols
+        return ca.Function("blocks", list(symbols.values()), [ca.densify(block) for block in blocks])
 
     def _evaluated(self, function: Any, values: Mapping[str, float]) -> list[Any]:
         """Blocks at some values; a letter without one is a velocity or momentum that the block does not depend on."""
-        letters = list(self.reduced.algebra.letters)[: function.n_in()]
-        found = function.call([values.get(letter.name, 0.0) for letter in letters])
+        symbols = list(self.reduced.algebra.symbols)[: function.n_in()]
+        found = function.call([values.get(symbol.name, 0.0) for symbol in symbols])
         return [np.asarray(table, dtype=float).reshape(table.shape) for table in found]
 
     def _values(self, shape: Values, parameters: Values) -> dict[str, float]:
@@ -299,8 +299,8 @@ class CoefficientField:
     @cached_property
     def _section(self) -> Any:
         """The section and the kinetic metric of the group."""
-        slope = self.reduced.algebra.gradient(self.reduced.lagrangian, self.reduced.xi)
-        return self._compiled([self.reduced.section, self.reduced.algebra.jacobian(slope, self.reduced.xi)])
+        derivative = self.reduced.algebra.gradient(self.reduced.lagrangian, self.reduced.xi)
+        return self._compiled([self.reduced.section, self.reduced.algebra.jacobian(derivative, self.reduced.xi)])
 
     def _function(self, completion: tuple[int, ...]) -> Any:
         if completion not in self._functions:
@@ -320,9 +320,9 @@ class CoefficientField:
         force = reduced.here(reduced.force)
         on_body = algebra.part(force, range(s, force.shape[0]), [0])
         pushed = algebra.part(force, range(s), [0]) - reduced.connection.T @ on_body
-        slope = reduced.here(algebra.gradient(reduced.lagrangian, reduced.xi))
+        derivative = reduced.here(algebra.gradient(reduced.lagrangian, reduced.xi))
         free = [reduced.momentum_rate - reduced.section.T @ on_body, reduced.shape_residual + pushed]
-        return self._compiled([*free, left, slope, reduced.body_velocity])
+        return self._compiled([*free, left, derivative, reduced.body_velocity])
 
     @cached_property
     def _fields(self) -> Any:
@@ -355,11 +355,11 @@ class CoefficientField:
         for _ in range(TRIES):
             v, a, along = (random.uniform(-1, 1, size) for size in (len(shape), len(shape), m))
             p = found.inertia @ along
-            letters = dict(zip((q.dot.name for q in shape), v, strict=True))
-            letters |= dict(zip((q.ddot.name for q in shape), a, strict=True))
-            letters |= dict(zip((q.name for q in bundle.momenta), p, strict=True))
-            tables = self._evaluated(self._equations, {**letters, **values})
-            momentum, residual, left, slope, xi = (table.ravel() for table in tables)
+            symbols = dict(zip((q.dot.name for q in shape), v, strict=True))
+            symbols |= dict(zip((q.ddot.name for q in shape), a, strict=True))
+            symbols |= dict(zip((q.name for q in bundle.momenta), p, strict=True))
+            tables = self._evaluated(self._equations, {**symbols, **values})
+            momentum, residual, left, derivative, xi = (table.ravel() for table in tables)
             rate, force, compact = (f(v, p) for f in (found.momentum_rate, found.shape_force, found.compact_shape_force))
             shape_terms = np.concatenate([left, force])
             worst = max(
@@ -367,7 +367,7 @@ class CoefficientField:
                 _relative(momentum - rate, momentum),
                 _relative(left - force - residual, shape_terms),
                 _relative(force - compact, shape_terms),
-                _relative(found.frame.T @ slope - found.body_momenta(v, p), slope),
+                _relative(found.frame.T @ derivative - found.body_momenta(v, p), derivative),
                 _relative(found.frame @ (found.lift @ p - found.connection @ v) - xi, xi),
             )
         return worst
@@ -377,9 +377,9 @@ class CoefficientField:
         k, m, s = self.sizes
         names = [self.bundle.system.coordinates[j].name for j in self.bundle.group]
         element = dict(zip(names, np.random.default_rng(19).uniform(0.3, 1.1, k), strict=True))
-        fields, slopes = self._evaluated(self._fields, {**element, **values})
-        slopes = slopes.reshape(fields.shape[1], k + s, k + s)  # field, component, direction
-        turned = np.einsum("bij,ja->abi", slopes, fields)
+        fields, derivatives = self._evaluated(self._fields, {**element, **values})
+        derivatives = derivatives.reshape(fields.shape[1], k + s, k + s)  # field, component, direction
+        turned = np.einsum("bij,ja->abi", derivatives, fields)
         brackets = (turned - np.swapaxes(turned, 0, 1))[:, :, s:]
         lifts, gammas, vertical, basis = slice(0, s), slice(s, s + m), slice(s + m, s + 2 * m), slice(s + 2 * m, None)
         moving = fields[s:, basis] @ found.frame
@@ -388,7 +388,7 @@ class CoefficientField:
         pairs = (
             (np.einsum("cij,ia,jb->cab", inside[:, basis, basis], found.frame, found.frame), found.structure),
             (inside[:, lifts, lifts], found.curvature),
-            (np.swapaxes(inside[:, lifts, gammas], 1, 2), found.lift_slope),
+            (np.swapaxes(inside[:, lifts, gammas], 1, 2), found.lift_derivative),
             (np.swapaxes(inside[:, lifts, vertical], 1, 2), bent),
         )
         return max(_relative(there - here, here) for there, here in pairs)
@@ -447,6 +447,6 @@ def _gap(found: ReducedCoefficients, numbers: ReducedCoefficients, name: str, va
     """How far the expressions of a tensor are from its numbers."""
     table = getattr(found, name)
     known = {name: sympy.Float(value) for name, value in values.items()}
-    here = [float(x.xreplace({letter: known[letter.name] for letter in x.free_symbols})) for x in table.flat]
+    here = [float(x.xreplace({symbol: known[symbol.name] for symbol in x.free_symbols})) for x in table.flat]
     expected = getattr(numbers, name).ravel()
     return _relative(np.array(here) - expected, expected)

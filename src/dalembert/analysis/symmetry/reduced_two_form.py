@@ -33,7 +33,7 @@ from ...model.scenario import Scenario
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank, solve
 from ...typing import Values, Vector
-from .restricted_two_form import bivector_slopes, cyclic, jacobi_failure
+from .restricted_two_form import bivector_derivatives, cyclic, jacobi_failure
 
 __all__ = ["ReducedTwoForm", "ReducedTwoFormField", "reduced_two_form"]
 
@@ -97,7 +97,7 @@ class ReducedTwoFormField:
             raise FormError("The reduced two-form needs a system that does not depend on time", remedy="use da.symmetry.reduce")
         self.k, self.m, self.s = len(bundle.group), len(bundle.momenta), len(bundle.shape)
         shape = [bundle.system.coordinates[j] for j in bundle.shape]
-        self.names = tuple(letter.name for letter in (*shape, *(q.dot for q in shape), *bundle.momenta))
+        self.names = tuple(symbol.name for symbol in (*shape, *(q.dot for q in shape), *bundle.momenta))
         self.chart = algebra.stack([reduced.shape, reduced.shape_velocities, reduced.p])
 
     # -- expressions ---------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class ReducedTwoFormField:
     def _energy(self) -> Any:
         reduced, algebra = self.reduced, self.reduced.algebra
         parts = [(reduced.xi, reduced.xi), (reduced.shape_velocities, reduced.shape_velocities)]
-        works = [algebra.inner(algebra.gradient(reduced.lagrangian, letters), v) for letters, v in parts]
+        works = [algebra.inner(algebra.gradient(reduced.lagrangian, symbols), v) for symbols, v in parts]
         return reduced.here(works[0] + works[1] - reduced.lagrangian)
 
     @cached_property
@@ -156,16 +156,16 @@ class ReducedTwoFormField:
         pushed = -algebra.substitute(reduced.shape_residual, reduced.shape_accelerations, still)
         matrix = self.matrix
         blocks = [matrix, algebra.jacobian(ca.vec(matrix), self.chart), right - pulled, metric, pushed, reduced.momentum_rate]
-        letters = list(algebra.letters.values())
-        return ca.Function("blocks", letters, [ca.densify(ca.SX(block)) for block in blocks])
+        symbols = list(algebra.symbols.values())
+        return ca.Function("blocks", symbols, [ca.densify(ca.SX(block)) for block in blocks])
 
     # -- numbers -------------------------------------------------------------------------------------------------
 
     def at(self, values: Mapping[str, float]) -> ReducedTwoForm:
         """The two-form at values of the chart and of the parameters, by name."""
-        letters = list(self.reduced.algebra.letters)[: self._blocks.n_in()]
-        found = self._blocks.call([values.get(letter.name, 0.0) for letter in letters])
-        matrix, slopes, right, metric, pushed, momentum_rate = (np.asarray(b, dtype=float).reshape(b.shape) for b in found)
+        symbols = list(self.reduced.algebra.symbols)[: self._blocks.n_in()]
+        found = self._blocks.call([values.get(symbol.name, 0.0) for symbol in symbols])
+        matrix, derivatives, right, metric, pushed, momentum_rate = (np.asarray(b, dtype=float).reshape(b.shape) for b in found)
         size, m, s = len(matrix), self.m, self.s
         if not np.all(np.isfinite(matrix)) or rank(matrix).rank < size:
             raise SingularError(
@@ -173,7 +173,7 @@ class ReducedTwoFormField:
                 seen=f"rank {rank(np.nan_to_num(matrix)).rank} of {size}",
                 remedy="look at another shape",
             )
-        slopes = np.swapaxes(slopes.reshape(size, size, -1), 0, 1)
+        derivatives = np.swapaxes(derivatives.reshape(size, size, -1), 0, 1)
         tangent = np.hstack([np.zeros((2 * s + m, m)), np.eye(2 * s + m)])
         inverse = np.linalg.solve(matrix.T, np.eye(size))
         field = tangent @ (inverse @ right.ravel())
@@ -188,7 +188,7 @@ class ReducedTwoFormField:
                 remedy="look at another shape, where the section is further from degenerating",
             )
         bivector = tangent @ inverse @ tangent.T
-        bends = bivector_slopes(tangent, np.zeros((*tangent.shape, len(tangent))), inverse, slopes)
+        bends = bivector_derivatives(tangent, np.zeros((*tangent.shape, len(tangent))), inverse, derivatives)
         directions, form, differential = self._quotient(matrix, tangent, right.ravel())
         return ReducedTwoForm(
             names=self.names,
@@ -199,7 +199,7 @@ class ReducedTwoFormField:
             field=field,
             bivector=bivector,
             jacobi=jacobi_failure(bivector, bends),
-            derivative=self._derivative(matrix, slopes),
+            derivative=self._derivative(matrix, derivatives),
             residual=gap,
         )
 
@@ -210,7 +210,7 @@ class ReducedTwoFormField:
         lifted = above[:, kept]
         return tangent @ lifted, lifted.T @ matrix @ lifted, lifted.T @ right
 
-    def _derivative(self, matrix: Any, slopes: Any) -> Any | None:
+    def _derivative(self, matrix: Any, derivatives: Any) -> Any | None:
         """d omega on u = d/dr + (p-part) and d/dr_dot, (2s, 2s, 2s), where V and H is isotropic."""
         m, s = self.m, self.s
         vertical = matrix[:m, :m]
@@ -218,10 +218,10 @@ class ReducedTwoFormField:
             return None
         # The rows of e_b are (0, -M, 0, 1) in the frame: a vector of the graph is u = (0, 1, M) and (0, 0, 1).
         graph = np.vstack([np.zeros((m, 2 * s)), np.eye(2 * s), -matrix[:m, m : m + 2 * s]])
-        tilt = np.zeros((len(matrix), 2 * s, slopes.shape[2]))
-        tilt[m + 2 * s :] = -slopes[:m, m : m + 2 * s]
+        tilt = np.zeros((len(matrix), 2 * s, derivatives.shape[2]))
+        tilt[m + 2 * s :] = -derivatives[:m, m : m + 2 * s]
         moved = np.einsum("ail,ab,bj->ijl", tilt, matrix, graph)
-        moved = moved - np.swapaxes(moved, 0, 1) + np.einsum("ai,abl,bj->ijl", graph, slopes, graph)
+        moved = moved - np.swapaxes(moved, 0, 1) + np.einsum("ai,abl,bj->ijl", graph, derivatives, graph)
         return cyclic(np.einsum("jkl,li->ijk", moved, graph[m:]))
 
 

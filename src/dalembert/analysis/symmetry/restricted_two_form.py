@@ -26,7 +26,7 @@ import numpy as np
 from ...algebra.graph import GraphAlgebra
 from ...errors import RunError, SingularError
 from ...formulations.forms.bates_sniatycki import ConstraintManifold, hypotheses
-from ...formulations.forms.canonical_voronets import canonical_letters
+from ...formulations.forms.canonical_voronets import canonical_symbols
 from ...formulations.independent_velocities import Reduction, Split, choose_split
 from ...formulations.registry import derive
 from ...integrate.start import consistent_start
@@ -39,7 +39,7 @@ from ...runtime.kernel import kernel_of, parameter_values
 from ...typing import Values
 from ..anatomy import read_model
 
-__all__ = ["RestrictedTwoForm", "TwoFormField", "bivector_slopes", "cyclic", "jacobi_failure", "restricted_two_form"]
+__all__ = ["RestrictedTwoForm", "TwoFormField", "bivector_derivatives", "cyclic", "jacobi_failure", "restricted_two_form"]
 
 #: The largest difference from Lagrange's equations, and of the two ways to d omega, beside the size of their terms.
 LIMIT = 1e-8
@@ -50,16 +50,16 @@ def cyclic(table: Any) -> Any:
     return table + np.transpose(table, (2, 0, 1)) + np.transpose(table, (1, 2, 0))
 
 
-def jacobi_failure(bivector: Any, slopes: Any) -> Any:
+def jacobi_failure(bivector: Any, derivatives: Any) -> Any:
     """{{z_i, z_j}, z_k} + cyclic of a bracket {z_i, z_j} = bivector[i, j] with slopes[i, j, l] along z_l, (n, n, n)."""
-    return cyclic(np.einsum("ijl,lk->ijk", slopes, bivector))
+    return cyclic(np.einsum("ijl,lk->ijk", derivatives, bivector))
 
 
-def bivector_slopes(frame: Any, frame_slopes: Any, inverse: Any, form_slopes: Any) -> Any:
+def bivector_derivatives(frame: Any, frame_derivatives: Any, inverse: Any, form_derivatives: Any) -> Any:
     """The slopes (n, n, n) of frame W frame^T, where W = form^-T, along all n letters."""
-    moved = np.einsum("ail,ij,bj->abl", frame_slopes, inverse, frame)
-    turned = -np.einsum("ai,ij,kjl,km,bm->abl", frame, inverse, form_slopes, inverse, frame)
-    return moved + turned + np.einsum("ai,ij,bjl->abl", frame, inverse, frame_slopes)
+    moved = np.einsum("ail,ij,bj->abl", frame_derivatives, inverse, frame)
+    turned = -np.einsum("ai,ij,kjl,km,bm->abl", frame, inverse, form_derivatives, inverse, frame)
+    return moved + turned + np.einsum("ai,ij,bjl->abl", frame, inverse, frame_derivatives)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class TwoFormField:
         self.system, self.split = system, split
         self.reduction = Reduction(system, GraphAlgebra(), split)
         self.manifold = ConstraintManifold(self.reduction)
-        self.names = tuple(s.name for s in (*system.coordinates, *canonical_letters(system, split).state))
+        self.names = tuple(s.name for s in (*system.coordinates, *canonical_symbols(system, split).state))
 
     def _compiled(self, blocks: list[Any]) -> Any:
         given = {symbol: value for symbol, value in self.system.inputs.items() if value is not None}
@@ -130,11 +130,11 @@ class TwoFormField:
         if given:
             values = self.manifold.on(algebra.vector(list(given.values())))
             blocks = [algebra.substitute(block, algebra.vector(list(given)), values) for block in blocks]
-        return ca.Function("blocks", list(algebra.letters.values()), [ca.densify(block) for block in blocks])
+        return ca.Function("blocks", list(algebra.symbols.values()), [ca.densify(block) for block in blocks])
 
     def _evaluated(self, function: Any, values: Mapping[str, float]) -> list[Any]:
-        letters = list(self.reduction.algebra.letters)[: function.n_in()]
-        found = function.call([values.get(letter.name, 0.0) for letter in letters])
+        symbols = list(self.reduction.algebra.symbols)[: function.n_in()]
+        found = function.call([values.get(symbol.name, 0.0) for symbol in symbols])
         return [np.asarray(table, dtype=float).reshape(table.shape) for table in found]
 
     @cached_property
@@ -153,27 +153,27 @@ class TwoFormField:
         force = manifold.on(reduction.applied_force) - algebra.jacobian(manifold.momenta, reduction.time)
         right = algebra.gradient(manifold.hamiltonian, manifold.point) - algebra.stack([force, algebra.zeros(k)])
         right = manifold.directions.T @ (right - manifold.two_form.T @ drift)
-        slopes = [algebra.jacobian(ca.vec(block), manifold.point) for block in (manifold.directions, manifold.restricted)]
-        return self._compiled([manifold.two_form, manifold.directions, *slopes, right, drift])
+        derivatives = [algebra.jacobian(ca.vec(block), manifold.point) for block in (manifold.directions, manifold.restricted)]
+        return self._compiled([manifold.two_form, manifold.directions, *derivatives, right, drift])
 
     @cached_property
     def _lagrange(self) -> Any:
         """Lagrange's equations with multipliers on M, and how y moves with the accelerations."""
         reduction, algebra, on = self.reduction, self.reduction.algebra, self.manifold.on
         definition = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
-        slope = algebra.part(
+        derivative = algebra.part(
             algebra.jacobian(definition, reduction.v), range(definition.shape[0]), range(len(self.system.coordinates))
         )
         rest = algebra.along(definition, reduction.q, reduction.velocities) + algebra.jacobian(definition, reduction.time)
         full = reduction.full
-        blocks = [full.metric, full.force, full.rows, full.right, reduction.velocities, slope, rest]
+        blocks = [full.metric, full.force, full.rows, full.right, reduction.velocities, derivative, rest]
         return self._compiled([on(block) for block in blocks])
 
     def at(self, values: Mapping[str, float]) -> RestrictedTwoForm:
         """The two-form at coordinates, independent velocities, parameters and t by name."""
         (y,) = self._evaluated(self._momenta, values)
         table = dict(values) | dict(zip(self.names[len(self.system.coordinates) :], y.ravel(), strict=True))
-        whole, frame, frame_slopes, form_slopes, right, drift = self._evaluated(self._forms, table)
+        whole, frame, frame_derivatives, form_derivatives, right, drift = self._evaluated(self._forms, table)
         matrix, size = frame.T @ whole @ frame, frame.shape[1]
         if not np.all(np.isfinite(matrix)) or rank(matrix).rank < size:
             raise SingularError(
@@ -183,12 +183,12 @@ class TwoFormField:
             )
         inverse = np.linalg.solve(matrix.T, np.eye(size))
         field = frame @ (inverse @ right.ravel()) + drift.ravel()
-        frame_slopes = _slopes(frame_slopes, frame.shape)
-        form_slopes = _slopes(form_slopes, matrix.shape)
-        derivative = cyclic(np.einsum("jkl,li->ijk", form_slopes, frame))
+        frame_derivatives = _derivatives(frame_derivatives, frame.shape)
+        form_derivatives = _derivatives(form_derivatives, matrix.shape)
+        derivative = cyclic(np.einsum("jkl,li->ijk", form_derivatives, frame))
         bivector = frame @ inverse @ frame.T
         gap = max(
-            self._from_lagrange(field, table), _relative(derivative - _by_brackets(whole, frame, frame_slopes), derivative)
+            self._from_lagrange(field, table), _relative(derivative - _by_brackets(whole, frame, frame_derivatives), derivative)
         )
         if not gap < LIMIT:
             raise RunError(
@@ -206,27 +206,27 @@ class TwoFormField:
             field=field,
             derivative=derivative,
             bivector=bivector,
-            jacobi=jacobi_failure(bivector, bivector_slopes(frame, frame_slopes, inverse, form_slopes)),
+            jacobi=jacobi_failure(bivector, bivector_derivatives(frame, frame_derivatives, inverse, form_derivatives)),
             velocities={v.name: float(field[k]) for k, v in enumerate(self.system.velocities)},
             residual=gap,
         )
 
     def _from_lagrange(self, field: Any, values: Mapping[str, float]) -> float:
         """How far X is from the motion with multipliers, relatively."""
-        metric, force, rows, right, velocities, slope, rest = self._evaluated(self._lagrange, values)
+        metric, force, rows, right, velocities, derivative, rest = self._evaluated(self._lagrange, values)
         accelerations = solve(metric, force.ravel(), rows, right.ravel()).z
-        expected = np.concatenate([velocities.ravel(), slope @ accelerations + rest.ravel()])
+        expected = np.concatenate([velocities.ravel(), derivative @ accelerations + rest.ravel()])
         return _relative(field - expected, expected)
 
 
-def _slopes(table: Any, shape: tuple[int, int]) -> Any:
+def _derivatives(table: Any, shape: tuple[int, int]) -> Any:
     """Slopes of a matrix that was read column by column, (rows, columns, letters)."""
     return np.swapaxes(table.reshape(shape[1], shape[0], -1), 0, 1)
 
 
-def _by_brackets(whole: Any, frame: Any, slopes: Any) -> Any:
+def _by_brackets(whole: Any, frame: Any, derivatives: Any) -> Any:
     """Omega_M([h_i, h_j], h_k) + cyclic, (2k, 2k, 2k)."""
-    turned = np.einsum("ajl,li->ija", slopes, frame)
+    turned = np.einsum("ajl,li->ija", derivatives, frame)
     brackets = turned - np.swapaxes(turned, 0, 1)
     return cyclic(np.einsum("ija,ab,bk->ijk", brackets, whole, frame))
 
@@ -276,7 +276,7 @@ def restricted_two_form(
     hypotheses(stated)
     kernel = kernel_of(derive(stated, "lagrange"), stated.parameters)
     p = parameter_values(kernel.parameters, values)
-    found = consistent_start(kernel.plain_book(p), time, beginning, p, project_start=False)
+    found = consistent_start(kernel.plain_context(p), time, beginning, p, project_start=False)
     numbers = {t.name: time} | {name: float(value) for name, value in values.items()}
-    numbers |= {letter.name: float(x) for letter, x in zip(kernel.equations.state, found.state, strict=True)}
+    numbers |= {symbol.name: float(x) for symbol, x in zip(kernel.equations.state, found.state, strict=True)}
     return TwoFormField(stated, choose_split(stated, numbers)).at(numbers)

@@ -81,7 +81,7 @@ class Symmetries:
     time_translation: bool
     energy: str
     rejected: tuple[Certificate, ...]
-    remarks: tuple[str, ...]
+    diagnostics: tuple[str, ...]
     ansatz: str
     name: str = field(default="")
 
@@ -100,10 +100,10 @@ class Symmetries:
         try:
             return GroupAction(self.coordinates, self.algebra, generators=fields)
         except ModelError as error:
-            if letters := sorted({s.name for s in fields.free_symbols} - {s.name for s in self.coordinates}):
+            if symbols := sorted({s.name for s in fields.free_symbols} - {s.name for s in self.coordinates}):
                 raise ModelError(
                     "The structure constants of these generators depend on parameters, and were found for drawn values of them",
-                    seen=", ".join(letters),
+                    seen=", ".join(symbols),
                     remedy="put numbers in the place of these parameters in the system, or choose generators without them",
                 ) from error
             raise
@@ -135,7 +135,7 @@ class Symmetries:
             "time_translation": self.time_translation,
             "energy": self.energy,
             "rejected": [certificate.to_json() for certificate in self.rejected],
-            "remarks": list(self.remarks),
+            "remarks": list(self.diagnostics),
             "ansatz": self.ansatz,
         }
 
@@ -147,7 +147,7 @@ class Symmetries:
         shift = "a symmetry" if self.time_translation else "not a symmetry"
         sections.append(("Time", [("translation", shift), ("energy", self.energy)]))
         sections.append(("Refused", [(certificate.text, certificate.sentence) for certificate in self.rejected]))
-        sections.append(("Remarks", [(f"{k + 1}", remark) for k, remark in enumerate(self.remarks)]))
+        sections.append(("Remarks", [(f"{k + 1}", diagnostic) for k, diagnostic in enumerate(self.diagnostics)]))
         return sections
 
 
@@ -205,11 +205,11 @@ class _Search:
         further: Sequence[Any],
         degree: int,
     ) -> None:
-        self.system, self.fixed, self.remarks = system, dict(fixed), list[str]()
+        self.system, self.fixed, self.diagnostics = system, dict(fixed), list[str]()
         n = len(system.coordinates)
         if degree == 1 and n > MOST_COORDINATES:
             degree = 0
-            self.remarks.append(f"with more than {MOST_COORDINATES} coordinates only translations were tried")
+            self.diagnostics.append(f"with more than {MOST_COORDINATES} coordinates only translations were tried")
         self.degree, self.further = degree, len(further)
         self.basis = _independent(_affine_fields(system.coordinates, degree), further)
         width = self.basis.cols
@@ -267,7 +267,7 @@ class _Search:
             if certificate.holds:
                 held.append(Found(numbers, certificate))
                 shown = ", ".join(f"{name} = {value:.4g}" for name, value in first.parameters.items())
-                self.remarks.append(
+                self.diagnostics.append(
                     f"the coefficients of {certificate.text} depend on the parameters in a way not recognised; here {shown}"
                 )
             else:
@@ -294,7 +294,7 @@ class _Search:
         if not factors and held:
             factors = [("Generators", tuple(range(len(held))))]
         if not all(test.is_regular for test in self.tests):
-            self.remarks.append(
+            self.diagnostics.append(
                 "the derivatives of the constraints depend on each other where these hold: symmetries may be missing"
             )
         translation, energy = self._time(first)
@@ -309,7 +309,7 @@ class _Search:
             time_translation=translation,
             energy=energy,
             rejected=tuple(refused),
-            remarks=tuple(self.remarks),
+            diagnostics=tuple(self.diagnostics),
             ansatz=f"{tried} and {self.further} further ones" if self.further else tried,
             name=self.system.name,
         )

@@ -101,19 +101,19 @@ class Recogniser:
 
     def _products(self) -> Iterator[tuple[sympy.Expr, Any]]:
         """Products of powers: of one parameter, of two, of a parameter and a sum, of three."""
-        letters = [(s, np.array([float(values[s.name]) for values in self.sets])) for s in self.symbols]
-        letters = [(s, sizes) for s, sizes in letters if np.all(sizes != 0)]
-        sums = [(a + b, one + two) for (a, one), (b, two) in combinations(letters, 2) if np.all(one + two != 0)]
-        for s, sizes in letters:
+        symbols = [(s, np.array([float(values[s.name]) for values in self.sets])) for s in self.symbols]
+        symbols = [(s, sizes) for s, sizes in symbols if np.all(sizes != 0)]
+        sums = [(a + b, one + two) for (a, one), (b, two) in combinations(symbols, 2) if np.all(one + two != 0)]
+        for s, sizes in symbols:
             yield from ((s**power, sizes**power) for power in POWERS)
-        for (a, one), (b, two) in combinations(letters, 2):
+        for (a, one), (b, two) in combinations(symbols, 2):
             yield from ((a**i * b**j, one**i * two**j) for i, j in product(POWERS, POWERS))
-        if len(letters) > FEW_PARAMETERS:
+        if len(symbols) > FEW_PARAMETERS:
             return
         for total, sizes in sums:
             yield from ((total**power, sizes**power) for power in (1, -1))
-            for s, own in letters:
+            for s, own in symbols:
                 yield from ((s**i * total**j, own**i * sizes**j) for i, j in product((1, -1), (1, -1)))
-        for (a, one), (b, two), (c, three) in combinations(letters, 3):
+        for (a, one), (b, two), (c, three) in combinations(symbols, 3):
             for i, j, k in product(POWERS, POWERS, POWERS):
                 yield a**i * b**j * c**k, one**i * two**j * three**k

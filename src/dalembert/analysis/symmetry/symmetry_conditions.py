@@ -175,7 +175,7 @@ class Conditions:
     # -- what the system is made of ------------------------------------------------------------------------------
 
     @cached_property
-    def _letters(self) -> Any:
+    def _symbols(self) -> Any:
         return self.anatomy.kernel.algebra.vector(self.anatomy.kernel.equations.state)
 
     @cached_property
@@ -205,7 +205,7 @@ class Conditions:
     @cached_property
     def _everywhere(self) -> dict[str, Any]:
         """Derivatives by the state of everything that must be invariant everywhere."""
-        return {part: ca.jacobian(value, self._letters) for part, value in (self._scalars | self._one_forms).items()}
+        return {part: ca.jacobian(value, self._symbols) for part, value in (self._scalars | self._one_forms).items()}
 
     @cached_property
     def _held(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class Conditions:
             return False
         if not self._held:
             return True
-        rows = ca.jacobian(ca.vertcat(self.anatomy.kernel.graph.position.residual, self.anatomy.residual), self._letters)
+        rows = ca.jacobian(ca.vertcat(self.anatomy.kernel.graph.position.residual, self.anatomy.residual), self._symbols)
         states = self.consistent
         step = BESIDE * self._random.uniform(-1.0, 1.0, states.states.shape)
         beside = States(states.times, states.states + step, states.inputs)
@@ -245,29 +245,29 @@ class Conditions:
         found += [self._one_form(part, lifted) for part in self._one_forms]
         if self._held or self.system.image is not None:
             held = _Lifted(self, fields, self.consistent)
-            found += [_along(part, self._slopes[part], held.fields) for part in self._held]
+            found += [_along(part, self._derivatives[part], held.fields) for part in self._held]
             if self.system.image is not None:
                 found.append(self._image(held))
         return found + [self._on_contact(name, inner, fields, lifted) for name, inner in self._contacts]
 
     @cached_property
-    def _slopes(self) -> dict[str, Any]:
+    def _derivatives(self) -> dict[str, Any]:
         """Values of the derivatives by the state: anywhere, or on the constraints for these."""
         found = {part: self.values(block, self.anywhere) for part, block in self._everywhere.items()}
-        held = {part: self.values(ca.jacobian(value, self._letters), self.consistent) for part, value in self._held.items()}
+        held = {part: self.values(ca.jacobian(value, self._symbols), self.consistent) for part, value in self._held.items()}
         return found | held
 
     def _scalar(self, part: str, lifted: _Lifted) -> Condition:
-        return _along(part, self._slopes[part], lifted.fields)
+        return _along(part, self._derivatives[part], lifted.fields)
 
     def _one_form(self, part: str, lifted: _Lifted) -> Condition:
-        slopes, forms = self._slopes[part], self.values(self._one_forms[part], lifted.at)[:, :, 0]
-        moved = np.einsum("Nil,NKl->NiK", slopes, lifted.fields)
-        turned = np.einsum("Nj,NKji->NiK", forms, lifted.slopes)
-        sizes = np.einsum("Nil,NKl->NiK", np.abs(slopes), np.abs(lifted.fields))
-        sizes = sizes + np.einsum("Nj,NKji->NiK", np.abs(forms), np.abs(lifted.slopes))
-        largest = np.max(np.abs(slopes), axis=(1, 2))[:, None] * np.max(np.abs(lifted.fields), axis=2)
-        largest = largest + np.max(np.abs(forms), axis=1)[:, None] * np.max(np.abs(lifted.slopes), axis=(2, 3))
+        derivatives, forms = self._derivatives[part], self.values(self._one_forms[part], lifted.at)[:, :, 0]
+        moved = np.einsum("Nil,NKl->NiK", derivatives, lifted.fields)
+        turned = np.einsum("Nj,NKji->NiK", forms, lifted.derivatives)
+        sizes = np.einsum("Nil,NKl->NiK", np.abs(derivatives), np.abs(lifted.fields))
+        sizes = sizes + np.einsum("Nj,NKji->NiK", np.abs(forms), np.abs(lifted.derivatives))
+        largest = np.max(np.abs(derivatives), axis=(1, 2))[:, None] * np.max(np.abs(lifted.fields), axis=2)
+        largest = largest + np.max(np.abs(forms), axis=1)[:, None] * np.max(np.abs(lifted.derivatives), axis=(2, 3))
         sizes = sizes + SCALE * largest[:, None, :]
         width = moved.shape[2]
         return Condition(part, (moved + turned).reshape(-1, width), sizes.reshape(-1, width))
@@ -278,9 +278,9 @@ class Conditions:
         assert frame is not None and image is not None
         n, k = frame.shape
         frames = self.values(frame, lifted.at)
-        slopes = self.values(ca.jacobian(ca.vec(frame), self.anatomy.coordinates), lifted.at).reshape(-1, k, n, n)
+        derivatives = self.values(ca.jacobian(ca.vec(frame), self.anatomy.coordinates), lifted.at).reshape(-1, k, n, n)
         rows, sizes = [], []
-        for E, DE, X, DX in zip(frames, slopes, lifted.fields[:, :, :n], lifted.slopes, strict=True):
+        for E, DE, X, DX in zip(frames, derivatives, lifted.fields[:, :, :n], lifted.derivatives, strict=True):
             outside = rank(E.T, GENERIC).null_space.T
             one, two = np.einsum("Kil,lj->ijK", DX, E), np.einsum("jil,Kl->ijK", DE, X)
             rows.append(np.einsum("ri,ijK->rjK", outside, one - two).reshape(-1, X.shape[0]))
@@ -307,10 +307,10 @@ class Conditions:
         """X(g) = 0 at contact; everywhere, which is more than needed, where no contact was found."""
         part = f"constraint `{name}`"
         if inner is not None:
-            return _along(part, inner._slopes[part], _Lifted(inner, fields, inner.consistent).fields)
+            return _along(part, inner._derivatives[part], _Lifted(inner, fields, inner.consistent).fields)
         expression = next(c.expression for c in self.system.unilateral if c.name == name)
-        slopes = self.values(ca.jacobian(self.anatomy.kernel.lower([expression]), self._letters), self.anywhere)
-        return _along(part, slopes, anywhere.fields)
+        derivatives = self.values(ca.jacobian(self.anatomy.kernel.lower([expression]), self._symbols), self.anywhere)
+        return _along(part, derivatives, anywhere.fields)
 
 
 class _Lifted:
@@ -321,22 +321,22 @@ class _Lifted:
         n, count = fields.shape
         column = algebra.vector(list(fields.T))  # field after field
         self.at = at
-        self.slopes = conditions.values(ca.jacobian(column, conditions.anatomy.coordinates), at).reshape(len(at), count, n, n)
+        self.derivatives = conditions.values(ca.jacobian(column, conditions.anatomy.coordinates), at).reshape(len(at), count, n, n)
         lower = conditions.values(column, at).reshape(len(at), count, n)
         second = at.states[:, n:]
         upper = (
-            -np.einsum("NKji,Nj->NKi", self.slopes, second)
+            -np.einsum("NKji,Nj->NKi", self.derivatives, second)
             if system.is_hamiltonian
-            else np.einsum("NKij,Nj->NKi", self.slopes, second)
+            else np.einsum("NKij,Nj->NKi", self.derivatives, second)
         )
         self.fields = np.concatenate([lower, upper], axis=2)
 
 
-def _along(part: str, slopes: Any, fields: Any) -> Condition:
+def _along(part: str, derivatives: Any, fields: Any) -> Condition:
     """Derivatives (N, r, 2n) along lifted fields (N, K, 2n)."""
-    rows = np.einsum("Nrl,NKl->NrK", slopes, fields)
-    sizes = np.einsum("Nrl,NKl->NrK", np.abs(slopes), np.abs(fields))
-    sizes = sizes + SCALE * np.max(np.abs(slopes), axis=(1, 2))[:, None, None] * np.max(np.abs(fields), axis=2)[:, None, :]
+    rows = np.einsum("Nrl,NKl->NrK", derivatives, fields)
+    sizes = np.einsum("Nrl,NKl->NrK", np.abs(derivatives), np.abs(fields))
+    sizes = sizes + SCALE * np.max(np.abs(derivatives), axis=(1, 2))[:, None, None] * np.max(np.abs(fields), axis=2)[:, None, :]
     return Condition(part, rows.reshape(-1, rows.shape[2]), sizes.reshape(-1, rows.shape[2]))
 
 
@@ -355,7 +355,7 @@ def given_fields(system: System, given: Iterable[Any]) -> list[Any]:
     found = [read_field(entry, system.coordinates) for entry in given]
     own = {*system.coordinates, *system.parameters}
     for column in found:
-        foreign = sorted(str(letter) for letter in column.free_symbols - own)
+        foreign = sorted(str(symbol) for symbol in column.free_symbols - own)
         if foreign:
             raise ModelError(
                 f"The field {field_text(column, system.coordinates)} contains {', '.join(foreign)}",

@@ -198,12 +198,12 @@ def group_name(
 def _comes_back(field: Any, coordinates: Sequence[Any], angles: Sequence[Any], values: Mapping[str, float]) -> bool:
     """Whether the flow of an affine field returns to the identity, up to whole turns of angles."""
     n = len(coordinates)
-    slope = field.jacobian(coordinates)
-    if slope.has(*coordinates):
+    derivative = field.jacobian(coordinates)
+    if derivative.has(*coordinates):
         return False
     rest = field.xreplace(dict.fromkeys(coordinates, sympy.S.Zero))
     matrix = np.zeros((n + 1, n + 1))
-    matrix[:n, :n] = np.array(_with_values(slope, values).tolist(), dtype=float)
+    matrix[:n, :n] = np.array(_with_values(derivative, values).tolist(), dtype=float)
     matrix[:n, n] = np.array(_with_values(rest, values), dtype=float).ravel()
     around = [abs(matrix[k, n]) for k, q in enumerate(coordinates) if q in angles]
     rates = [rate for rate in (*around, *np.abs(np.linalg.eigvals(matrix[:n, :n]).imag)) if rate > 1e-9]

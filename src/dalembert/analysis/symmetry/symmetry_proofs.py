@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.quotients import Alphabet, eliminated
+from ...algebra.simplify.quotients import Generators, eliminated
 from ...algebra.simplify.trigonometric_ring import TooMuchWorkError, Work
 from ...algebra.structure import without_unrepresented
 from ...errors import ModelError
@@ -72,7 +72,7 @@ def derivative_along(expression: sympy.Expr, rates: Mapping[sympy.Symbol, sympy.
         elif node.is_Symbol or not (node.free_symbols & moving):
             known[node] = rates.get(node, sympy.S.Zero)
         elif not (node.is_Add or node.is_Mul or node.is_Pow or isinstance(node, sympy.Function)) or node.is_Piecewise:
-            known[node] = sympy.Add(*(sympy.diff(node, letter) * rate for letter, rate in rates.items()))
+            known[node] = sympy.Add(*(sympy.diff(node, symbol) * rate for symbol, rate in rates.items()))
         else:
             missing = [part for part in node.args if part not in known]
             waiting += missing
@@ -97,13 +97,13 @@ def _chain_rule(node: sympy.Expr, inner: Sequence[sympy.Expr]) -> sympy.Expr:
     return sympy.Add(*(node.fdiff(k + 1) * rate for k, rate in enumerate(inner) if rate != 0))
 
 
-def _read(expressions: Sequence[sympy.Expr]) -> tuple[Alphabet, list[Any]] | None:
+def _read(expressions: Sequence[sympy.Expr]) -> tuple[Generators, list[Any]] | None:
     """Expressions as quotients over one alphabet."""
     if sum(expression.count_ops() for expression in expressions) > MOST_OPERATIONS:
         return None
     try:
-        alphabet = Alphabet(expressions, Work(EFFORT))
-        return alphabet, [alphabet.read(expression) for expression in expressions]
+        generators = Generators(expressions, Work(EFFORT))
+        return generators, [generators.read(expression) for expression in expressions]
     except TooMuchWorkError:
         return None
 
@@ -113,11 +113,11 @@ def _is_multiple(expression: sympy.Expr, of: sympy.Expr) -> bool:
     found = _read([exact(expression), exact(of)])
     if found is None:
         return False
-    alphabet, (whole, factor) = found
+    generators, (whole, factor) = found
     if whole.below or factor.below or not factor.above:
         return False
     try:
-        return alphabet.ring.divided(whole.above, factor.above) is not None
+        return generators.ring.divided(whole.above, factor.above) is not None
     except TooMuchWorkError:
         return False
 
@@ -148,7 +148,7 @@ class Proofs:
         """Velocities by momenta for a system stated by its Hamiltonian, and the other way round."""
         foreign = self.system.velocities if self.system.is_hamiltonian else self.system.momenta
         energy = self.system.energy_function
-        return {letter: sympy.diff(energy, own) for letter, own in zip(foreign, self._fibre, strict=True)}
+        return {symbol: sympy.diff(energy, own) for symbol, own in zip(foreign, self._fibre, strict=True)}
 
     def _own(self, expression: sympy.Expr) -> sympy.Expr:
         """An expression in the letters of the system: its inputs and foreign letters replaced, its numbers exact."""
@@ -161,9 +161,9 @@ class Proofs:
     def _lift(self, field: Any, expression: sympy.Expr) -> sympy.Expr:
         """The derivative of an expression along the lifted field."""
         q, y = sympy.Matrix(self.system.coordinates), sympy.Matrix(self._fibre)
-        slope = field.jacobian(q)
-        second = -slope.T * y if self.system.is_hamiltonian else slope * y
-        rates = {letter: rate for letter, rate in zip((*q, *y), (*field, *second), strict=True) if rate != 0}
+        derivative = field.jacobian(q)
+        second = -derivative.T * y if self.system.is_hamiltonian else derivative * y
+        rates = {symbol: rate for symbol, rate in zip((*q, *y), (*field, *second), strict=True) if rate != 0}
         return derivative_along(expression, rates)
 
     # -- verdicts ------------------------------------------------------------------------------------------------
@@ -186,9 +186,9 @@ class Proofs:
     def _one_form(self, field: Any, components: Mapping[Any, sympy.Expr]) -> bool | None:
         table = {str(key): self._own(value) for key, value in components.items()}
         forms = [table.get(q.name, sympy.S.Zero) for q in self.system.coordinates]
-        slope = field.jacobian(self.system.coordinates)
+        derivative = field.jacobian(self.system.coordinates)
         parts = [
-            self._lift(field, own) + sum((other * slope[j, i] for j, other in enumerate(forms)), sympy.S.Zero)
+            self._lift(field, own) + sum((other * derivative[j, i] for j, other in enumerate(forms)), sympy.S.Zero)
             for i, own in enumerate(forms)
         ]
         return _every(vanishes(part) for part in parts)
@@ -213,9 +213,9 @@ class Proofs:
     def _eliminated(self) -> dict[Any, Any] | None:
         """Dependent velocities or momenta as functions of the others, on the constraints."""
         rows = [self._velocity_level(c) for c in self.system.bilateral]
-        slopes = sympy.Matrix([[sympy.diff(row, letter) for letter in self._fibre] for row in rows])
-        straight = [k for k in range(slopes.cols) if not slopes[:, k].has(*self._fibre)]
-        matrix = slopes[:, straight]
+        derivatives = sympy.Matrix([[sympy.diff(row, symbol) for symbol in self._fibre] for row in rows])
+        straight = [k for k in range(derivatives.cols) if not derivatives[:, k].has(*self._fibre)]
+        matrix = derivatives[:, straight]
         if not straight or not rows:
             return None
         try:
@@ -247,7 +247,7 @@ class Proofs:
         """Whether the brackets of the field with the columns of the image are combinations of them."""
         image, q = self.system.image, sympy.Matrix(self.system.coordinates)
         assert image is not None
-        velocities = sympy.Matrix([self._own(image.velocities[letter]) for letter in q])
+        velocities = sympy.Matrix([self._own(image.velocities[symbol]) for symbol in q])
         frame = velocities.jacobian(list(image.speeds))
         brackets = [field.jacobian(q) * frame[:, j] - frame[:, j].jacobian(q) * field for j in range(frame.cols)]
         if all(vanishes(entry) is True for bracket in brackets for entry in bracket):

@@ -180,16 +180,16 @@ class _Flow:
                 (self.along(matrix) + matrix @ self.turning, self.along(rest) - matrix @ self.reaction),
             )
         found = self.conditions[order]
-        size = ca.Function("size", self.letters(), [ca.densify(block) for block in found]).n_instructions()
+        size = ca.Function("size", self.symbols(), [ca.densify(block) for block in found]).n_instructions()
         return found if size < MOST_INSTRUCTIONS else None
 
-    def letters(self) -> list[Any]:
+    def symbols(self) -> list[Any]:
         reduction, vector = self.reduction, self.algebra.vector
         return [vector([t]), reduction.q, reduction.v, vector(self.system.parameters)]
 
     def values(self, blocks: Sequence[Any], points: Sequence[Any]) -> list[list[Any]]:
         """Blocks at points, each point a list of arrays."""
-        function = ca.Function("values", self.letters(), [ca.densify(block) for block in blocks])
+        function = ca.Function("values", self.symbols(), [ca.densify(block) for block in blocks])
         return [[np.asarray(block, dtype=float) for block in function.call(point)] for point in points]
 
     def scales(self, points: Sequence[Any]) -> list[tuple[float, float, float]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import sympy
 
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.tree import TreeAlgebra
 from ...errors import DalembertError
 from ...formulations.forms.voronets import derive_on, transitivity
@@ -102,9 +102,9 @@ def _conditions(reduction: Reduction) -> Conditions | None:
     through = algebra.part(algebra.jacobian(reduction.solved, reduction.q), range(len(split.dependent)), split.dependent)
     names = [system.coordinates[k].name for k in split.dependent]
     constants: tuple[sympy.Symbol, ...] = ()
-    chi = sympy.Matrix(_letters(system, "chi", names))
+    chi = sympy.Matrix(_symbols(system, "chi", names))
     if obeys and all(_short(entry) == 0 for entry in through):
-        constants = _letters(system, "c", names)
+        constants = _symbols(system, "c", names)
         chi = sympy.Matrix(constants) - momenta
     return Conditions(
         multipliers=tuple(_short(entry) for entry in coefficients @ chi),
@@ -116,7 +116,7 @@ def _conditions(reduction: Reduction) -> Conditions | None:
     )
 
 
-def _letters(system: System, prefix: str, names: Sequence[str]) -> tuple[sympy.Symbol, ...]:
+def _symbols(system: System, prefix: str, names: Sequence[str]) -> tuple[sympy.Symbol, ...]:
     """Letters that the system does not use itself."""
     taken = {symbol.name for expression in system.expressions() for symbol in expression.free_symbols}
     while any(f"{prefix}_{name}" in taken for name in names):
@@ -146,7 +146,7 @@ def _short(expression: sympy.Expr) -> sympy.Expr:
     product = sympy.factor(expression)
     if product.has(sympy.sin, sympy.cos):
         numerator, denominator = sympy.fraction(product)
-        product = sympy.factor(tidy(numerator)) / tidy(denominator)
+        product = sympy.factor(simplify(numerator)) / simplify(denominator)
     return product
 
 
@@ -161,10 +161,10 @@ def ways_to_vanish(expressions: Sequence[sympy.Expr]) -> tuple[tuple[sympy.Expr,
     ((x,), (y, z))
     """
     products = [_factors(expression) for expression in expressions if expression != 0]
-    letters = list(dict.fromkeys(factor for product in products for factor in product))
+    symbols = list(dict.fromkeys(factor for product in products for factor in product))
     found: list[tuple[sympy.Expr, ...]] = []
-    for count in range(min(len(letters), TOGETHER) + 1):
-        for chosen in combinations(letters, count):
+    for count in range(min(len(symbols), TOGETHER) + 1):
+        for chosen in combinations(symbols, count):
             hits = all(any(factor in product for factor in chosen) for product in products)
             if hits and not any(set(smaller) <= set(chosen) for smaller in found):
                 found.append(chosen)

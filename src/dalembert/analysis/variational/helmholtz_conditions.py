@@ -20,7 +20,7 @@ import casadi as ca
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...model.symbols import Coordinate, Parameter, t
 from ..proofs.bounded import established_zero
 
@@ -87,7 +87,7 @@ class SecondOrder:
             (self.velocities, self.accelerations),
             (self.accelerations, self.jerks),
         )
-        terms = [sympy.diff(expression, x) * rate for letters, rates in flows for x, rate in zip(letters, rates, strict=True)]
+        terms = [sympy.diff(expression, x) * rate for symbols, rates in flows for x, rate in zip(symbols, rates, strict=True)]
         return sympy.Add(sympy.diff(expression, t), *terms)
 
     def times(self, matrix: Any) -> SecondOrder:
@@ -146,7 +146,7 @@ def conditions(equations: SecondOrder) -> tuple[Condition, ...]:
         sides = condition_sides(equations, family, i, j) if equations.is_small and not is_proved else None
         written = [] if sides is None else [sides[0] - sides[1]]
         verdict = established_zero(algebra, written, algebra.zeros(0) if is_proved else block[place])
-        residual = tidy(written[0]) if written and verdict.is_refuted else None
+        residual = simplify(written[0]) if written and verdict.is_refuted else None
         found.append(Condition(family, pair, verdict.holds, verdict.by, verdict.is_refuted, residual))
     return tuple(found)
 
@@ -178,11 +178,11 @@ def _differences(equations: SecondOrder, algebra: GraphAlgebra) -> Any:
     """Left minus right of every condition, a column."""
     n = len(equations.coordinates)
     q, v, a, jerk = (
-        algebra.vector(letters)
-        for letters in (equations.coordinates, equations.velocities, equations.accelerations, equations.jerks)
+        algebra.vector(symbols)
+        for symbols in (equations.coordinates, equations.velocities, equations.accelerations, equations.jerks)
     )
     residual = algebra.vector(equations.residuals)
-    by_q, by_v, by_a = (algebra.jacobian(residual, letters) for letters in (q, v, a))
+    by_q, by_v, by_a = (algebra.jacobian(residual, symbols) for symbols in (q, v, a))
     rates = [_rate(algebra, ca.vec(block), (q, v, a), (v, a, jerk)) for block in (by_v, by_a)]
     found = []
     for family, i, j in condition_places(n):
@@ -196,9 +196,9 @@ def _differences(equations: SecondOrder, algebra: GraphAlgebra) -> Any:
     return ca.densify(ca.vertcat(*found))
 
 
-def _rate(algebra: GraphAlgebra, block: Any, letters: Sequence[Any], rates: Sequence[Any]) -> Any:
+def _rate(algebra: GraphAlgebra, block: Any, symbols: Sequence[Any], rates: Sequence[Any]) -> Any:
     """d/dt of a column: along q, v, a and t."""
-    parts = [algebra.along(block, x, rate) for x, rate in zip(letters, rates, strict=True)]
+    parts = [algebra.along(block, x, rate) for x, rate in zip(symbols, rates, strict=True)]
     return sum(parts, algebra.jacobian(block, algebra.vector([t])))
 
 
@@ -209,8 +209,8 @@ def regularity(equations: SecondOrder) -> tuple[bool, str]:
     found = algebra.rank(algebra.jacobian(residual, algebra.vector(equations.accelerations)))
     regular = found.value == n
     if n <= 3 and equations.is_small:
-        matrix = sympy.Matrix(n, n, lambda i, j: tidy(sympy.diff(equations.residuals[i], equations.accelerations[j])))
+        matrix = sympy.Matrix(n, n, lambda i, j: simplify(sympy.diff(equations.residuals[i], equations.accelerations[j])))
         if sum(entry.count_ops() for entry in matrix) <= DETERMINANT_OPERATIONS:
-            return regular, f"det(dR/da) = {tidy(matrix.det(method='berkowitz'))}"
+            return regular, f"det(dR/da) = {simplify(matrix.det(method='berkowitz'))}"
     known = "full" if regular else "not full" if found.at_most < n else "not established to be full"
     return regular, f"rank of dR/da is {known}"

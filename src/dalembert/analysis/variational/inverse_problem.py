@@ -220,8 +220,8 @@ def _read(equations: Any, coordinates: Sequence[Any] | None) -> tuple[SecondOrde
     if coordinates is None:
         raise ModelError("The coordinates are missing", remedy="pass helmholtz(equations, coordinates=[...])")
     rows = [equations] if isinstance(equations, (sympy.Expr, sympy.Equality)) else list(equations)
-    letters = [coordinates] if isinstance(coordinates, sympy.Basic) else list(coordinates)
-    translation, found = _translation(letters)
+    symbols = [coordinates] if isinstance(coordinates, sympy.Basic) else list(coordinates)
+    translation, found = _translation(symbols)
     residuals = tuple(exact(_residual(row).doit().xreplace(translation)) for row in rows)
     if len(residuals) != len(found):
         raise ModelError(
@@ -230,7 +230,7 @@ def _read(equations: Any, coordinates: Sequence[Any] | None) -> tuple[SecondOrde
             remedy="list both in the same order",
         )
     given = SecondOrder(residuals, tuple(found))
-    _check_letters(given)
+    _check_symbols(given)
     return given, "Inverse problem"
 
 
@@ -243,11 +243,11 @@ def _residual(row: Any) -> sympy.Expr:
     return expression
 
 
-def _translation(letters: Sequence[Any]) -> tuple[dict[Any, Any], list[Coordinate]]:
+def _translation(symbols: Sequence[Any]) -> tuple[dict[Any, Any], list[Coordinate]]:
     """Coordinates, and what SymPy's dynamic symbols among them become."""
     table: dict[Any, Any] = {}
     found: list[Coordinate] = []
-    for item in letters:
+    for item in symbols:
         if isinstance(item, AppliedUndef) and len(item.args) == 1:
             q, clock = Coordinate(item.func.__name__), item.args[0]
             table |= {sympy.Derivative(item, (clock, 2)): q.ddot, sympy.Derivative(item, clock): q.dot, item: q, clock: t}
@@ -261,7 +261,7 @@ def _translation(letters: Sequence[Any]) -> tuple[dict[Any, Any], list[Coordinat
     return table, found
 
 
-def _check_letters(equations: SecondOrder) -> None:
+def _check_symbols(equations: SecondOrder) -> None:
     own = {*equations.coordinates, *equations.velocities, *equations.accelerations}
     kinds = (Coordinate, Velocity, Acceleration, Momentum, Speed)
     strangers = {s.name for e in equations.residuals for s in e.free_symbols if isinstance(s, kinds) and s not in own}
@@ -299,7 +299,7 @@ def _from_equations(equations: Equations) -> SecondOrder:
     blocks = equations.blocks(TreeAlgebra())
     residuals = blocks.metric @ sympy.Matrix(accelerations) - blocks.force
     given = SecondOrder(tuple(exact(residual) for residual in residuals), system.coordinates)
-    _check_letters(given)
+    _check_symbols(given)
     return given
 
 

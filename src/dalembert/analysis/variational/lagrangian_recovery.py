@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from ...algebra.simplify.simplifier import expansion_size, tidy
+from ...algebra.simplify.simplifier import expansion_size, simplify
 from ...errors import ModelError
 from ...model.symbols import t
 from ..hamilton_jacobi.primitives import at_numbers, potential, primitive
@@ -64,12 +64,12 @@ def recover(equations: SecondOrder) -> Recovered:
         return Recovered(
             None, None, "cannot be integrated: A with the curl of the gyroscopic part was not found in closed form"
         )
-    pushes = [tidy(c - sympy.diff(entry, t)) for c, entry in zip(force, covector, strict=True)]
+    pushes = [simplify(c - sympy.diff(entry, t)) for c, entry in zip(force, covector, strict=True)]
     height = potential(pushes, equations.coordinates)
     if height is None:
         return Recovered(None, None, "cannot be integrated: the potential was not found in closed form")
     linear = sympy.Add(*(entry * v for entry, v in zip(covector, equations.velocities, strict=True)))
-    lagrangian = _gathered(tidy(quadratic) + tidy(linear) - tidy(height))
+    lagrangian = _gathered(simplify(quadratic) + simplify(linear) - simplify(height))
     try:
         verdict = differs_nowhere(
             zip(euler_lagrange(lagrangian, equations.coordinates).residuals, equations.residuals, strict=True)
@@ -83,7 +83,7 @@ def recover(equations: SecondOrder) -> Recovered:
 
 def _gathered(lagrangian: sympy.Expr) -> sympy.Expr:
     """The sum, as it is or without common factors."""
-    return min([lagrangian, tidy(lagrangian)], key=lambda candidate: candidate.count_ops())
+    return min([lagrangian, simplify(lagrangian)], key=lambda candidate: candidate.count_ops())
 
 
 def _kinetic(equations: SecondOrder) -> sympy.Expr | None:
@@ -91,7 +91,7 @@ def _kinetic(equations: SecondOrder) -> sympy.Expr | None:
     n, v = len(equations.coordinates), equations.velocities
     still = dict.fromkeys(equations.accelerations, ZERO)
     metric = sympy.Matrix(n, n, lambda i, j: sympy.diff(equations.residuals[i], equations.accelerations[j]).xreplace(still))
-    metric = metric.applyfunc(tidy)
+    metric = metric.applyfunc(simplify)
     if metric.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
         return None
     if all(entry.is_polynomial(*v) and expansion_size(entry) <= MOST_TERMS for entry in metric):
@@ -109,7 +109,7 @@ def _polynomial_kinetic(metric: sympy.Matrix, v: Sequence[sympy.Symbol]) -> symp
         for j, second in enumerate(v):
             for powers, coefficient in sympy.Poly(metric[i, j], *v).terms():
                 degree = sum(powers)
-                product = sympy.Mul(*(letter**power for letter, power in zip(v, powers, strict=True)))
+                product = sympy.Mul(*(symbol**power for symbol, power in zip(v, powers, strict=True)))
                 total += coefficient * product * first * second / ((degree + 1) * (degree + 2))
     return total
 
@@ -119,13 +119,13 @@ def _rest(equations: SecondOrder, quadratic: sympy.Expr) -> tuple[sympy.Matrix, 
     n, v = len(equations.coordinates), equations.velocities
     own = euler_lagrange(quadratic, equations.coordinates).residuals
     still = dict.fromkeys(equations.accelerations, ZERO)
-    left = [tidy((given - mine).xreplace(still)) for given, mine in zip(equations.residuals, own, strict=True)]
+    left = [simplify((given - mine).xreplace(still)) for given, mine in zip(equations.residuals, own, strict=True)]
     for number in (ZERO, sympy.S.One):
         here = dict.fromkeys(v, number)
-        slopes = sympy.Matrix(n, n, lambda i, j: tidy(sympy.diff(left[i], v[j]).subs(here)))  # noqa: B023
-        values = [tidy(entry.subs(here) - number * sympy.Add(*slopes.row(i))) for i, entry in enumerate(left)]
-        if not any(entry.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for entry in (*slopes, *values)):
-            return slopes, values
+        derivatives = sympy.Matrix(n, n, lambda i, j: simplify(sympy.diff(left[i], v[j]).subs(here)))  # noqa: B023
+        values = [simplify(entry.subs(here) - number * sympy.Add(*derivatives.row(i))) for i, entry in enumerate(left)]
+        if not any(entry.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for entry in (*derivatives, *values)):
+            return derivatives, values
     return None
 
 
@@ -136,8 +136,8 @@ def _covector(gyroscopic: sympy.Matrix, coordinates: Sequence[sympy.Symbol]) -> 
     for k in range(n):
         for j in range(k + 1, n):
             curl = sympy.diff(covector[j], coordinates[k]) - sympy.diff(covector[k], coordinates[j])
-            left = at_numbers(tidy(gyroscopic[j, k] - curl), coordinates[:k])
-            part = None if left is None else primitive(tidy(left), coordinates[k])
+            left = at_numbers(simplify(gyroscopic[j, k] - curl), coordinates[:k])
+            part = None if left is None else primitive(simplify(left), coordinates[k])
             if part is None:
                 return None
             covector[j] += part

@@ -278,7 +278,7 @@ def _expressions(reduction: Reduction, field: _Variation) -> dict[str, Any]:
     kept = algebra.part(algebra.stack([free, of_phi]), [order.index(k) for k in range(len(order))], [0])
 
     constrained = here(reduction.lagrangian)
-    slope = here(algebra.gradient(reduction.lagrangian, reduction.q))
+    derivative = here(algebra.gradient(reduction.lagrangian, reduction.q))
     momenta = here(reduction.momenta_at_velocity)
     dependent = algebra.part(momenta, split.dependent, [0])
     of_constrained = algebra.inner(algebra.gradient(constrained, reduction.q), displacement)
@@ -288,8 +288,8 @@ def _expressions(reduction: Reduction, field: _Variation) -> dict[str, Any]:
     missing = algebra.part(commuting, split.dependent, [0]) - of_phi
     force = here(reduction.applied_force)
     work = algebra.inner(force, displacement)
-    of_places = algebra.inner(slope, displacement)
-    terms = algebra.inner(abs(slope) + abs(force), abs(displacement)) + algebra.inner(
+    of_places = algebra.inner(derivative, displacement)
+    terms = algebra.inner(abs(derivative) + abs(force), abs(displacement)) + algebra.inner(
         abs(momenta), abs(frame) @ abs(delta_rate) + abs(turning) @ abs(delta) + abs(kept)
     )
     return {
@@ -310,8 +310,8 @@ def _expressions(reduction: Reduction, field: _Variation) -> dict[str, Any]:
 
 def _along(path: Path, algebra: Any, table: Mapping[str, Any], field: _Variation) -> dict[str, Any]:
     """The expressions along a path, (rows, nt) by name."""
-    letters = ca.vertcat(field.value, field.rate)
-    blocks = path.along(algebra, list(table.values()), letters, field.numbers(path))
+    symbols = ca.vertcat(field.value, field.rate)
+    blocks = path.along(algebra, list(table.values()), symbols, field.numbers(path))
     return {name: block[:, :, 0].T for name, block in zip(table, blocks, strict=True)}
 
 

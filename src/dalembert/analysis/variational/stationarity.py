@@ -162,13 +162,13 @@ def _euler_terms(path: Path) -> list[Any]:
     """f_v, E = f_q - d/dt f_v and what its terms could be (nt, m, n), the momenta and e = d/dt L_v - L_q - Q (nt, n)."""
     algebra, system = GraphAlgebra(), path.system
     blocks = derive_with(system, algebra)
-    q, v, z = (algebra.vector(letters) for letters in (system.coordinates, system.velocities, _accelerations(system)))
+    q, v, z = (algebra.vector(symbols) for symbols in (system.coordinates, system.velocities, _accelerations(system)))
     time, places = algebra.vector([t]), algebra.jacobian(blocks.velocity.residual, q)
     speed, pull = ca.sum1(abs(v)), ca.sum1(abs(z))
     defects, sizes = [], []
     for k in range(len(system.bilateral)):
         row, place = blocks.rows[k, :].T, places[k, :].T
-        by_place, by_velocity, by_time = (algebra.jacobian(row, letters) for letters in (q, v, time))
+        by_place, by_velocity, by_time = (algebra.jacobian(row, symbols) for symbols in (q, v, time))
         defects.append((place - by_place @ v - by_velocity @ z - by_time).T)
         bulk = ca.sum2(abs(by_place)) * speed + ca.sum2(abs(by_velocity)) * pull
         sizes.append((abs(place) + bulk + abs(by_time)).T)
@@ -277,10 +277,10 @@ def momentum_test(path: Path, tolerance: float, independent: Any = None) -> Mome
         return algebra.part(here(column), split.dependent, [0])
 
     momenta = dependent(reduction.momenta_at_velocity)
-    slope, force = dependent(algebra.gradient(reduction.lagrangian, reduction.q)), dependent(reduction.applied_force)
+    derivative, force = dependent(algebra.gradient(reduction.lagrangian, reduction.q)), dependent(reduction.applied_force)
     through = algebra.part(algebra.jacobian(reduction.solved, reduction.q), range(len(split.dependent)), split.dependent)
-    acting = slope + through.T @ momenta + force
-    terms = abs(slope) + abs(through.T) @ abs(momenta) + abs(force)
+    acting = derivative + through.T @ momenta + force
+    terms = abs(derivative) + abs(through.T) @ abs(momenta) + abs(force)
     coefficients = transitivity(reduction)
     blocks = [coefficients @ momenta, transitivity_sizes(reduction) @ abs(momenta), acting, terms]
     values, sizes, acts, parts = (block[:, :, 0] for block in path.along(algebra, blocks))

@@ -25,7 +25,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError, nearest
 from ...formulations.forms import hamel, voronets
@@ -35,7 +35,7 @@ from ...model.scenario import Scenario
 from ...model.symbols import t
 from ...model.system import System
 from ...model.values import numbers_by_name
-from ...presentation.typeset import letter_latex
+from ...presentation.typeset import symbol_latex
 from ...runtime.gauss.constrained_solve import solve
 from ...typing import Symbol, Values
 from ..anatomy import read_model, take_apart
@@ -58,11 +58,11 @@ def transitivity_sizes(reduction: Reduction) -> Any:
     columns = []
     for place in range(len(split.dependent)):
         phi = algebra.part(reduction.solved, [place], [0])
-        slope = algebra.jacobian(phi, reduction.independent).T
+        derivative = algebra.jacobian(phi, reduction.independent).T
         columns.append(
-            ca.sum2(abs(algebra.jacobian(slope, reduction.q))) * speed
-            + ca.sum2(abs(algebra.jacobian(slope, reduction.independent))) * pull
-            + abs(algebra.jacobian(slope, reduction.time))
+            ca.sum2(abs(algebra.jacobian(derivative, reduction.q))) * speed
+            + ca.sum2(abs(algebra.jacobian(derivative, reduction.independent))) * pull
+            + abs(algebra.jacobian(derivative, reduction.time))
             + abs(reduction.frame.T) @ abs(algebra.jacobian(phi, reduction.q).T)
         )
     return algebra.columns(columns) if columns else algebra.zeros(len(split.independent), 0)
@@ -122,9 +122,9 @@ class Transitivity(Report):
         return _tidied(hamel.transitivity_of_inverse(self._quasi))
 
     @cached_property
-    def slopes(self) -> sympy.ImmutableMatrix:
+    def derivatives(self) -> sympy.ImmutableMatrix:
         """df_i/dv_r of the quasi-velocities on the constraints, (n x n)."""
-        return _tidied(_slopes(self._quasi))
+        return _tidied(_derivatives(self._quasi))
 
     @cached_property
     def _tree(self) -> Reduction:
@@ -148,7 +148,7 @@ class Transitivity(Report):
         """
         values = numbers_by_name(state)
         values |= numbers_by_name(parameters)
-        system, letters = self.system, self._numeric.letters
+        system, symbols = self.system, self._numeric.symbols
         own = (t, *system.coordinates, *system.velocities, *self._numeric.accelerations, *system.parameters, *system.inputs)
         known = [symbol.name for symbol in own]
         for name in values:
@@ -159,7 +159,7 @@ class Transitivity(Report):
                     seen=", ".join(known),
                     remedy=f"did you mean {guess}" if guess else "use one of these names",
                 )
-        missing = [s.name for s in (*system.parameters, *system.inputs) if s.name not in values and s in letters]
+        missing = [s.name for s in (*system.parameters, *system.inputs) if s.name not in values and s in symbols]
         if missing:
             raise ModelError(f"`{missing[0]}` has no value", remedy=f"pass parameters={{{missing[0]!r}: ...}}")
         return self._numeric.at(values)
@@ -172,8 +172,8 @@ class Transitivity(Report):
 
     def latex(self) -> str:
         """A_s^a as a LaTeX matrix, rows by independent and columns by dependent velocities."""
-        letters = {symbol for entry in self.coefficients for symbol in entry.free_symbols}
-        names = {symbol: letter_latex(symbol) for symbol in letters}
+        symbols = {symbol for entry in self.coefficients for symbol in entry.free_symbols}
+        names = {symbol: symbol_latex(symbol) for symbol in symbols}
         return str(sympy.latex(sympy.Matrix(self.coefficients), symbol_names=names))
 
     def to_json(self) -> dict[str, Any]:
@@ -235,7 +235,7 @@ class Symbols:
     coefficients: Any
     W: Any
     T: Any
-    slopes: Any
+    derivatives: Any
     matrix: Any
 
 
@@ -249,7 +249,7 @@ class _Numeric:
             voronets.transitivity(reduction),
             hamel.transitivity(quasi),
             hamel.transitivity_of_inverse(quasi),
-            _slopes(quasi),
+            _derivatives(quasi),
         ]
         record = voronets.derive_on(reduction)
         given = {symbol: value for symbol, value in reduction.system.inputs.items() if value is not None}
@@ -261,8 +261,8 @@ class _Numeric:
         self.reduction = reduction
         self.accelerations = [reduction.system.coordinates[k].ddot for k in reduction.split.independent]
         rows = ca.vertcat(*(ca.vec(block) for block in (*blocks, *problem)))
-        self.letters = [s for s, node in algebra.letters.items() if ca.depends_on(rows, node) or s in self.accelerations]
-        inputs = [algebra.letters[s] for s in self.letters]
+        self.symbols = [s for s, node in algebra.symbols.items() if ca.depends_on(rows, node) or s in self.accelerations]
+        inputs = [algebra.symbols[s] for s in self.symbols]
         self.moves = any(algebra.depends(block, reduction.z) for block in blocks)
         self.symbols = ca.Function("symbols", inputs, [ca.densify(block) for block in blocks])
         self.problem = ca.Function("problem", inputs, [ca.densify(block) for block in problem])
@@ -273,30 +273,30 @@ class _Numeric:
         if self.moves and not all(name in table for name in names):
             metric, force = self._called(self.problem, table)
             table = dict(zip(names, solve(metric, force[:, 0]).z, strict=True)) | table
-        coefficients, W, T, slopes = self._called(self.symbols, table)
+        coefficients, W, T, derivatives = self._called(self.symbols, table)
         split = self.reduction.split
         k = len(split.independent)
-        return Symbols(coefficients, W, T, slopes, slopes[k:][:, list(split.dependent)])
+        return Symbols(coefficients, W, T, derivatives, derivatives[k:][:, list(split.dependent)])
 
     def _called(self, function: Any, table: Mapping[str, float]) -> list[Any]:
-        found = [np.asarray(block, dtype=float) for block in function.call([table.get(s.name, 0.0) for s in self.letters])]
+        found = [np.asarray(block, dtype=float) for block in function.call([table.get(s.name, 0.0) for s in self.symbols])]
         if not all(np.all(np.isfinite(block)) for block in found):
             raise ModelError(
                 "The constraints cannot be solved for the dependent velocities at this state",
-                seen=", ".join(f"{s.name} = {table.get(s.name, 0.0):g}" for s in self.letters),
+                seen=", ".join(f"{s.name} = {table.get(s.name, 0.0):g}" for s in self.symbols),
                 remedy="pass other velocities as independent=",
             )
         return found
 
 
-def _slopes(quasi: Any) -> Any:
+def _derivatives(quasi: Any) -> Any:
     """df_i/dv_r on the constraints."""
     reduction = quasi.reduction
     return reduction.here(reduction.algebra.jacobian(quasi.definition, reduction.v))
 
 
 def _tidied(matrix: Any) -> sympy.ImmutableMatrix:
-    return sympy.ImmutableMatrix(matrix.applyfunc(lambda entry: tidy(sympy.together(tidy(entry)))))
+    return sympy.ImmutableMatrix(matrix.applyfunc(lambda entry: simplify(sympy.together(simplify(entry)))))
 
 
 def transitivity(
@@ -358,8 +358,8 @@ def _vanishing(system: System, split: Split, parameters: Any, start: Any, n: int
     reduction = Reduction(system, algebra, split)
     blocks = [voronets.transitivity(reduction), transitivity_sizes(reduction)]
     identity = algebra.vanishing(blocks[0])
-    letters = [algebra.vector([t]), reduction.q, reduction.v, reduction.z, algebra.vector(system.parameters)]
-    function = ca.Function("coefficients", letters, [ca.densify(block) for block in blocks])
+    symbols = [algebra.vector([t]), reduction.q, reduction.v, reduction.z, algebra.vector(system.parameters)]
+    function = ca.Function("coefficients", symbols, [ca.densify(block) for block in blocks])
     random, worst, used = np.random.default_rng(11), 0.0, 0
     for k in range(len(samples)):
         z = random.uniform(-1.0, 1.0, len(split.independent))

@@ -27,7 +27,7 @@ from .all_motions import Prolongation, prolonged
 from .conditions import Conditions, conditions_of, ways_to_vanish
 from .stationarity import MomentumTest, costates_along, momentum_test
 
-__all__ = ["MotionStationarity", "Rival", "SystemStationarity", "stationarity"]
+__all__ = ["MotionStationarity", "Reference", "SystemStationarity", "stationarity"]
 
 #: Two motions that are nearer than this, relatively, are the same.
 SAME = 1e-6
@@ -39,7 +39,7 @@ COMPARED = 41
 
 
 @dataclass(frozen=True)
-class Rival:
+class Reference:
     """The vakonomic motion from the same start.
 
     Attributes
@@ -93,10 +93,10 @@ class MotionStationarity(Report):
     momentum_note: str
     motion: Motion = field(repr=False)
 
-    def rival(self, chi_start: Mapping[Any, float] | None = None) -> Rival:
+    def reference(self, chi_start: Mapping[Any, float] | None = None) -> Reference:
         """Simulate the vakonomic form from the same start and compare: from `chi_start` of this result, or from another."""
         chi = dict(self.chi_start) if chi_start is None else _named_chi(self.motion.system, chi_start)
-        return _rival(self.motion, chi)
+        return _reference(self.motion, chi)
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain data."""
@@ -196,7 +196,7 @@ def _named_chi(system: System, given: Mapping[Any, float]) -> dict[str, float]:
     return {name: table.get(name, 0.0) for name in names}
 
 
-def _rival(motion: Motion, chi: Mapping[str, float]) -> Rival:
+def _reference(motion: Motion, chi: Mapping[str, float]) -> Reference:
     system = motion.system
     free = [symbol.name for symbol, value in system.inputs.items() if value is None]
     if free:
@@ -210,7 +210,7 @@ def _rival(motion: Motion, chi: Mapping[str, float]) -> Rival:
     begin = path_of(motion, [first]).state(0)
     start = {s.name: begin[s.name] for s in (*system.coordinates, *system.velocities)}
     times = np.linspace(first, last, COMPARED)
-    rival = simulate(
+    reference = simulate(
         system,
         start | {f"chi_{name}": value for name, value in chi.items()},
         (first, last),
@@ -220,15 +220,15 @@ def _rival(motion: Motion, chi: Mapping[str, float]) -> Rival:
         at=times,
     )
     gap = np.inf
-    if rival.success and len(rival.t) == len(times):
+    if reference.success and len(reference.t) == len(times):
         own = path_of(motion, times)
         places = slice(1, 1 + len(system.coordinates))
         mine = own.values[places]
-        other = np.array([rival[q] for q in system.coordinates])
+        other = np.array([reference[q] for q in system.coordinates])
         speed = np.max(np.abs(own.values[1 + len(system.coordinates) : 1 + 2 * len(system.coordinates)]))
         extent = float(np.max(np.abs(mine)) + abs(last - first) * speed) or 1.0
         gap = float(np.max(np.abs(mine - other))) / extent
-    return Rival(gap, gap < SAME, dict(chi), rival)
+    return Reference(gap, gap < SAME, dict(chi), reference)
 
 
 # -- all motions -----------------------------------------------------------------------------------------------------

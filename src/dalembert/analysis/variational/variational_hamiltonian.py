@@ -27,7 +27,7 @@ from typing import Any
 import sympy
 from sympy.core.relational import Relational
 
-from ...algebra.simplify.simplifier import expansion_size, tidy
+from ...algebra.simplify.simplifier import expansion_size, simplify
 from ...algebra.tree import TreeAlgebra
 from ...errors import FormError
 from ...formulations.independent_velocities import Reduction, Split, choose_split
@@ -77,7 +77,7 @@ class _Stationary:
     """The stationary point of pi . v - L on the constraints."""
 
     value: sympy.Expr
-    letters: Mapping[sympy.Expr, sympy.Expr]
+    symbols: Mapping[sympy.Expr, sympy.Expr]
     branch: tuple[Relational, ...]
 
 
@@ -96,13 +96,13 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
     split = choose_split(system)
     if system.hamiltonian is not None and not system.bilateral:
         hamiltonian = system.hamiltonian.xreplace(dict(zip(system.momenta, momenta, strict=True)))
-        slopes = {q: tidy(sympy.diff(hamiltonian, pi)) for q, pi in zip(system.coordinates, momenta, strict=True)}
-        return VariationalHamiltonian(system, split, momenta, hamiltonian, slopes, {}, ())
+        derivatives = {q: simplify(sympy.diff(hamiltonian, pi)) for q, pi in zip(system.coordinates, momenta, strict=True)}
+        return VariationalHamiltonian(system, split, momenta, hamiltonian, derivatives, {}, ())
     reduction = Reduction(system, TreeAlgebra(), split)
-    letters = tuple(reduction.independent)
+    symbols = tuple(reduction.independent)
     constrained = reduction.here(sympy.Matrix([reduction.lagrangian]))[0]
     function = sum((pi * v for pi, v in zip(momenta, reduction.velocities, strict=True)), ZERO) - constrained
-    found = _without_radical(function, letters) or _with_radical(function, letters)
+    found = _without_radical(function, symbols) or _with_radical(function, symbols)
     if found is None:
         raise FormError(
             "The velocities cannot be found from the momenta of the variational problem in closed form",
@@ -110,10 +110,10 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
             "sqrt(v^T N v) whose N is proportional to the mass matrix",
             remedy='use the form "vakonomic", whose motion is the same',
         )
-    velocities = [tidy(v.xreplace(found.letters)) for v in reduction.velocities]
+    velocities = [simplify(v.xreplace(found.symbols)) for v in reduction.velocities]
     at = dict(zip(system.velocities, velocities, strict=True))
     multipliers = {
-        system.coordinates[k]: tidy(momenta[k] - reduction.momenta_at_velocity[k].xreplace(at)) for k in split.dependent
+        system.coordinates[k]: simplify(momenta[k] - reduction.momenta_at_velocity[k].xreplace(at)) for k in split.dependent
     }
     by_coordinate = dict(zip(system.coordinates, velocities, strict=True))
     return VariationalHamiltonian(system, split, momenta, found.value, by_coordinate, multipliers, found.branch)
@@ -152,36 +152,36 @@ def _check(system: System) -> None:
 # -- quadratic in the independent velocities -----------------------------------------------------------------------
 
 
-def _without_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _Stationary | None:
+def _without_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Stationary | None:
     """The stationary point where the function is quadratic in its letters, with a Hessian that may contain pi."""
-    pieces = _quadratic(function, letters)
+    pieces = _quadratic(function, symbols)
     if pieces is None:
         return None
-    constant, slope, metric = pieces
-    values = _solve(metric, slope)
-    value = constant + sum((s * v for s, v in zip(slope, values, strict=True)), ZERO) / 2
-    whole = sympy.Add(*(tidy(term) for term in sympy.Add.make_args(tidy(value))))
-    return _Stationary(whole, dict(zip(letters, values, strict=True)), _regularity(metric))
+    constant, derivative, metric = pieces
+    values = _solve(metric, derivative)
+    value = constant + sum((s * v for s, v in zip(derivative, values, strict=True)), ZERO) / 2
+    whole = sympy.Add(*(simplify(term) for term in sympy.Add.make_args(simplify(value))))
+    return _Stationary(whole, dict(zip(symbols, values, strict=True)), _regularity(metric))
 
 
-def _quadratic(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, Any, Any] | None:
+def _quadratic(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, Any, Any] | None:
     """c, s and K of function = c + s . v - v^T K v / 2; None where it is not of this form."""
-    slopes = [sympy.diff(function, letter) for letter in letters]
-    metric = sympy.Matrix(len(letters), len(letters), lambda i, j: tidy(-sympy.diff(slopes[i], letters[j])))
-    if metric.has(*letters) if letters else False:
+    derivatives = [sympy.diff(function, symbol) for symbol in symbols]
+    metric = sympy.Matrix(len(symbols), len(symbols), lambda i, j: simplify(-sympy.diff(derivatives[i], symbols[j])))
+    if metric.has(*symbols) if symbols else False:
         return None
-    nowhere = dict.fromkeys(letters, ZERO)
-    constant, slope = function.xreplace(nowhere), [tidy(entry.xreplace(nowhere)) for entry in slopes]
-    if any(part.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for part in (constant, *slope)):
+    nowhere = dict.fromkeys(symbols, ZERO)
+    constant, derivative = function.xreplace(nowhere), [simplify(entry.xreplace(nowhere)) for entry in derivatives]
+    if any(part.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for part in (constant, *derivative)):
         return None
-    return constant, slope, metric
+    return constant, derivative, metric
 
 
 def _regularity(metric: Any) -> tuple[Relational, ...]:
     """det K != 0, where it is not a matter of course."""
     conditions = []
     for block in _blocks(metric):
-        determinant = tidy(metric.extract(block, block).det(method="berkowitz"))
+        determinant = simplify(metric.extract(block, block).det(method="berkowitz"))
         moving = determinant.atoms(sympy.Symbol)
         if any(symbol.name.startswith("pi_") for symbol in moving):
             conditions.append(sympy.Ne(determinant, 0))
@@ -205,7 +205,7 @@ def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
                 seen=f"{len(block)} x {len(block)} with {sum(entry.count_ops() for entry in part)} operations",
                 remedy='use the form "vakonomic"',
             )
-        determinant = tidy(part.det(method="berkowitz"))
+        determinant = simplify(part.det(method="berkowitz"))
         if not differs_nowhere([(determinant, ZERO)]).is_refuted:
             raise FormError(
                 "The Lagrangian on the constraints is not shown to determine its velocities: its mass matrix may be singular",
@@ -214,7 +214,7 @@ def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
             )
         above = part.adjugate() * sympy.Matrix([right[k] for k in block])
         for k, entry in zip(block, above, strict=True):
-            values[k] = tidy(entry) / determinant if len(block) > 1 else right[k] / determinant
+            values[k] = simplify(entry) / determinant if len(block) > 1 else right[k] / determinant
     return values
 
 
@@ -247,49 +247,49 @@ def _blocks(matrix: Any) -> list[list[int]]:
 # -- with one radical ----------------------------------------------------------------------------------------------
 
 
-def _with_radical(function: sympy.Expr, letters: Sequence[sympy.Symbol]) -> _Stationary | None:
+def _with_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Stationary | None:
     """The stationary point where one radical w = sqrt(v^T N v) joins the letters and N is the mass matrix up to a factor."""
     w = sympy.Dummy("w", positive=True)
-    opened = _open_radical(function, letters, w)
+    opened = _open_radical(function, symbols, w)
     if opened is None:
         return None
     inside, plain, nodes = opened
-    form = _quadratic(-inside, letters)
-    pieces = _quadratic(plain, (*letters, w))
+    form = _quadratic(-inside, symbols)
+    pieces = _quadratic(plain, (*symbols, w))
     if form is None or pieces is None or form[0] != 0 or any(entry != 0 for entry in form[1]):
         return None
-    n, norm = len(letters), form[2] / 2
-    constant, slope, extended = pieces
+    n, norm = len(symbols), form[2] / 2
+    constant, derivative, extended = pieces
     if any(extended[k, n] != 0 for k in range(n)):
         return None
-    metric = (extended[:n, :n] + extended[n, n] * norm).applyfunc(tidy)
+    metric = (extended[:n, :n] + extended[n, n] * norm).applyfunc(simplify)
     acting = [k for k in range(n) if any(norm[k, j] != 0 for j in range(n))]
     others = [k for k in range(n) if k not in acting]
     factor = _proportion(metric, norm, acting, others)
     if factor is None:
         return None
-    push, pull = [slope[k] for k in acting], slope[n]
+    push, pull = [derivative[k] for k in acting], derivative[n]
     raised = _solve(norm.extract(acting, acting), push)
-    length = sympy.sqrt(tidy(sum((a * b for a, b in zip(push, raised, strict=True)), ZERO)))
-    rest = _solve(metric.extract(others, others), [slope[k] for k in others])
+    length = sympy.sqrt(simplify(sum((a * b for a, b in zip(push, raised, strict=True)), ZERO)))
+    rest = _solve(metric.extract(others, others), [derivative[k] for k in others])
     speed = (pull + length) / factor
     values = [ZERO] * n
     for k, value in zip(acting, raised, strict=True):
         values[k] = speed * value / length
     for k, value in zip(others, rest, strict=True):
         values[k] = value
-    remainder = constant + sum((slope[k] * values[k] for k in others), ZERO) / 2
-    value = (length + pull) ** 2 / (2 * factor) + tidy(remainder)
-    table = dict(zip(letters, values, strict=True)) | {node: power.xreplace({w: speed}) for node, power in nodes.items()}
+    remainder = constant + sum((derivative[k] * values[k] for k in others), ZERO) / 2
+    value = (length + pull) ** 2 / (2 * factor) + simplify(remainder)
+    table = dict(zip(symbols, values, strict=True)) | {node: power.xreplace({w: speed}) for node, power in nodes.items()}
     return _Stationary(value, table, (sympy.Gt(factor * sympy.sqrt(inside), pull),))
 
 
 def _open_radical(
-    function: sympy.Expr, letters: Sequence[sympy.Symbol], w: sympy.Symbol
+    function: sympy.Expr, symbols: Sequence[sympy.Symbol], w: sympy.Symbol
 ) -> tuple[sympy.Expr, sympy.Expr, dict[sympy.Expr, sympy.Expr]] | None:
     """What stands under the one radical of the letters, the function with w in its place, and what w took the place of."""
-    roots = {node for node in function.atoms(sympy.Pow) if node.exp.is_Rational and node.exp.q == 2 and node.has(*letters)}
-    lengths = {node for node in function.atoms(sympy.Abs) if node.has(*letters)}
+    roots = {node for node in function.atoms(sympy.Pow) if node.exp.is_Rational and node.exp.q == 2 and node.has(*symbols)}
+    lengths = {node for node in function.atoms(sympy.Abs) if node.has(*symbols)}
     insides = {node.base for node in roots} | {node.args[0] ** 2 for node in lengths}
     if len(insides) != 1:
         return None
@@ -306,4 +306,4 @@ def _proportion(metric: Any, norm: Any, acting: Sequence[int], others: Sequence[
     crossed = [(metric[i, j] * norm[first], metric[first] * norm[i, j]) for i in acting for j in acting]
     if not differs_nowhere(crossed).holds:
         return None
-    return sympy.factor_terms(tidy(metric[first] / norm[first]))
+    return sympy.factor_terms(simplify(metric[first] / norm[first]))

@@ -22,7 +22,7 @@ from itertools import product
 
 import sympy
 
-from ...algebra.simplify.simplifier import expansion_size, tidy
+from ...algebra.simplify.simplifier import expansion_size, simplify
 from ...model.symbols import t
 from ..hamilton_jacobi.primitives import at_numbers, potential, primitive
 from ..proofs.bounded import differs_nowhere, factored
@@ -57,9 +57,9 @@ def search_multiplier(equations: SecondOrder) -> Multiplied | None:
         if all(condition.holds for condition in conditions(scaled)):
             return Multiplied(matrix, scaled)
         for constant in _constant_matrices(scaled):
-            trial = _scaled(equations, (constant @ matrix).applyfunc(tidy))
+            trial = _scaled(equations, (constant @ matrix).applyfunc(simplify))
             if trial is not None and all(condition.holds for condition in conditions(trial)):
-                return Multiplied((constant @ matrix).applyfunc(tidy), trial)
+                return Multiplied((constant @ matrix).applyfunc(simplify), trial)
     return None
 
 
@@ -75,11 +75,11 @@ class _Solved:
 def _solved(equations: SecondOrder) -> _Solved | None:
     """The equations solved for the accelerations, where they are affine in them and few."""
     n, a = len(equations.coordinates), equations.accelerations
-    metric = sympy.Matrix(n, n, lambda i, j: tidy(sympy.diff(equations.residuals[i], a[j])))
+    metric = sympy.Matrix(n, n, lambda i, j: simplify(sympy.diff(equations.residuals[i], a[j])))
     size = sum(entry.count_ops() for entry in metric)
     if metric.has(*a) or not (metric.is_diagonal() or (n <= MOST_FREEDOM and size <= INVERTED_OPERATIONS)):
         return None
-    determinant = tidy(metric.det(method="berkowitz"))
+    determinant = simplify(metric.det(method="berkowitz"))
     if not differs_nowhere([(determinant, ZERO)]).is_refuted:
         return None
     still = dict.fromkeys(a, ZERO)
@@ -89,7 +89,7 @@ def _solved(equations: SecondOrder) -> _Solved | None:
     inverse = (
         sympy.diag(*(1 / entry for entry in metric.diagonal())) if metric.is_diagonal() else metric.adjugate() / determinant
     )
-    return _Solved([tidy(entry) for entry in inverse @ force], inverse, determinant)
+    return _Solved([simplify(entry) for entry in inverse @ force], inverse, determinant)
 
 
 def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
@@ -97,7 +97,7 @@ def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
     products = matrix @ sympy.Matrix(equations.residuals)
     if any(expansion_size(entry) > MOST_TERMS for entry in products):
         return None
-    found = SecondOrder(tuple(tidy(sympy.expand(entry)) for entry in products), equations.coordinates)
+    found = SecondOrder(tuple(simplify(sympy.expand(entry)) for entry in products), equations.coordinates)
     return found if found.is_small else None
 
 
@@ -109,18 +109,18 @@ def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]
     n, v = len(equations.coordinates), equations.velocities
     identity = sympy.eye(n)
     yield identity
-    slopes = [tidy(-sympy.diff(force, letter)) for force, letter in zip(solved.accelerations, v, strict=True)]
-    mean = _exponential(tidy(sympy.Add(*slopes) / n), equations)
+    derivatives = [simplify(-sympy.diff(force, symbol)) for force, symbol in zip(solved.accelerations, v, strict=True)]
+    mean = _exponential(simplify(sympy.Add(*derivatives) / n), equations)
     if mean is not None:
         root = solved.determinant if n == 1 else solved.determinant ** sympy.Rational(1, n)
         yield identity * _varying(mean / root, equations)
     if n > 1:
-        yield solved.inverse.applyfunc(tidy)
+        yield solved.inverse.applyfunc(simplify)
         if mean is not None:
-            yield (solved.inverse * mean).applyfunc(tidy)
-        each = [entry for entry in (_exponential(slope, equations) for slope in slopes) if entry is not None]
+            yield (solved.inverse * mean).applyfunc(simplify)
+        each = [entry for entry in (_exponential(derivative, equations) for derivative in derivatives) if entry is not None]
         if len(each) == n:
-            yield (sympy.diag(*each) @ solved.inverse).applyfunc(tidy)
+            yield (sympy.diag(*each) @ solved.inverse).applyfunc(simplify)
         return
     by_velocity = _velocity_factor(solved.accelerations[0], equations)
     if by_velocity is not None:
@@ -129,24 +129,24 @@ def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]
 
 def _varying(factor: sympy.Expr, equations: SecondOrder) -> sympy.Expr:
     """A factor without its constant part."""
-    letters = (*equations.coordinates, *equations.velocities, t)
-    return tidy(factor).as_independent(*letters, as_Add=False)[1]
+    symbols = (*equations.coordinates, *equations.velocities, t)
+    return simplify(factor).as_independent(*symbols, as_Add=False)[1]
 
 
 def _exponential(rate: sympy.Expr, equations: SecondOrder) -> sympy.Expr | None:
     """mu(q, t) with d/dt ln mu = rate, where the rate is c(q, t) + phi(q, t) . v and closed."""
-    v, letters = equations.velocities, (*equations.coordinates, t)
-    slopes = [tidy(sympy.diff(rate, letter)) for letter in v]
-    rest = tidy(rate.subs(dict.fromkeys(v, ZERO)))
-    form = [*slopes, rest]
+    v, symbols = equations.velocities, (*equations.coordinates, t)
+    derivatives = [simplify(sympy.diff(rate, symbol)) for symbol in v]
+    rest = simplify(rate.subs(dict.fromkeys(v, ZERO)))
+    form = [*derivatives, rest]
     if any(entry.has(*v, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for entry in form):
         return None
     crossed = [
-        (sympy.diff(form[i], letters[j]), sympy.diff(form[j], letters[i])) for i in range(len(letters)) for j in range(i)
+        (sympy.diff(form[i], symbols[j]), sympy.diff(form[j], symbols[i])) for i in range(len(symbols)) for j in range(i)
     ]
     if not differs_nowhere(crossed).holds:
         return None
-    exponent = potential(form, letters)
+    exponent = potential(form, symbols)
     if exponent is None:
         return None
     # The sign of a multiplier does not matter, so |x| may be x.
@@ -160,9 +160,9 @@ def _velocity_factor(force: sympy.Expr, equations: SecondOrder) -> sympy.Expr | 
         return None
     logarithmic = factored(sympy.diff(force, v) / force)
     others = [equations.coordinates[0], t]
-    constant = differs_nowhere([(sympy.diff(logarithmic, letter), ZERO) for letter in others])
+    constant = differs_nowhere([(sympy.diff(logarithmic, symbol), ZERO) for symbol in others])
     fixed = at_numbers(logarithmic, others) if constant.holds else None
-    exponent = None if fixed is None else primitive(tidy(fixed), v)
+    exponent = None if fixed is None else primitive(simplify(fixed), v)
     return None if exponent is None else sympy.exp(-exponent).replace(sympy.Abs, lambda inner: inner)
 
 
@@ -174,17 +174,17 @@ def _constant_matrices(equations: SecondOrder) -> Iterator[sympy.Matrix]:
     n = len(equations.coordinates)
     if not 1 < n <= MOST_FREEDOM:
         return
-    letters = [[sympy.Dummy(f"s{i}{j}") for j in range(n)] for i in range(n)]
-    unknowns = [entry for row in letters for entry in row]
-    combined = equations.times(sympy.Matrix(letters))
+    symbols = [[sympy.Dummy(f"s{i}{j}") for j in range(n)] for i in range(n)]
+    unknowns = [entry for row in symbols for entry in row]
+    combined = equations.times(sympy.Matrix(symbols))
     rows = _linear_rows(combined, unknowns)
     if rows is None:
         return
-    basis = sympy.Matrix(rows).nullspace(simplify=tidy) if rows else [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
+    basis = sympy.Matrix(rows).nullspace(simplify=simplify) if rows else [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
     for weights in product((1, 0, 2, -1), repeat=min(len(basis), 4)):
         if any(weights):
             chosen = sum((w * vector for w, vector in zip(weights, basis, strict=False)), sympy.zeros(n * n, 1))
-            matrix = sympy.Matrix(n, n, [tidy(entry) for entry in chosen])
+            matrix = sympy.Matrix(n, n, [simplify(entry) for entry in chosen])
             determinant = matrix.det(method="berkowitz")
             if differs_nowhere([(determinant, ZERO)]).is_refuted:
                 yield matrix
@@ -205,5 +205,5 @@ def _linear_rows(equations: SecondOrder, unknowns: Sequence[sympy.Symbol]) -> li
             constant, varying = term.as_independent(*moving, as_Add=False)
             own[varying] = own.get(varying, ZERO) + constant
         coefficients += own.values()
-    rows = [[tidy(sympy.diff(entry, unknown)) for unknown in unknowns] for entry in coefficients]
+    rows = [[simplify(sympy.diff(entry, unknown)) for unknown in unknowns] for entry in coefficients]
     return [row for row in rows if any(entry != 0 for entry in row)]

@@ -46,19 +46,19 @@ def heyoka_system(kernel: Any) -> list[tuple[Any, Any]]:
             seen=f"{kernel.n} unknowns and {kernel.m} constraints, too many or never independent",
             remedy="use method dop853, or another form",
         )
-    letters = [hy.make_vars(symbol.name) for symbol in kernel.equations.state]
-    rates = _translated(hy, kernel.program("fast"), letters)
-    return list(zip(letters, rates, strict=True))
+    symbols = [hy.make_vars(symbol.name) for symbol in kernel.equations.state]
+    rates = _translated(hy, kernel.program("fast"), symbols)
+    return list(zip(symbols, rates, strict=True))
 
 
-def _translated(hy: Any, program: Program, letters: list[Any]) -> list[Any]:
+def _translated(hy: Any, program: Program, symbols: list[Any]) -> list[Any]:
     """The first outputs of a program, one for each letter of the state."""
-    rules, outputs = _rules(hy), program.outputs[: len(letters)]
+    rules, outputs = _rules(hy), program.outputs[: len(symbols)]
     needed = _needed(program, outputs)
     values: dict[int, Any] = {}
     for step in program.instructions:
         if step.target in needed:
-            values[step.target] = _value(hy, step, values, letters, rules)
+            values[step.target] = _value(hy, step, values, symbols, rules)
     return [hy.expression(0.0) if source is None else values[source] for source in outputs]
 
 
@@ -71,12 +71,12 @@ def _needed(program: Program, outputs: tuple[int | None, ...]) -> set[int]:
     return found
 
 
-def _value(hy: Any, step: Instruction, values: dict[int, Any], letters: list[Any], rules: dict[str, Callable[..., Any]]) -> Any:
+def _value(hy: Any, step: Instruction, values: dict[int, Any], symbols: list[Any], rules: dict[str, Callable[..., Any]]) -> Any:
     if step.operation == "constant":
         return hy.expression(float(step.data))
     if step.operation == "input":
         which, place = step.data
-        return (hy.time, letters[place] if which == 1 else None, hy.par[place])[which]
+        return (hy.time, symbols[place] if which == 1 else None, hy.par[place])[which]
     rule = rules.get(step.operation)
     if rule is None:
         raise FormError(

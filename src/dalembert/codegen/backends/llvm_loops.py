@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...model.without_gc import uncollected
+from ...model.without_gc import without_gc
 from ..passes.reroll import (
     CONSTANT,
     INPUT,
@@ -53,7 +53,7 @@ class Plan:
     size: int
 
 
-@uncollected
+@without_gc
 def rolled_text(program: Program, signature: str, clear: Sequence[str]) -> list[str] | None:
     """The functions of a program with loops, or None where too little in it repeats.
 

@@ -14,7 +14,7 @@ import casadi as ca
 from ...algebra.lifted import LiftedFactor, lift
 from ...algebra.scalars import minus, plus, times
 from ...algebra.sparse_factor import Budget, Column, SparseFactor, TooManyOperationsError, columns_of, dense, elimination_order
-from ...model.without_gc import uncollected
+from ...model.without_gc import without_gc
 from .unrolled import GraphScalars, UnrolledSolution, determined_health
 
 __all__ = ["lifted_solution"]
@@ -31,7 +31,7 @@ WORTH = 0.8
 LOOPED = 0.2
 
 
-@uncollected
+@without_gc
 def lifted_solution(graph: Any) -> UnrolledSolution | None:
     """z, mu and the health of G z = f + A^T mu, A z = b for the `Blocks` of a form; None where that does not pay.
 
@@ -40,8 +40,8 @@ def lifted_solution(graph: Any) -> UnrolledSolution | None:
     n, m, hessian = graph.unknowns.numel(), graph.rows.shape[0], graph.hessian
     if hessian is None or graph.free is not None or not LEAST_UNKNOWNS <= n <= MOST_UNKNOWNS or UNKNOWNS_PER_ROW * m > n:
         return None
-    pattern = ca.jacobian_sparsity(ca.gradient(hessian.scalar, hessian.letters), hessian.letters)
-    lifting = lift(hessian.scalar, hessian.letters) if pattern.nnz() > SPARSE * n else None
+    pattern = ca.jacobian_sparsity(ca.gradient(hessian.scalar, hessian.symbols), hessian.symbols)
+    lifting = lift(hessian.scalar, hessian.symbols) if pattern.nnz() > SPARSE * n else None
     if lifting is None or not lifting.definitions:
         return None
     allowed = WORTH * _ordinary_operations(hessian, pattern)

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from ...algebra.sparse_factor import Budget, Column, SparseFactor, TooManyOperationsError
-from ...model.without_gc import uncollected
+from ...model.without_gc import without_gc
 from ..backends.interpreter import interpret
 from ..program import INPUTS, Program, straight_line
 from ..program_builder import Value, Writer
@@ -40,41 +40,41 @@ class LargeSystem:
     def fast(self) -> Program | None:
         """Rates (n_state) and health (1)."""
         g = self.graph
-        letters, determined = self.kernel._unknown_letters, not self.kernel.equations.has_gauge
-        return self._program("fast", (g.metric, g.force, g.rows, g.right), letters, g.rates, determined)
+        symbols, determined = self.kernel._unknown_symbols, not self.kernel.equations.has_gauge
+        return self._program("fast", (g.metric, g.force, g.rows, g.right), symbols, g.rates, determined)
 
     @cached_property
     def unknowns(self) -> Program | None:
         """z (n), mu (m) and health (1)."""
-        g, letters, determined = self.graph, self.kernel._unknown_letters, not self.kernel.equations.has_gauge
-        return self._program("unknowns", (g.metric, g.force, g.rows, g.right), letters, letters, determined)
+        g, symbols, determined = self.graph, self.kernel._unknown_symbols, not self.kernel.equations.has_gauge
+        return self._program("unknowns", (g.metric, g.force, g.rows, g.right), symbols, symbols, determined)
 
     def step(self, name: str, projection: Any) -> Program | None:
         """Step (n_state), residual (k), scale (k), health (1): a Newton step back to the constraints."""
         metric = self.graph.metric if projection.metric is None else projection.metric
-        letters = ca.SX.sym("d", metric.shape[0])
+        symbols = ca.SX.sym("d", metric.shape[0])
         scale = ca.sum2(ca.fabs(projection.rows))
-        after = ca.vertcat(projection.lift @ letters, projection.residual, scale)
+        after = ca.vertcat(projection.lift @ symbols, projection.residual, scale)
         problem = (metric, ca.SX(metric.shape[0], 1), projection.rows, -projection.residual)
-        return self._program(name, problem, letters, after)
+        return self._program(name, problem, symbols, after)
 
     @cached_property
     def reaction_places(self) -> dict[str, list[int]]:
         """The coordinates that the observed entries of each reaction belong to; the others are zero."""
         return {name: force.sparsity().row() for name, force in self.graph.reactions.items()}
 
-    @uncollected
-    def _program(self, name: str, problem: Sequence[Any], letters: Any, after: Any, determined: bool = False) -> Program | None:
+    @without_gc
+    def _program(self, name: str, problem: Sequence[Any], symbols: Any, after: Any, determined: bool = False) -> Program | None:
         for augment in (False, True) if problem[2].shape[0] else (False,):
             try:
-                program = self._written(name, problem, letters, after, augment, determined)
+                program = self._written(name, problem, symbols, after, augment, determined)
             except TooManyOperationsError:
                 return None
             if self._is_generically_healthy(program):
                 return program
         return None
 
-    def _written(self, name: str, problem: Sequence[Any], letters: Any, after: Any, augment: bool, determined: bool) -> Program:
+    def _written(self, name: str, problem: Sequence[Any], symbols: Any, after: Any, augment: bool, determined: bool) -> Program:
         """A program that solves first, then evaluates `after` with the unknowns in place of their letters."""
         inputs = self.kernel._inputs()
         metric, force, rows, right = (ca.sparsify(block) for block in problem)
@@ -86,7 +86,7 @@ class LargeSystem:
         solution = self._solve(writer, [metric, force, rows], entries, augment, determined)
         sizes = metric.shape[0], rows.shape[0]
         unknowns = [column.get(k, writer.zero) for column, size in zip(solution[:2], sizes, strict=True) for k in range(size)]
-        read = straight_line("after", self.kernel._inputs(letters), [after])
+        read = straight_line("after", self.kernel._inputs(symbols), [after])
         outputs = writer.inline(read, {FURTHER: unknowns})
         return writer.program(name, tuple(block.numel() for block in inputs), [*outputs, solution[2]])
 

@@ -136,7 +136,7 @@ class _Reader:
             (slot,) = function.instruction_output(k)
             if code == ca.OP_INPUT:
                 which, place = function.instruction_input(k)
-                slots[slot] = self._letter(("input", which, place), partial(self._input, which, place))
+                slots[slot] = self._symbol(("input", which, place), partial(self._input, which, place))
             elif code == ca.OP_CONST:
                 value = float(function.instruction_constant(k))
                 slots[slot] = {(): value} if value else {}
@@ -163,12 +163,12 @@ class _Reader:
             arguments = [self.written(value) for value in values]
             return ca.SX.unary(code, *arguments) if len(values) == 1 else ca.SX.binary(code, *arguments)
 
-        return self._letter((code, *map(_key, values)), apply)
+        return self._symbol((code, *map(_key, values)), apply)
 
     def _input(self, which: int, place: int) -> Any:
         return self.inputs[which][place]
 
-    def _letter(self, key: Any, write: Callable[[], Any]) -> Polynomial:
+    def _symbol(self, key: Any, write: Callable[[], Any]) -> Polynomial:
         """A polynomial that is one generator, written where it is new."""
         number = self._known.get(key)
         if number is None:
@@ -179,8 +179,8 @@ class _Reader:
 
     def _circular(self, code: int, angle: Polynomial) -> Polynomial:
         key = _key(angle)
-        sine = self._letter((ca.OP_SIN, key), lambda: ca.sin(self.written(angle)))
-        cosine = self._letter((ca.OP_COS, key), lambda: ca.cos(self.written(angle)))
+        sine = self._symbol((ca.OP_SIN, key), lambda: ca.sin(self.written(angle)))
+        cosine = self._symbol((ca.OP_COS, key), lambda: ca.cos(self.written(angle)))
         (((s, _),),), (((c, _),),) = sine, cosine
         self._partner[s], self._partner[c] = c, s
         return sine if code == ca.OP_SIN else cosine
@@ -215,12 +215,12 @@ class _Reader:
             ((monomial, coefficient),) = value.items()
             return {tuple((g, -power) for g, power in monomial): 1.0 / coefficient}
         lead = value[max(value)]
-        ((letter, _),) = self._opaque(_scaled(value, 1.0 / lead)).items()
-        return {tuple((g, -power) for g, power in letter): 1.0 / lead}
+        ((symbol, _),) = self._opaque(_scaled(value, 1.0 / lead)).items()
+        return {tuple((g, -power) for g, power in symbol): 1.0 / lead}
 
     def _opaque(self, value: Polynomial) -> Polynomial:
         """A polynomial as a letter of its own."""
-        return value if len(value) < 2 else self._letter(("sum", _key(value)), lambda: self.written(value))
+        return value if len(value) < 2 else self._symbol(("sum", _key(value)), lambda: self.written(value))
 
     def _merged(self, polynomial: Polynomial, changed: list[Monomial]) -> Polynomial:
         """With pairs of terms joined by Pythagoras until there are none; only what has changed can begin one."""
@@ -279,19 +279,19 @@ class _Reader:
                 inside[_times(monomial, ((generator, -sign),))] = value
             else:
                 outside[monomial] = value
-        factor, letter = self.written(inside), self.generators[generator]
-        product = letter * factor if sign > 0 else factor / letter
+        factor, symbol = self.written(inside), self.generators[generator]
+        product = symbol * factor if sign > 0 else factor / symbol
         return product if not outside else product + self.written(outside)
 
     def _term(self, monomial: Monomial, coefficient: float) -> Any:
         above, below = ca.SX(1), ca.SX(1)
         for generator, power in monomial:
-            letter = self.generators[generator]
+            symbol = self.generators[generator]
             for _ in range(abs(power)):
                 if power > 0:
-                    above = above * letter
+                    above = above * symbol
                 else:
-                    below = below * letter
+                    below = below * symbol
         found = above if ca.is_equal(below, ca.SX(1), 1) else above / below
         return found * coefficient
 

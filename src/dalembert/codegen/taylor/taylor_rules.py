@@ -328,6 +328,6 @@ class Rules:
                 rest = text.multiplied(self._total("slope", w, a), text.k_inverse)
                 return text.multiplied(text.subtracted(self._now(a), rest), self._inverse[w])
         # atan, asin, acos: v w' = +-a'
-        slope = text.negated(self._now(a)) if step.operation == "acos" else self._now(a)
+        derivative = text.negated(self._now(a)) if step.operation == "acos" else self._now(a)
         rest = text.multiplied(self._total("slope", w, step.data), text.k_inverse)
-        return text.multiplied(text.subtracted(slope, rest), self._inverse[w])
+        return text.multiplied(text.subtracted(derivative, rest), self._inverse[w])

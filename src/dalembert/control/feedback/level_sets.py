@@ -160,7 +160,7 @@ class _Surface:
         q, v = algebra.vector(here.coordinates), algebra.vector(here.velocities)
         height, whole = (algebra.scalar(e) for e in (shaped.potential, shaped.energy))
         metric = algebra.vector(list(shaped.metric))
-        others = [x for x in algebra.letters if x not in {*here.coordinates, *here.velocities}]
+        others = [x for x in algebra.symbols if x not in {*here.coordinates, *here.velocities}]
         self.numbers = np.array([here.values[x.name] for x in others])
         self._configuration = ca.Function("surface", [q, algebra.vector(others)], [ca.densify(height), ca.densify(metric)])
         self._state = ca.Function("energy", [q, v, algebra.vector(others)], [whole])
@@ -174,7 +174,7 @@ class _Surface:
         self.from_momentum = np.linalg.inv(np.linalg.cholesky(sign * here.numbers(shaped.metric)).T)
         free = {q.name: (-np.inf, np.inf) for q in here.coordinates}
         turns = {
-            x.name: (here.equilibrium[x.name] - TURN, here.equilibrium[x.name] + TURN) for x in here.letters(here.unactuated)
+            x.name: (here.equilibrium[x.name] - TURN, here.equilibrium[x.name] + TURN) for x in here.symbols(here.unactuated)
         }
         self.box = np.array(list({**free, **turns, **within}.values()))
 

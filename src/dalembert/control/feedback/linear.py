@@ -98,13 +98,13 @@ class LinearFeedback(Report):
     def at(self) -> dict[str, float]:
         """The equilibrium by letter."""
         line = self.parts.linearisation
-        return dict(zip(line.letters, (float(x) for x in line.point), strict=True))
+        return dict(zip(line.symbols, (float(x) for x in line.point), strict=True))
 
     def _title(self) -> str:
         return "Linear feedback"
 
     def _sections(self) -> list[Section]:
-        laws = [(u, " ".join(f"{value:+.6g}*{letter}" for letter, value in row.items())) for u, row in self.gains.items()]
+        laws = [(u, " ".join(f"{value:+.6g}*{symbol}" for symbol, value in row.items())) for u, row in self.gains.items()]
         point = self.parts.linearisation.reported
         return [("Point", point), ("Gains", laws), ("Eigenvalues", _shown(self.eigenvalues))]
 
@@ -195,7 +195,7 @@ def place_poles(
     *,
     parameters: Values | None = None,
     inputs: Symbols | None = None,
-    letters: Symbols | None = None,
+    symbols: Symbols | None = None,
 ) -> LinearFeedback:
     """Gains that give the controllable part chosen eigenvalues.
 
@@ -243,7 +243,7 @@ def place_poles(
             raise FormError(
                 "The poles cannot be placed", seen=str(error), remedy="repeat a pole at most rank(B) times"
             ) from None
-    return _feedback(parts, K, letters)
+    return _feedback(parts, K, symbols)
 
 
 def lqr(
@@ -254,7 +254,7 @@ def lqr(
     effort: float | Values = 1.0,
     parameters: Values | None = None,
     inputs: Symbols | None = None,
-    letters: Symbols | None = None,
+    symbols: Symbols | None = None,
 ) -> LinearFeedback:
     """Gains of least cost int (sum w_i z_i^2 + sum r_k u_k^2) dt on the controllable part.
 
@@ -275,19 +275,19 @@ def lqr(
     """
     parts = controllable_part(model, at, parameters, inputs)
     line = parts.linearisation
-    by_letter = numbers_by_name(weights)
+    by_symbol = numbers_by_name(weights)
     by_input = numbers_by_name(effort if isinstance(effort, Mapping) else dict.fromkeys(line.inputs, effort))
-    for name, known in (*((n, line.letters) for n in by_letter), *((n, line.inputs) for n in by_input)):
+    for name, known in (*((n, line.symbols) for n in by_symbol), *((n, line.inputs) for n in by_input)):
         if name not in known:
             raise ModelError(
                 f"There is no `{name}` here", seen=", ".join(known), remedy="weigh letters of the state, and inputs"
             )
-    negative = [name for name, value in by_letter.items() if value < 0]
+    negative = [name for name, value in by_symbol.items() if value < 0]
     negative += [name for name, value in by_input.items() if value <= 0]
     if negative:
-        seen = f"{negative[0]}: {(by_letter | by_input)[negative[0]]:g}"
+        seen = f"{negative[0]}: {(by_symbol | by_input)[negative[0]]:g}"
         raise ModelError("A weight is at least 0, and an effort positive", seen=seen, remedy="weigh by other numbers")
-    Q = line.basis.T @ np.diag([by_letter.get(name, 1.0) for name in line.letters]) @ line.basis
+    Q = line.basis.T @ np.diag([by_symbol.get(name, 1.0) for name in line.symbols]) @ line.basis
     R = np.diag([by_input.get(name, 1.0) for name in line.inputs])
     A, B = _restricted(parts)
     try:
@@ -296,7 +296,7 @@ def lqr(
         raise FormError(
             "The Riccati equation was not solved", seen=str(error), remedy="weigh all that can grow, and the effort"
         ) from None
-    return _feedback(parts, -np.linalg.solve(R, B.T @ P), letters, P)
+    return _feedback(parts, -np.linalg.solve(R, B.T @ P), symbols, P)
 
 
 def _restricted(parts: LinearParts) -> tuple[Any, Any]:
@@ -320,17 +320,17 @@ def _ackermann(A: Any, B: Any, poles: Any) -> Any:
     return -(row @ polynomial.real)[None, :]
 
 
-def _feedback(parts: LinearParts, K: Any, letters: Sequence[Any] | None, cost: Any = None) -> LinearFeedback:
+def _feedback(parts: LinearParts, K: Any, symbols: Sequence[Any] | None, cost: Any = None) -> LinearFeedback:
     """The gains on letters, K = K_E E V, and what they make of the eigenvalues."""
     line, V = parts.linearisation, parts.basis
-    names = list(line.independent) if letters is None else [str(getattr(x, "name", x)) for x in letters]
-    unknown = [name for name in names if name not in line.letters]
+    names = list(line.independent) if symbols is None else [str(getattr(x, "name", x)) for x in symbols]
+    unknown = [name for name in names if name not in line.symbols]
     if unknown:
-        raise ModelError(f"The state has no letter `{unknown[0]}`", seen=", ".join(line.letters), remedy="use one of these")
-    if letters is None:
+        raise ModelError(f"The state has no letter `{unknown[0]}`", seen=", ".join(line.symbols), remedy="use one of these")
+    if symbols is None:
         table = K @ V.T
     else:
-        seen = (line.basis @ V)[[line.letters.index(name) for name in names]]
+        seen = (line.basis @ V)[[line.symbols.index(name) for name in names]]
         found = rank(seen.T, DEPENDENT).rank
         if found < parts.rank:
             raise FormError(
@@ -343,8 +343,8 @@ def _feedback(parts: LinearParts, K: Any, letters: Sequence[Any] | None, cost: A
             if len(names) == parts.rank
             else K @ np.linalg.solve(seen.T @ seen, seen.T)
         )
-    whole = np.zeros((len(line.inputs), len(line.letters)))
-    whole[:, [line.letters.index(name) for name in names]] = table
+    whole = np.zeros((len(line.inputs), len(line.symbols)))
+    whole[:, [line.symbols.index(name) for name in names]] = table
     rest = rank(V.T, DEPENDENT).null_space if parts.rank < len(V) else np.zeros((len(V), 0))
     size = max(1.0, float(np.max(np.abs(line.eigenvalues), initial=0.0)))
     labels = _labels(line.matrix + line.input_matrix @ (whole @ line.basis), V, rest, size)

@@ -36,11 +36,11 @@ AROUND, DEPENDENT = 0.6, 1e-8
 SOLVED, NEGLIGIBLE = 1e-11, 1e-9
 
 
-def _functions(here: Mechanics, letters: Sequence[Any]) -> list[sympy.Expr]:
+def _functions(here: Mechanics, symbols: Sequence[Any]) -> list[sympy.Expr]:
     """Products of a few functions of each letter; angles are those that occur in sines and cosines."""
     held = sympy.Matrix([*here.metric, here.potential]).atoms(sympy.sin, sympy.cos)
     ladders = []
-    for q in letters:
+    for q in symbols:
         x = q - sympy.nsimplify(here.equilibrium[q.name])
         angle = any(q in wave.free_symbols for wave in held)
         ladders.append(
@@ -81,13 +81,13 @@ class _Places:
 
     def imposed(self, equations: Any, unknown: _Unknown, at: Any = None) -> tuple[Any, Any]:
         """Rows A and right sides b of A c = b for equations(c, q) = 0 at places (k, n), random ones by default."""
-        here, letters = self.here, self.algebra.letters
-        names = [letter for letter in letters if letter not in here.coordinates]
-        values = np.array([here.values[letter.name] for letter in names])
-        symbols = ca.vertcat(*(letters[letter] for letter in names)) if names else ca.SX(0, 1)
+        here, symbols = self.here, self.algebra.symbols
+        names = [symbol for symbol in symbols if symbol not in here.coordinates]
+        values = np.array([here.values[symbol.name] for symbol in names])
+        variables = ca.vertcat(*(symbols[symbol] for symbol in names)) if names else ca.SX(0, 1)
         rows = ca.jacobian(equations, unknown.coefficients)
         left = ca.substitute(equations, unknown.coefficients, ca.SX.zeros(unknown.coefficients.shape))
-        function = ca.Function("rows", [self.q, symbols], [ca.densify(rows), ca.densify(left)])
+        function = ca.Function("rows", [self.q, variables], [ca.densify(rows), ca.densify(left)])
         if at is None:
             random = np.random.default_rng(7)
             count = PLACES * unknown.coefficients.shape[0] // equations.shape[0] + 8
@@ -122,8 +122,8 @@ def _plain(vectors: Any) -> Any:
     """The same span with many zeros, by elimination in the order of the functions, (k, free)."""
     rows = np.array(vectors.T)
     for k in range(len(rows)):
-        heads = [int(np.argmax(np.abs(row) > 1e-9 * np.max(np.abs(row)))) for row in rows[k:]]
-        best = min(heads)
+        collected = [int(np.argmax(np.abs(row) > 1e-9 * np.max(np.abs(row)))) for row in rows[k:]]
+        best = min(collected)
         pick = k + int(np.argmax([abs(row[best]) for row in rows[k:]]))
         rows[[k, pick]] = rows[[pick, k]]
         rows[k] /= rows[k, best]
@@ -143,11 +143,11 @@ def ansatz(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     places = _Places(here, algebra)
     q = places.q
     g = ca.horzcat(*(algebra.vector(list(here.metric.col(k))) for k in range(n)))
-    row, slope = g[a, :].T, ca.reshape(ca.jacobian(ca.vec(g), q[a]), n, n)
+    row, derivative = g[a, :].T, ca.reshape(ca.jacobian(ca.vec(g), q[a]), n, n)
     inner = [x for k, x in enumerate(here.coordinates) if here.depends_on(here.metric, [k])] or [here.coordinates[a]]
 
     field = _Unknown(algebra, _functions(here, inner), n)
-    drift = ca.jacobian(row, q) @ field.value + ca.jacobian(field.value, q).T @ row - slope @ field.value
+    drift = ca.jacobian(row, q) @ field.value + ca.jacobian(field.value, q).T @ row - derivative @ field.value
     rows, _ = places.imposed(drift, field)
     free = _plain(_fitted(rows, np.zeros(len(rows)))[1])
     best: tuple[float, Any, Any] = (np.inf, None, None)
@@ -212,10 +212,10 @@ def _potential(here: Mechanics, places: _Places, along: Any, gains: Mapping[str,
     """U~ from lambda U~ = d_a U, stationary at the equilibrium, definite there where that can be."""
     a, q, n = here.unactuated[0], places.q, len(here.coordinates)
     values = _Unknown(places.algebra, _functions(here, here.coordinates)[1:], 1)
-    slopes = ca.gradient(values.value, q)
+    derivatives = ca.gradient(values.value, q)
     own = ca.gradient(places.algebra.scalar(here.potential), q)
-    rows, right = places.imposed(ca.dot(along, slopes) - own[a], values)
-    still, none = places.imposed(slopes, values, places.origin())
+    rows, right = places.imposed(ca.dot(along, derivatives) - own[a], values)
+    still, none = places.imposed(derivatives, values, places.origin())
     found, free, left = _fitted(np.vstack([rows, still]), np.concatenate([right, none]))
     bent, _ = places.imposed(ca.vec(ca.hessian(values.value, q)[0]), values, places.origin())
     base, extra = (bent @ found).reshape(n, n), (bent @ free).reshape(n, n, -1)

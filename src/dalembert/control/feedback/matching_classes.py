@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...analysis.hamilton_jacobi.primitives import potential as primitive_of
 from ...analysis.hamilton_jacobi.primitives import primitive
 from ...errors import RunError
@@ -47,7 +47,7 @@ class UnsuitedError(RunError):
 
 def frozen(here: Mechanics, expression: Any, places: Any) -> Any:
     """An expression with coordinates at their equilibrium."""
-    at = {q: sympy.nsimplify(here.equilibrium[q.name]) for q in here.letters(places)}
+    at = {q: sympy.nsimplify(here.equilibrium[q.name]) for q in here.symbols(places)}
     return sympy.Matrix(expression).xreplace(at) if isinstance(expression, sympy.MatrixBase) else expression.xreplace(at)
 
 
@@ -127,8 +127,8 @@ def _cyclic(here: Mechanics) -> None:
 
 
 def _unmixed(here: Mechanics) -> None:
-    slopes = here.slopes(here.potential, here.unactuated)
-    mixed = here.depends_on(slopes.applyfunc(tidy), here.actuated)
+    derivatives = here.derivatives(here.potential, here.unactuated)
+    mixed = here.depends_on(derivatives.applyfunc(simplify), here.actuated)
     if mixed:
         raise UnsuitedError(f"the slope of U along unactuated coordinates depends on actuated {', '.join(mixed)}")
 
@@ -185,7 +185,7 @@ def _raised(here: Mechanics, carried: list[sympy.Expr], G0: sympy.Matrix) -> tup
     y = sympy.Matrix(
         [
             theta - sympy.nsimplify(here.equilibrium[theta.name]) + lift - frozen(here, lift, here.unactuated)
-            for theta, lift in zip(here.letters(here.actuated), carried, strict=True)
+            for theta, lift in zip(here.symbols(here.actuated), carried, strict=True)
         ]
     )
     return bare, (y.T * G0 * y)[0] / 2
@@ -210,9 +210,9 @@ def _lettered(here: Mechanics, polynomial: sympy.Expr, z: Any, names: dict[Any, 
     terms = []
     for (power,), coefficient in sympy.Poly(polynomial, z).terms():
         positive = float(here.numbers([coefficient])[0, 0]) > 0
-        letter = sympy.Dummy("k", positive=True)
-        names[letter] = coefficient if positive else -coefficient
-        terms.append((letter if positive else -letter) * z**power)
+        symbol = sympy.Dummy("k", positive=True)
+        names[symbol] = coefficient if positive else -coefficient
+        terms.append((symbol if positive else -symbol) * z**power)
     return sympy.Add(*terms)
 
 
@@ -221,14 +221,14 @@ def simplified(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     _cyclic(here)
     _unmixed(here)
     G, cross, own = (here.block(*p) for p in _blocks(here))
-    varying = here.depends_on(G.applyfunc(tidy), here.unactuated)
+    varying = here.depends_on(G.applyfunc(simplify), here.unactuated)
     if varying:
         raise UnsuitedError(f"g_ab of the actuated coordinates depends on {', '.join(varying)}")
-    x = here.letters(here.unactuated)
+    x = here.symbols(here.unactuated)
     tau = (G.inv() * cross.T).T
     for i in range(len(x)):
         for j in range(i):
-            gap = (sympy.diff(tau[i, :], x[j]) - sympy.diff(tau[j, :], x[i])).applyfunc(tidy)
+            gap = (sympy.diff(tau[i, :], x[j]) - sympy.diff(tau[j, :], x[i])).applyfunc(simplify)
             if any(gap):
                 raise UnsuitedError(f"the coupling is not closed: {gap.tolist()[0]}")
     _unstable(here)
@@ -256,12 +256,12 @@ def one_unactuated(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     _unstable(here)
     own0, coupled0 = _coupling(here)
     G, cross, own = (here.block(*p) for p in _blocks(here))
-    x = here.letters(here.unactuated)[0]
+    x = here.symbols(here.unactuated)[0]
     ratio = float(gains.get("ratio", 2.0))
     a = float(gains.get("a", ratio * own0[0, 0] / coupled0[0, 0]))
     G0 = frozen(here, G, here.unactuated)
-    A = (G - (1 - 1 / sympy.Float(a)) * G0).applyfunc(tidy).inv()
-    lift = (A * cross.T).applyfunc(tidy)
+    A = (G - (1 - 1 / sympy.Float(a)) * G0).applyfunc(simplify).inv()
+    lift = (A * cross.T).applyfunc(simplify)
     w = (cross * lift)[0] - own[0]
     lifted0 = a * coupled0[0, 0] - own0[0, 0]
     inertia = float(gains.get("inertia", (ratio - 1) * coupled0[0, 0] / lifted0))
@@ -309,8 +309,8 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     bare = along.xreplace({s: x - r * y})
     bare = bare - bare.xreplace(origin)
     shift = (x - origin[x]) - r * (y - origin[y])
-    slope = here.numbers(here.slopes(bare))[i, 0]
-    bare, spring = bare - slope * shift, shift**2 / 2
+    derivative = here.numbers(here.derivatives(bare))[i, 0]
+    bare, spring = bare - derivative * shift, shift**2 / 2
     row = sympy.Matrix([here.metric[i, 0], here.metric[i, 1]])
     normal = sympy.Matrix([1, -r]) if i == 0 else sympy.Matrix([-r, 1])
     across = normal * normal.T
@@ -324,10 +324,10 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
 
 def potential_shaping(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     """The metric stays; a spring on actuated coordinates."""
-    slopes = here.numbers(here.slopes(here.potential))
+    derivatives = here.numbers(here.derivatives(here.potential))
     shifts = sympy.Matrix([q - sympy.nsimplify(here.equilibrium[q.name]) for q in here.coordinates])
     least = TINY * np.max(np.abs(here.hessian(here.potential)))
-    held = sympy.Add(*(float(slopes[k, 0]) * shifts[k] for k in here.actuated if abs(slopes[k, 0]) > least))
+    held = sympy.Add(*(float(derivatives[k, 0]) * shifts[k] for k in here.actuated if abs(derivatives[k, 0]) > least))
     bare = here.potential - frozen(here, here.potential, range(len(here.coordinates))) - held
     y = shifts.extract(list(here.actuated), [0])
     G0 = frozen(here, here.block(here.actuated, here.actuated), range(len(here.coordinates)))

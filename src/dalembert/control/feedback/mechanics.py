@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.structure import Verdict
 from ...analysis.anatomy import read_model
 from ...analysis.named_blocks import NamedBlocks
@@ -83,7 +83,7 @@ class Mechanics:
         """w, as many as actuated coordinates."""
         return tuple(self.system.inputs)
 
-    def letters(self, places: Sequence[int]) -> list[Any]:
+    def symbols(self, places: Sequence[int]) -> list[Any]:
         """Coordinates by place."""
         return [self.coordinates[k] for k in places]
 
@@ -93,7 +93,7 @@ class Mechanics:
 
     def names(self, places: Sequence[int]) -> str:
         """Coordinates by place, for sentences."""
-        return ", ".join(q.name for q in self.letters(places)) or "none"
+        return ", ".join(q.name for q in self.symbols(places)) or "none"
 
     def numbers(self, expressions: Any, at: Mapping[str, float] | None = None) -> Any:
         """A matrix of expressions of q at a configuration, the equilibrium by default, (rows, columns)."""
@@ -111,21 +111,21 @@ class Mechanics:
         """Second derivatives of a function of q at the equilibrium (n, n)."""
         return self.numbers(sympy.hessian(function, list(self.coordinates)))
 
-    def slopes(self, function: sympy.Expr, places: Sequence[int] | None = None) -> sympy.Matrix:
+    def derivatives(self, function: sympy.Expr, places: Sequence[int] | None = None) -> sympy.Matrix:
         """Derivatives of a function by coordinates, (k x 1)."""
         chosen = range(len(self.coordinates)) if places is None else places
-        return sympy.Matrix([sympy.diff(function, q) for q in self.letters(list(chosen))])
+        return sympy.Matrix([sympy.diff(function, q) for q in self.symbols(list(chosen))])
 
     def depends_on(self, expressions: Any, places: Sequence[int]) -> list[str]:
         """The coordinates among `places` that occur."""
         free = set().union(*(sympy.expand(e).free_symbols for e in sympy.Matrix(expressions)))
-        return [q.name for q in self.letters(places) if q in free]
+        return [q.name for q in self.symbols(places) if q in free]
 
 
 def vanishing_at(algebra: GraphAlgebra, block: Any, values: Mapping[str, float]) -> Verdict:
     """Whether a block vanishes for all values of its symbols, or else where some have these values."""
     found = algebra.vanishing(block)
-    given = [symbol for symbol in algebra.letters if symbol.name in values]
+    given = [symbol for symbol in algebra.symbols if symbol.name in values]
     if found.is_proved:
         return found
     numbers = algebra.vector([sympy.Float(values[symbol.name]) for symbol in given])
@@ -183,15 +183,15 @@ def _energies(system: System) -> tuple[sympy.Matrix, sympy.Expr]:
     v = list(system.velocities)
     rest = dict.fromkeys(v, ZERO)
     L = system.lagrangian
-    metric = sympy.hessian(L, v).applyfunc(tidy)
-    linear = [tidy(sympy.diff(L, x).xreplace(rest)) for x in v]
+    metric = sympy.hessian(L, v).applyfunc(simplify)
+    linear = [simplify(sympy.diff(L, x).xreplace(rest)) for x in v]
     if metric.has(*v) or any(linear) or L.has(t):
         raise FormError(
             "Matching needs L = g(q) q_dot q_dot / 2 - U(q)",
             seen="time in L" if L.has(t) else "other terms in the velocities",
             remedy="state the system in coordinates in which L is so",
         )
-    return metric, tidy(-L.xreplace(rest))
+    return metric, simplify(-L.xreplace(rest))
 
 
 def _pushes(system: System) -> sympy.Matrix:
@@ -252,12 +252,12 @@ def _check_inputs(here: Mechanics) -> None:
 
 def _check_rest(here: Mechanics) -> None:
     """No input can hold a slope of U along unactuated coordinates."""
-    slopes = here.numbers(here.slopes(here.potential, here.unactuated)) if here.unactuated else np.zeros((0, 1))
+    derivatives = here.numbers(here.derivatives(here.potential, here.unactuated)) if here.unactuated else np.zeros((0, 1))
     size = float(np.max(np.abs(here.hessian(here.potential))))
-    if np.max(np.abs(slopes), initial=0.0) > AT_REST * size:
-        k = here.unactuated[int(np.argmax(np.abs(slopes)))]
+    if np.max(np.abs(derivatives), initial=0.0) > AT_REST * size:
+        k = here.unactuated[int(np.argmax(np.abs(derivatives)))]
         raise FormError(
             "The point is no equilibrium for any input",
-            seen=f"dU/d{here.coordinates[k].name} = {np.max(np.abs(slopes)):.3g} along an unactuated coordinate",
+            seen=f"dU/d{here.coordinates[k].name} = {np.max(np.abs(derivatives)):.3g} along an unactuated coordinate",
             remedy="give at={coordinate: value} where U is stationary along unactuated coordinates",
         )

@@ -34,7 +34,7 @@ from ...analysis.symmetry.nonholonomic_routhian import NonholonomicRouthian
 from ...analysis.tables import Report, Section
 from ...errors import DalembertError, FormError
 from ...formulations.reduction.bundle_equations import bundle_of, equations_on
-from ...model.symbols import inputs as input_letters
+from ...model.symbols import inputs as input_symbols
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...typing import Values
@@ -159,15 +159,15 @@ def match_routhian(
     values = numbers_by_name(routhian._values, parameters)
     given = numbers_by_name(at)
     flat = _flatness(routhian, given, values)
-    letters = {p: sympy.nsimplify(given.get(p.name, 0.0)) for p in routhian.momenta}
+    symbols = {p: sympy.nsimplify(given.get(p.name, 0.0)) for p in routhian.momenta}
     p = sympy.Matrix(routhian.momenta)
     turning = (p.T * inverse(sympy.Matrix(routhian.inertia)) * p)[0] / 2
-    auxiliary = _auxiliary(routhian, letters, turning)
+    auxiliary = _auxiliary(routhian, symbols, turning)
     shape = {q.name: given.get(q.name, 0.0) for q in routhian.shape}
     here = _mechanics(auxiliary, shape, values)
-    bare = _mechanics(_auxiliary(routhian, dict.fromkeys(letters, sympy.Integer(0)), turning), shape, values)
+    bare = _mechanics(_auxiliary(routhian, dict.fromkeys(symbols, sympy.Integer(0)), turning), shape, values)
     try:
-        chosen = _searched(routhian, here, bare, turning, letters, values, damping)
+        chosen = _searched(routhian, here, bare, turning, symbols, values, damping)
     except UnsuitedError as error:
         raise FormError(
             "The Routhian belongs to no class of matching",
@@ -187,8 +187,8 @@ def match_routhian(
     control = _control(routhian, chosen, turning)
     name = next(iter(routhian.bundle.system.inputs)).name
     closed = routhian.bundle.system.driven({name: control})
-    point = {**shape, **{letter.name: float(value) for letter, value in letters.items()}}
-    undamped = _Loop(routhian, chosen, letters, values).eigenvalues(0.0)
+    point = {**shape, **{symbol.name: float(value) for symbol, value in symbols.items()}}
+    undamped = _Loop(routhian, chosen, symbols, values).eigenvalues(0.0)
     return RouthianMatching(
         closed, control, auxiliary, chosen.shaped, tuple(chosen.form), certificate, residual, conditions, _strict(here),
         undamped, stability(closed_on_quotient(routhian, closed), point, values), chosen.damping,
@@ -221,7 +221,7 @@ def _auxiliary(routhian: NonholonomicRouthian, momenta: Mapping[Any, Any], turni
     """L = R at p = p^0 with the input of the system."""
     v = sympy.Matrix([q.dot for q in routhian.shape])
     own = routhian.bundle.system
-    (u,) = own.inputs if len(own.inputs) == 1 else (input_letters("u"),)
+    (u,) = own.inputs if len(own.inputs) == 1 else (input_symbols("u"),)
     return System(
         coordinates=list(routhian.shape),
         kinetic=(v.T * sympy.Matrix(routhian.shape_metric) * v)[0] / 2,
@@ -242,14 +242,14 @@ def _mechanics(auxiliary: System, shape: Mapping[str, float], values: Mapping[st
 class _Loop:
     """The linearised reduced closed loop at the steady motion: M r'' + d Y^T Y r' + (K + P D p^0) r = 0."""
 
-    def __init__(self, routhian: NonholonomicRouthian, chosen: _Chosen, letters: Any, values: Any) -> None:
+    def __init__(self, routhian: NonholonomicRouthian, chosen: _Chosen, symbols: Any, values: Any) -> None:
         shaped, here = chosen.shaped, chosen.shaped.mechanics
         q, p = list(here.coordinates), list(routhian.momenta)
         form = sympy.Matrix(chosen.form)
-        at = {**here.equilibrium, **{x.name: float(value) for x, value in letters.items()}}
+        at = {**here.equilibrium, **{x.name: float(value) for x, value in symbols.items()}}
         wide = Mechanics(here.system, here.metric, here.potential, here.unactuated, here.actuated, here.acts, at, here.values)
         transport = routhian.transport({x: here.equilibrium[x.name] for x in q}, values)
-        momenta = np.array([float(letters[x]) for x in p])
+        momenta = np.array([float(symbols[x]) for x in p])
         carried = np.einsum("bax,b->ax", transport, momenta)  # dp_a / dr^al
         self.stiffness = (
             here.hessian(shaped.potential) + wide.numbers(form.jacobian(q)) + wide.numbers(form.jacobian(p)) @ carried
@@ -275,7 +275,7 @@ def _searched(
     here: Mechanics,
     bare: Mechanics,
     turning: Any,
-    letters: Any,
+    symbols: Any,
     values: Any,
     damping: float | None,
 ) -> _Chosen:
@@ -283,7 +283,7 @@ def _searched(
     best: tuple[float, Any] = (-1e-6, None)
     (i,), (j,) = here.unactuated, here.actuated
     x, y = (here.coordinates[k] - sympy.nsimplify(here.equilibrium[here.coordinates[k].name]) for k in (i, j))
-    slope = sympy.diff(turning, here.coordinates[i])
+    derivative = sympy.diff(turning, here.coordinates[i])
     for share in SHARES:
         base = actuated_shape(bare, {"share": share})
         r, eps = base.gains["slope"], base.gains["stiffness"]
@@ -292,8 +292,8 @@ def _searched(
         below = here.metric[i, j] + sympy.Float(r) * here.metric[i, i]
         for along in FORMS:
             form = sympy.zeros(2, 1)
-            form[i], form[j] = slope * below * (1 - along) / r, slope * below * along
-            loop = _Loop(routhian, _Chosen(base, form, 0.0), letters, values)
+            form[i], form[j] = derivative * below * (1 - along) / r, derivative * below * along
+            loop = _Loop(routhian, _Chosen(base, form, 0.0), symbols, values)
             for extra in eps * (STIFFER - 1):
                 tried = [damping] if damping is not None else list(SCALES * loop.unit)
                 rates = [slowest(loop.eigenvalues(d, extra * more), 40.0) for d in tried]
@@ -346,8 +346,8 @@ def _control(routhian: NonholonomicRouthian, chosen: _Chosen, turning: sympy.Exp
     shaped, here = chosen.shaped, chosen.shaped.mechanics
     q, v = here.coordinates, here.velocities
     (j,) = here.actuated
-    wanted = bend(shaped.metric, q, v) + here.slopes(shaped.potential) + chosen.form - shaped.gyroscopic
-    own = here.slopes(here.potential + turning) + bend(here.metric, q, v)
+    wanted = bend(shaped.metric, q, v) + here.derivatives(shaped.potential) + chosen.form - shaped.gyroscopic
+    own = here.derivatives(here.potential + turning) + bend(here.metric, q, v)
     force = (own - shaped.quotient * wanted)[j] - sympy.Float(chosen.damping) * shaped.passive_velocities[0]
     return force.xreplace(_momenta(routhian)) / here.acts[0, 0]
 
@@ -358,9 +358,9 @@ def _momenta(routhian: NonholonomicRouthian) -> dict[Any, Any]:
     L, v = bundle.system.lagrangian, bundle.system.velocities
     fields = list(bundle.frame.fields.values())
     table = {}
-    for a, letter in enumerate(routhian.momenta):
+    for a, symbol in enumerate(routhian.momenta):
         field = [sympy.Add(*(bundle.section[b, a] * fields[b][i] for b in range(len(fields)))) for i in range(len(v))]
-        table[letter] = sympy.Add(*(sympy.diff(L, v[i]) * field[i] for i in range(len(v)) if field[i] != 0))
+        table[symbol] = sympy.Add(*(sympy.diff(L, v[i]) * field[i] for i in range(len(v)) if field[i] != 0))
     return table
 
 

@@ -151,8 +151,8 @@ class Shaped:
         """The generalised forces of (9.4.22) on all coordinates (n x 1); those on unactuated ones vanish where it matches."""
         here = self.mechanics
         q, v = here.coordinates, here.velocities
-        wanted = bend(self.metric, q, v) + here.slopes(self.potential) - self.gyroscopic
-        return here.slopes(here.potential) + bend(here.metric, q, v) - self.quotient * wanted
+        wanted = bend(self.metric, q, v) + here.derivatives(self.potential) - self.gyroscopic
+        return here.derivatives(here.potential) + bend(here.metric, q, v) - self.quotient * wanted
 
     @cached_property
     def passive_velocities(self) -> sympy.Matrix:
@@ -190,13 +190,13 @@ class Shaped:
         force = algebra.vector(list(self.gyroscopic))
         moved = own @ algebra.solve_square(new, push(new) - force)
         lifted = own @ algebra.solve_square(new, algebra.gradient(algebra.scalar(self.potential), q))
-        slopes = algebra.gradient(algebra.scalar(here.potential), q)
+        derivatives = algebra.gradient(algebra.scalar(here.potential), q)
         return algebra, {
             "metric": new,
             "kinetic": algebra.part(moved - push(own), free, [0]),
             "kinetic_terms": algebra.stack([moved, push(own), own @ (v * v)]),
-            "potential": algebra.part(lifted - slopes, free, [0]),
-            "potential_terms": algebra.stack([lifted, slopes]),
+            "potential": algebra.part(lifted - derivatives, free, [0]),
+            "potential_terms": algebra.stack([lifted, derivatives]),
             "power": algebra.inner(v, force),
             "power_terms": force,
         }
@@ -251,9 +251,9 @@ def gyroscopic_force(here: Mechanics, metric: sympy.Matrix, field: sympy.Matrix,
     """
     q, v = list(here.coordinates), list(here.velocities)
     n, a = len(q), q[unactuated]
-    slopes = field.jacobian(q)  # d_j lambda^i at [i, j]
+    derivatives = field.jacobian(q)  # d_j lambda^i at [i, j]
     drift = sympy.Matrix(n, n, lambda j, k: sympy.Add(*(field[i] * sympy.diff(metric[j, k], q[i]) for i in range(n))))
-    S = drift + metric * slopes + (metric * slopes).T - sympy.diff(here.metric, a)
+    S = drift + metric * derivatives + (metric * derivatives).T - sympy.diff(here.metric, a)
     along = S * field
     ratio = [field[k] / field[pivot] for k in range(n)]
     eta = [v[k] - ratio[k] * v[pivot] for k in range(n)]

@@ -34,7 +34,7 @@ class Arc:
     """The end of an arc: state (n,), derivatives along k directions (n, k), cost; the motion itself."""
 
     state: Any
-    slopes: Any
+    derivatives: Any
     cost: float
     motion: Any
 
@@ -59,7 +59,7 @@ class Neighbours:
     @cached_property
     def velocities(self) -> tuple[Velocity, ...]:
         """The rates as letters."""
-        return tuple(letter.dot for letter in self.coordinates)
+        return tuple(symbol.dot for symbol in self.coordinates)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -89,10 +89,10 @@ class Arcs:
         n, count = directions.shape
         equations = self._variational(count)
         start = np.concatenate([state, directions.T.ravel(), [0.0]])
-        letters = [letter.name for letter in equations.state]
+        symbols = [symbol.name for symbol in equations.state]
         motion = simulate(
             equations,
-            dict(zip(letters, start.tolist(), strict=True)),
+            dict(zip(symbols, start.tolist(), strict=True)),
             (first, last),
             parameters=self.parameters,
             rtol=TOLERANCE,
@@ -116,15 +116,15 @@ class Arcs:
 
 def variational_equations(flow: Flow, cost: sympy.Expr, count: int) -> Equations:
     """The flow with k = `count` neighbours of each motion in the first order, and the cost on the way."""
-    neighbours = [[Coordinate(f"d{k}_{letter.name}") for letter in flow.coordinates] for k in range(count)]
-    state = (*flow.coordinates, *(letter for column in neighbours for letter in column), Coordinate("accumulated_cost"))
-    unknowns = tuple(Parameter(f"{letter.name}_rate") for letter in state)
+    neighbours = [[Coordinate(f"d{k}_{symbol.name}") for symbol in flow.coordinates] for k in range(count)]
+    state = (*flow.coordinates, *(symbol for column in neighbours for symbol in column), Coordinate("accumulated_cost"))
+    unknowns = tuple(Parameter(f"{symbol.name}_rate") for symbol in state)
 
     def derivation(algebra: Any) -> Blocks:
-        letters, z = algebra.vector(flow.coordinates), algebra.vector(unknowns)
+        symbols, z = algebra.vector(flow.coordinates), algebra.vector(unknowns)
         field = algebra.vector(flow.rates.values())
-        slope = algebra.jacobian(field, letters)
-        columns = [slope @ algebra.vector(column) for column in neighbours]
+        derivative = algebra.jacobian(field, symbols)
+        columns = [derivative @ algebra.vector(column) for column in neighbours]
         rates = algebra.stack([field, *columns, algebra.vector([cost])])
         one, size = algebra.jacobian(z, z), len(state)
         nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), one)

@@ -28,7 +28,7 @@ from ...errors import RunError
 from .arc_sensitivities import Arcs
 from .group_conjugate_points import ConjugatePoint
 
-__all__ = ["Canonical", "ConjugateSearch", "letters_and_costates"]
+__all__ = ["Canonical", "ConjugateSearch", "symbols_and_costates"]
 
 TURN = 2 * np.pi
 #: How many times of an extremal are looked at, and how many arcs carry the plane, with a new basis for each.
@@ -41,7 +41,7 @@ STILL = 1e-9
 FARTHEST = 0.7
 MOST_HALVINGS = 12
 #: Units are chosen again until they change by less than this factor, and at most so often.
-SETTLED, MOST_UNITS = 30.0, 5
+CONVERGED, MOST_UNITS = 30.0, 5
 #: Points nearer to each other, or to the end, than this part of the span are one.
 SAME = 1e-6
 
@@ -68,12 +68,12 @@ class Canonical:
     is_fixed: bool
 
 
-def letters_and_costates(n: int, count: int, frame: Callable[[Any], Any]) -> Canonical:
+def symbols_and_costates(n: int, count: int, frame: Callable[[Any], Any]) -> Canonical:
     """Letters x (n,) and costates, with an orthonormal basis (n, d) of the directions in which a place x may move."""
 
-    def read(state: Any, slopes: Any) -> tuple[Any, Any]:
+    def read(state: Any, derivatives: Any) -> tuple[Any, Any]:
         basis = frame(state[:n])
-        return basis.T @ slopes[:n], basis.T @ slopes[n : 2 * n]
+        return basis.T @ derivatives[:n], basis.T @ derivatives[n : 2 * n]
 
     def sizes(scale: Any) -> Any:
         own = scale if count == n else np.full(n, scale[0])
@@ -146,7 +146,7 @@ class _Path:
         for _ in range(MOST_UNITS):
             self.motions = self._followed(search, dict(zip(map(float, times), search.nodes, strict=True)))
             scale, self.scale = self.scale, self._scale()
-            if np.max(np.abs(np.log(self.scale / scale))) < np.log(SETTLED):
+            if np.max(np.abs(np.log(self.scale / scale))) < np.log(CONVERGED):
                 break
 
     def _followed(self, search: ConjugateSearch, known: Mapping[float, Any]) -> list[Any]:
@@ -158,7 +158,7 @@ class _Path:
             plane = np.linalg.qr(plane / sizes[:, None])[0] * sizes[:, None]
             arc = search.arcs.run(low, high, known.get(float(low), state), plane, sizes=sizes)
             found.append(arc.motion)
-            state, plane = arc.state, arc.slopes
+            state, plane = arc.state, arc.derivatives
         return found
 
     def _at(self, times: Any) -> Iterator[tuple[Any, Any]]:

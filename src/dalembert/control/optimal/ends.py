@@ -54,29 +54,29 @@ class Relations:
     """What the letters obey, with numbers."""
 
     def __init__(self, problem: ControlProblem, symbols: Any, numbers: Any, span: tuple[float, float]) -> None:
-        self.letters, self.n = problem.letters, len(problem.letters)
+        self.symbols, self.n = problem.symbols, len(problem.symbols)
         self.count = len(problem.relations)
         algebra = GraphAlgebra()
-        column, x = algebra.vector(problem.relations), algebra.vector(problem.letters)
+        column, x = algebra.vector(problem.relations), algebra.vector(problem.symbols)
         inputs = [x, algebra.vector(symbols), algebra.vector([t])]
         self._function = ca.Function("relations", inputs, [column, algebra.jacobian(column, x)])
         self._numbers, self._time = numbers, span[0]
 
     def at(self, place: Any) -> tuple[Any, Any]:
         """Residuals (k,) and slopes (k, n)."""
-        values, slopes = self._function(place, self._numbers, self._time)
-        return np.asarray(values, dtype=float).ravel(), np.asarray(slopes, dtype=float).reshape(self.count, self.n)
+        values, derivatives = self._function(place, self._numbers, self._time)
+        return np.asarray(values, dtype=float).ravel(), np.asarray(derivatives, dtype=float).reshape(self.count, self.n)
 
     def frame(self, place: Any) -> Any:
         """An orthonormal basis (n, d) of the directions that the relations leave."""
         return np.eye(self.n) if not self.count else rank(self.at(place)[1], SMALL).null_space
 
-    def settled(self, state: Any, arrived: Any) -> Any:
+    def converged(self, state: Any, arrived: Any) -> Any:
         """Letters and costates (2n,) with the letters moved to the relations, and costates across them from another state."""
         place, costate = state[: self.n].copy(), state[self.n :]
         for _ in range(4):
-            values, slopes = self.at(place)
-            place += solve(np.eye(self.n), np.zeros(self.n), slopes, -values).z
+            values, derivatives = self.at(place)
+            place += solve(np.eye(self.n), np.zeros(self.n), derivatives, -values).z
         frame = self.frame(place)
         across = arrived[self.n :]
         return np.concatenate([place, across + frame @ (frame.T @ (costate - across))])
@@ -96,7 +96,7 @@ def ends_of(problem: ControlProblem, start: Any, end: Any, free: Sequence[Any], 
     first, last = problem.values(start, "start"), problem.values(end, "end")
     loose = [getattr(key, "name", str(key)) for key in ([free] if isinstance(free, (str, sympy.Symbol)) else free)]
     loose = [problem.other_names.get(name, name) for name in loose]
-    names = [letter.name for letter in problem.letters]
+    names = [symbol.name for symbol in problem.symbols]
     unknown = [name for name in loose if name not in names]
     missing = [name for name in names if name not in first and name not in loose]
     if unknown or missing:
@@ -112,7 +112,7 @@ def ends_of(problem: ControlProblem, start: Any, end: Any, free: Sequence[Any], 
         relations.check(begin, "start")
         relations.check(arrive, "end")
         bound = set().union(*(relation.free_symbols for relation in problem.relations))
-        held = np.array([letter in bound for letter in problem.letters])
+        held = np.array([symbol in bound for symbol in problem.symbols])
         for fixed, where in ((start_fixed, "start"), (end_fixed, "end")):
             if np.any(held & ~fixed):
                 raise ModelError(
@@ -129,7 +129,7 @@ def ends_of(problem: ControlProblem, start: Any, end: Any, free: Sequence[Any], 
 
 def boundary_of(problem: ControlProblem, ends: Ends, relations: Relations) -> Boundary:
     """Costates of fixed letters and free letters are unknown at the start; the rest is zero or given."""
-    n = len(problem.letters)
+    n = len(problem.symbols)
     tangent = relations.frame(ends.start)
     if relations.count:
         directions = np.vstack([np.zeros_like(tangent), tangent])
@@ -143,8 +143,8 @@ def boundary_of(problem: ControlProblem, ends: Ends, relations: Relations) -> Bo
 
     def missed(state: Any) -> tuple[Any, Any]:
         values = np.where(fixed, state[:n] - ends.end, state[n:])
-        slopes = np.zeros((n, 2 * n))
-        slopes[np.arange(n), np.where(fixed, np.arange(n), n + np.arange(n))] = 1.0
-        return values, slopes
+        derivatives = np.zeros((n, 2 * n))
+        derivatives[np.arange(n), np.where(fixed, np.arange(n), n + np.arange(n))] = 1.0
+        return values, derivatives
 
     return Boundary(np.concatenate([ends.start, np.zeros(n)]), directions, missed)

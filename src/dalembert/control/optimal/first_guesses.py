@@ -24,7 +24,7 @@ from .shooting import Boundary, Shot, damped_step, shoot
 __all__ = ["continued", "guesses", "reach", "turn_name"]
 
 #: The shortest step of a continuation from 0 to 1.
-SHORTEST = 1 / 64
+SMALLEST = 1 / 64
 
 
 def guesses(problem: GroupProblem, given: Any, ways: int, seed: int, number: int = 0) -> list[tuple[str, Any]]:
@@ -109,8 +109,8 @@ def _led_by_end(problem: GroupProblem, unknowns: Any) -> Shot | None:
 
     def attempt(share: float, unknowns: Any) -> Shot | None:
         def end(state: Any) -> tuple[Any, Any]:
-            values, slopes = problem.boundary.end(state)
-            return values - (1 - share) * missed, slopes
+            values, derivatives = problem.boundary.end(state)
+            return values - (1 - share) * missed, derivatives
 
         return _shoot(problem, problem.arcs, Boundary(problem.boundary.base, problem.boundary.directions, end), unknowns)
 
@@ -125,7 +125,7 @@ def continued(attempt: Callable[[float, Any], Shot | None], unknowns: Any) -> Sh
         further = attempt(min(1.0, done + step), shot.unknowns)
         if further is not None and further.converged:
             done, shot, step = min(1.0, done + step), further, min(2 * step, 0.5)
-        elif step <= SHORTEST:
+        elif step <= SMALLEST:
             return None
         else:
             step /= 2

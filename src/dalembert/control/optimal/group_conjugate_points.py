@@ -74,8 +74,8 @@ def along_arc(
 
         def sample(times: Any) -> tuple[Any, Any]:
             states = motion.sol(times).T
-            slopes = states[:, size : size * (1 + count)].reshape(len(times), count, size)
-            return states[:, where], slopes.transpose(0, 2, 1)[:, where]
+            derivatives = states[:, size : size * (1 + count)].reshape(len(times), count, size)
+            return states[:, where], derivatives.transpose(0, 2, 1)[:, where]
 
         return conjugate_points(sample, frame, (first, until))
 
@@ -90,13 +90,13 @@ class _Search:
         first, self.last = span
         self.length = abs(self.last - first)
         self.times = first + (self.last - first) * np.linspace(BEGINNING, 1.0, samples)
-        places, slopes = sample(self.times)
-        self.scales = np.max(np.linalg.norm(slopes, axis=1), axis=0)
+        places, derivatives = sample(self.times)
+        self.scales = np.max(np.linalg.norm(derivatives, axis=1), axis=0)
         carried, self.frames, self.values = frame(places[0]), [], []
-        for place, slope in zip(places, slopes, strict=True):
+        for place, derivative in zip(places, derivatives, strict=True):
             carried = _carried(frame(place), carried)
             self.frames.append(carried)
-            self.values.append(self._determinant(carried, slope))
+            self.values.append(self._determinant(carried, derivative))
 
     def points(self) -> tuple[ConjugatePoint, ...]:
         values, times, found = self.values, self.times, []
@@ -112,16 +112,16 @@ class _Search:
         return tuple(point for point in found if point.multiplicity)
 
     def value(self, near: int, time: float) -> float:
-        places, slopes = self.sample(np.array([time]))
-        return self._determinant(_carried(self.frame(places[0]), self.frames[near]), slopes[0])
+        places, derivatives = self.sample(np.array([time]))
+        return self._determinant(_carried(self.frame(places[0]), self.frames[near]), derivatives[0])
 
-    def _determinant(self, frame: Any, slopes: Any) -> float:
-        return float(np.linalg.det(frame.T @ slopes / self.scales)) if np.all(self.scales > 0) else 0.0
+    def _determinant(self, frame: Any, derivatives: Any) -> float:
+        return float(np.linalg.det(frame.T @ derivatives / self.scales)) if np.all(self.scales > 0) else 0.0
 
     def _point(self, time: float, least: int = 0) -> ConjugatePoint:
         """The point at a time with its multiplicity, 0 where it is none; squares of what the place is moved by are compared."""
-        places, slopes = self.sample(np.array([time]))
-        square = self.frame(places[0]).T @ slopes[0] / np.where(self.scales > 0, self.scales, 1.0)
+        places, derivatives = self.sample(np.array([time]))
+        square = self.frame(places[0]).T @ derivatives[0] / np.where(self.scales > 0, self.scales, 1.0)
         moved = np.linalg.eigvalsh(square.T @ square)
         return ConjugatePoint(float(time), max(least, int(np.sum(moved < FALLEN**2))))
 

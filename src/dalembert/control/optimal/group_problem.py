@@ -74,7 +74,7 @@ class GroupProblem:
     @cached_property
     def place_index(self) -> list[int]:
         inside = self.flow.matrices[self.place].free_symbols
-        return [k for k, letter in enumerate(self.flow.coordinates) if letter in inside]
+        return [k for k, symbol in enumerate(self.flow.coordinates) if symbol in inside]
 
     @cached_property
     def costate_index(self) -> list[int]:
@@ -96,8 +96,8 @@ class GroupProblem:
     @cached_property
     def _frame_function(self) -> Any:
         algebra = GraphAlgebra()
-        letters = algebra.vector(self.flow.coordinates)
-        x, c = letters[self.place_index], letters[self.costate_index]
+        symbols = algebra.vector(self.flow.coordinates)
+        x, c = symbols[self.place_index], symbols[self.costate_index]
         rates = algebra.vector(self.flow.rates.values())[self.place_index]
         inputs = [x, c, algebra.vector(self.flow.parameters)]
         energy = algebra.vector([self.cost])
@@ -162,14 +162,14 @@ class GroupProblem:
 
     def _check_ends(self) -> None:
         """Constraints and invariants that speak of the place alone."""
-        letters = {self.flow.coordinates[k] for k in self.place_index}
+        symbols = {self.flow.coordinates[k] for k in self.place_index}
         numbers = {symbol: self.table[symbol.name] for symbol in self.flow.parameters}
         values = [
             {**numbers, **dict(zip((self.flow.coordinates[k] for k in self.place_index), vector, strict=True))}
             for vector in (self.start_vector, self.end_vector)
         ]
         for constraint in self.flow.constraints:
-            if constraint.expression.free_symbols <= {*letters, *numbers}:
+            if constraint.expression.free_symbols <= {*symbols, *numbers}:
                 for table, where in zip(values, ("start", "end"), strict=True):
                     off = abs(float(constraint.expression.xreplace(table)))
                     if not off <= SAME:
@@ -178,7 +178,7 @@ class GroupProblem:
                             remedy="give a place that obeys it",
                         )  # fmt: skip
         for name, integral in self.flow.integrals.items():
-            if integral.free_symbols <= {*letters, *numbers}:
+            if integral.free_symbols <= {*symbols, *numbers}:
                 first, last = (float(integral.xreplace(table)) for table in values)
                 if not abs(first - last) <= SAME * (1 + abs(first)):
                     raise StartError(
@@ -205,16 +205,16 @@ class GroupProblem:
         return Boundary(base, directions, self._missed_rotation if self.is_rotation else self._missed)
 
     def _missed(self, state: Any) -> tuple[Any, Any]:
-        slopes = np.zeros((len(self.place_index), len(state)))
-        slopes[np.arange(len(self.place_index)), self.place_index] = 1.0
-        return state[self.place_index] - self.end_vector, slopes
+        derivatives = np.zeros((len(self.place_index), len(state)))
+        derivatives[np.arange(len(self.place_index)), self.place_index] = 1.0
+        return state[self.place_index] - self.end_vector, derivatives
 
     def _missed_rotation(self, state: Any) -> tuple[Any, Any]:
         """log(Q_T^T Q) and its derivative."""
         n = len(self.start)
-        values, slopes = missed_rotation(state[self.place_index].reshape(n, n), self.end)
+        values, derivatives = missed_rotation(state[self.place_index].reshape(n, n), self.end)
         wide = np.zeros((len(values), len(state)))
-        wide[:, self.place_index] = slopes
+        wide[:, self.place_index] = derivatives
         return values, wide
 
 

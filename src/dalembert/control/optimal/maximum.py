@@ -29,13 +29,13 @@ __all__ = ["RUNNING_COST", "check_legendre", "costate_of", "extremal_flow", "inp
 RUNNING_COST = "running_cost"
 
 
-def costate_of(letter: Any) -> Coordinate:
+def costate_of(symbol: Any) -> Coordinate:
     """The costate of a letter: lambda_x.
 
     >>> costate_of(Coordinate("x"))
     lambda_x
     """
-    return Coordinate(f"lambda_{letter.name}")
+    return Coordinate(f"lambda_{symbol.name}")
 
 
 def input_metric(problem: ControlProblem) -> Any:
@@ -92,8 +92,8 @@ def extremal_flow(problem: ControlProblem) -> Flow:
     metric = input_metric(problem)
     if not metric.free_symbols:
         check_legendre(metric.tolist())
-    x, u = algebra.vector(problem.letters), algebra.vector(problem.inputs)
-    costates = [costate_of(letter) for letter in problem.letters]
+    x, u = algebra.vector(problem.symbols), algebra.vector(problem.inputs)
+    costates = [costate_of(symbol) for symbol in problem.symbols]
     taken = _check_names(problem)
     costate, rates = algebra.vector(costates), algebra.vector(problem.rates)
     nothing = dict.fromkeys(problem.inputs, sympy.Integer(0))
@@ -103,13 +103,13 @@ def extremal_flow(problem: ControlProblem) -> Flow:
     inputs = _solved(metric, frame.T * costate - linear)
     chosen = dict(zip(problem.inputs, inputs, strict=True))
     # The derivative of the maximum is the partial one at the maximising inputs.
-    slope = algebra.gradient(problem.cost, x) - algebra.jacobian(rates, x).T * costate
-    motion = [*(drift + frame * inputs), *slope.xreplace(chosen)]
+    derivative = algebra.gradient(problem.cost, x) - algebra.jacobian(rates, x).T * costate
+    motion = [*(drift + frame * inputs), *derivative.xreplace(chosen)]
     cost = problem.cost.xreplace(chosen)
     hamiltonian = algebra.inner(costate, list(motion[: len(x)])) - cost
     autonomous = not any(expression.has(t) for expression in (*problem.rates, problem.cost))
     return Flow(
-        dict(zip([*problem.letters, *costates], motion, strict=True)),
+        dict(zip([*problem.symbols, *costates], motion, strict=True)),
         integrals={"hamiltonian" if "H" in taken else "H": hamiltonian} if autonomous else {},
         outputs={symbol.name: value for symbol, value in chosen.items()} | {RUNNING_COST: cost},
         constraints=[holonomic(relation, name=f"relation_{k}") for k, relation in enumerate(problem.relations, start=1)],
@@ -120,11 +120,11 @@ def extremal_flow(problem: ControlProblem) -> Flow:
 
 def _check_names(problem: ControlProblem) -> set[str]:
     """The names of the problem, none of which may be needed for costates or the integrand."""
-    symbols = {*problem.letters, *problem.inputs, *problem.cost.free_symbols}.union(
+    symbols = {*problem.symbols, *problem.inputs, *problem.cost.free_symbols}.union(
         *(rate.free_symbols for rate in problem.rates)
     )
     taken = {symbol.name for symbol in symbols}
-    needed = [*(costate_of(letter).name for letter in problem.letters), RUNNING_COST]
+    needed = [*(costate_of(symbol).name for symbol in problem.symbols), RUNNING_COST]
     double = [name for name in needed if name in taken]
     if double:
         raise FormError(

@@ -113,7 +113,7 @@ def optimal_on_group(
 def _extremal(problem: GroupProblem, tried: Sequence[tuple[Branch, Shot]]) -> Extremal:
     """The record of the first of the ways tried; the residual is that of the place in its entries, too."""
     branch, shot = tried[0]
-    names = [letter.name for letter in problem.flow.coordinates]
+    names = [symbol.name for symbol in problem.flow.coordinates]
     motion = simulate(
         problem.flow, dict(zip(names, shot.nodes[0].tolist(), strict=True)), problem.span, parameters=problem.table, rtol=1e-11
     )

@@ -25,7 +25,7 @@ from ...model.system import System
 from ...runtime.kernel import parameter_values
 from ...typing import ArrayLike, BySymbol, Expression, Symbols, Values
 from .arc_sensitivities import Arcs
-from .conjugate_points import ConjugateSearch, letters_and_costates
+from .conjugate_points import ConjugateSearch, symbols_and_costates
 from .ends import Relations, boundary_of, ends_of
 from .extremal import Branch, Extremal
 from .maximum import RUNNING_COST, check_legendre, extremal_flow, input_metric
@@ -135,11 +135,11 @@ def optimal(
         parameters=table, rtol=1e-11, project=False, project_start=False,
     )  # fmt: skip
     _check_convexity(
-        problem, flow.parameters, numbers, times, motion.y.T[:: max(1, len(motion.t) // 20), : len(problem.letters)]
+        problem, flow.parameters, numbers, times, motion.y.T[:: max(1, len(motion.t) // 20), : len(problem.symbols)]
     )
     at = np.linspace(times[0], times[1], len(shot.nodes) + 1)[:-1]
-    n = len(problem.letters)
-    canonical = letters_and_costates(n, boundary.directions.shape[1], relations.frame)
+    n = len(problem.symbols)
+    canonical = symbols_and_costates(n, boundary.directions.shape[1], relations.frame)
     follow = ConjugateSearch(arcs, shot.nodes, at, boundary.directions, canonical)
     conjugate_points, rank_deficit = follow.points_and_deficit(times[1])
     return Extremal(
@@ -183,7 +183,7 @@ def _check_convexity(problem: ControlProblem, symbols: Any, numbers: Any, span: 
         return
     algebra = GraphAlgebra()
     m = metric.rows
-    inputs = [algebra.vector(problem.letters), algebra.vector(symbols), algebra.vector([t])]
+    inputs = [algebra.vector(problem.symbols), algebra.vector(symbols), algebra.vector([t])]
     function = ca.Function("metric", inputs, [algebra.vector(list(metric))])
     for place in places:
         for time in span:

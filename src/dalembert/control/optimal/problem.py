@@ -48,7 +48,7 @@ class ControlProblem:
     name : str
     """
 
-    letters: tuple[Coordinate, ...]
+    symbols: tuple[Coordinate, ...]
     inputs: tuple[Input, ...]
     rates: tuple[sympy.Expr, ...]
     cost: sympy.Expr
@@ -64,7 +64,7 @@ class ControlProblem:
             raise StartError(
                 f"The {where} must name its values", seen=type(given).__name__, remedy=f"pass {where}={{x: 1.0, ...}}"
             )
-        known = [letter.name for letter in self.letters]
+        known = [symbol.name for symbol in self.symbols]
         found: dict[str, float] = {}
         for key, value in given.items():
             name = getattr(key, "name", str(key))
@@ -122,11 +122,11 @@ def control_problem(model: Any, cost: Any) -> ControlProblem:
         )
     given = {symbol: value for symbol, value in model.inputs.items() if value is not None}
     parts = _of_flow(model, given) if isinstance(model, Flow) else _of_system(model)
-    letters, rates, relations, renamed = parts
+    symbols, rates, relations, renamed = parts
     integrand = as_expression(cost).xreplace(given).xreplace(renamed)
     if isinstance(model, Flow):
-        integrand = integrand.xreplace({letter.dot: rate for letter, rate in zip(letters, rates, strict=True)})
-    foreign = sorted(integrand.free_symbols - {*letters, *free, t} - integrand.atoms(Parameter), key=str)
+        integrand = integrand.xreplace({symbol.dot: rate for symbol, rate in zip(symbols, rates, strict=True)})
+    foreign = sorted(integrand.free_symbols - {*symbols, *free, t} - integrand.atoms(Parameter), key=str)
     if foreign:
         raise ModelError(
             f"The cost contains {', '.join(map(str, foreign))}",
@@ -134,7 +134,7 @@ def control_problem(model: Any, cost: Any) -> ControlProblem:
             remedy="write it in letters, inputs, parameters and time of the model",
         )
     return ControlProblem(
-        letters,
+        symbols,
         free,
         rates,
         integrand,
@@ -166,20 +166,20 @@ def _of_system(system: System) -> Parts:
     blocks = equations.blocks(algebra)
     z = _solved(algebra, blocks)
     rates = blocks.rates.xreplace(dict(zip(blocks.unknowns, z, strict=True)))
-    renamed: dict[Any, Any] = {letter: _flow_letter(letter) for letter in equations.state}
+    renamed: dict[Any, Any] = {symbol: _flow_symbol(symbol) for symbol in equations.state}
     # All velocities may stand in the cost, also those that the form does not keep.
     renamed |= {v: e.xreplace(renamed) for v, e in zip(system.velocities, blocks.velocities, strict=True) if v not in renamed}
-    letters = tuple(renamed[letter] for letter in equations.state)
+    symbols = tuple(renamed[symbol] for symbol in equations.state)
     relations = [*blocks.position.residual, *blocks.velocity.residual]
-    return letters, tuple(e.xreplace(renamed) for e in rates), tuple(e.xreplace(renamed) for e in relations), renamed
+    return symbols, tuple(e.xreplace(renamed) for e in rates), tuple(e.xreplace(renamed) for e in relations), renamed
 
 
-def _flow_letter(letter: Any) -> Coordinate:
-    if isinstance(letter, Velocity):
-        return Coordinate(f"v_{letter.coordinate.name}")
-    if isinstance(letter, Momentum):
-        return Coordinate(f"momentum_{letter.coordinate.name}")
-    return letter if isinstance(letter, Coordinate) else Coordinate(letter.name)
+def _flow_symbol(symbol: Any) -> Coordinate:
+    if isinstance(symbol, Velocity):
+        return Coordinate(f"v_{symbol.coordinate.name}")
+    if isinstance(symbol, Momentum):
+        return Coordinate(f"momentum_{symbol.coordinate.name}")
+    return symbol if isinstance(symbol, Coordinate) else Coordinate(symbol.name)
 
 
 def _solved(algebra: TreeAlgebra, blocks: Any) -> Any:

@@ -22,7 +22,7 @@ import sympy
 
 from ...errors import RunError, StartError
 from ...integrate.simulate import simulate
-from ...model.builders.bracket_flows import skew_letters
+from ...model.builders.bracket_flows import skew_symbols
 from ...model.builders.rigid_bodies import rigid_body
 from ...model.flow_system import Action, Flow
 from ...runtime.kernel import parameter_values
@@ -50,17 +50,17 @@ def torque_flow(inertias: int | Sequence[Expression]) -> Flow:
     Q, M = body.matrices["Q"], body.matrices["M"]
     n = Q.rows
     velocity = _velocity(body)
-    Pi, (letters_of_tau, tau) = skew_letters("Pi", n)[1], skew_letters("tau", n)
+    Pi, (symbols_of_tau, tau) = skew_symbols("Pi", n)[1], skew_symbols("tau", n)
     planes = list(combinations(range(n), 2))
-    slopes = {(i, j): sympy.diff(velocity[i, j], M[i, j]) for i, j in planes}  # 1 / (Lambda_i + Lambda_j)
+    derivatives = {(i, j): sympy.diff(velocity[i, j], M[i, j]) for i, j in planes}  # 1 / (Lambda_i + Lambda_j)
     turned = Pi * velocity - velocity * Pi
     swung = tau * velocity - velocity * tau
     felt = Pi + tau * M - M * tau
     rates = dict(body.rates)
     rates |= {M[i, j]: body.rates[M[i, j]] + tau[i, j] for i, j in planes}
     rates |= {Pi[i, j]: turned[i, j] for i, j in planes}
-    rates |= {tau[i, j]: swung[i, j] - slopes[i, j] * felt[i, j] for i, j in planes}
-    effort = sympy.Add(*(letter**2 for letter in letters_of_tau)) / 2
+    rates |= {tau[i, j]: swung[i, j] - derivatives[i, j] * felt[i, j] for i, j in planes}
+    effort = sympy.Add(*(symbol**2 for symbol in symbols_of_tau)) / 2
     bent = M * velocity - velocity * M
     hamiltonian = sympy.Add(*(Pi[i, j] * velocity[i, j] + tau[i, j] * bent[i, j] for i, j in planes)) + effort
     spatial = Q * Pi * Q.T
@@ -161,9 +161,9 @@ def _boundary(n: int, first: Any, last: Any) -> Boundary:
     base = np.concatenate([first.ravel(), np.zeros(3 * d)])
 
     def missed(state: Any) -> tuple[Any, Any]:
-        values, slopes = missed_rotation(state[: n * n].reshape(n, n), last)
+        values, derivatives = missed_rotation(state[: n * n].reshape(n, n), last)
         rows = np.zeros((2 * d, size))
-        rows[:d, : n * n] = slopes
+        rows[:d, : n * n] = derivatives
         rows[d:, n * n : n * n + d] = np.eye(d)
         return np.concatenate([values, state[n * n : n * n + d]]), rows
 
@@ -177,8 +177,8 @@ def _reach(arcs: Arcs, boundary: Boundary, span: tuple[float, float], inertia: A
 
     def attempt(share: float, unknowns: Any) -> Shot | None:
         def end(state: Any) -> tuple[Any, Any]:
-            values, slopes = boundary.end(state)
-            return values - (1 - share) * missed, slopes
+            values, derivatives = boundary.end(state)
+            return values - (1 - share) * missed, derivatives
 
         try:
             return shoot(arcs, Boundary(boundary.base, boundary.directions, end), span, unknowns)
@@ -207,12 +207,12 @@ def _canonical(n: int) -> Canonical:
         found[rows, columns] = entries
         return found - found.T
 
-    def read(state: Any, slopes: Any) -> tuple[Any, Any]:
+    def read(state: Any, derivatives: Any) -> tuple[Any, Any]:
         Q, Pi = state[: n * n].reshape(n, n), skew(state[n * n + d : n * n + 2 * d])
-        turned = [Q.T @ column.reshape(n, n) for column in slopes[: n * n].T]
+        turned = [Q.T @ column.reshape(n, n) for column in derivatives[: n * n].T]
         bent = [Pi @ xi - xi @ Pi for xi in turned]
         xi, half = (np.array([one[rows, columns] for one in part]).T for part in (turned, bent))
-        M, dPi, dtau = np.split(slopes[n * n :], 3)
+        M, dPi, dtau = np.split(derivatives[n * n :], 3)
         return np.vstack([xi, M]), np.vstack([dPi - half / 2, dtau])
 
     def sizes(scale: Any) -> Any:
@@ -227,7 +227,7 @@ def _extremal(
     branch, shot = tried[0]
     n = flow.matrices["Q"].rows
     count = n * n + n * (n - 1) // 2
-    names = [letter.name for letter in flow.coordinates]
+    names = [symbol.name for symbol in flow.coordinates]
     motion = simulate(flow, dict(zip(names, shot.nodes[0].tolist(), strict=True)), span, parameters=table, rtol=1e-11)
 
     search = ConjugateSearch(arcs, shot.nodes[:1], np.array(span[:1]), boundary.directions, _canonical(n))

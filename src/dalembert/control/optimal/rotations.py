@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import schur
 
-__all__ = ["Turn", "logarithm_slope", "missed_rotation", "skew_entries", "turns"]
+__all__ = ["Turn", "logarithm_derivative", "missed_rotation", "skew_entries", "turns"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _quarter(first: Any, second: Any) -> Any:
     return np.outer(second, first) - np.outer(first, second)
 
 
-def logarithm_slope(logarithm: Any) -> Any:
+def logarithm_derivative(logarithm: Any) -> Any:
     """The matrix (d, d) of ad_L / (1 - exp(-ad_L)) on the entries above the diagonal, d = n (n - 1) / 2."""
     n = len(logarithm)
     columns = []
@@ -114,4 +114,4 @@ def missed_rotation(here: Any, wanted: Any) -> tuple[Any, Any]:
     for k, (i, j) in enumerate(zip(rows, columns, strict=True)):  # (Q^T dQ - dQ^T Q)_ij / 2
         turning[k, :, j] += here[:, i] / 2
         turning[k, :, i] -= here[:, j] / 2
-    return skew_entries(logarithm), logarithm_slope(logarithm) @ turning.reshape(len(rows), n * n)
+    return skew_entries(logarithm), logarithm_derivative(logarithm) @ turning.reshape(len(rows), n * n)

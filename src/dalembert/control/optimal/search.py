@@ -121,14 +121,14 @@ def _shoot_from(task: Task, draft: Draft) -> Shot:
         states[0] = base + directions @ unknowns
         for k in range(1, task.segments):
             arrived = task.arcs.run(times[k - 1], times[k], states[k - 1], np.eye(len(base)))
-            states[k] = task.relations.settled(states[k], arrived.state)
+            states[k] = task.relations.converged(states[k], arrived.state)
     return shoot(task.arcs, task.boundary, times, unknowns, states[1:])
 
 
 def _costate_guess(problem: ControlProblem, guess: BySymbol[Any] | None) -> Any:
     """The costates (n,) where they are given, in the order of the letters."""
     table = {getattr(key, "name", str(key)): value for key, value in (guess or {}).items()}
-    names = [costate_of(letter).name for letter in problem.letters]
+    names = [costate_of(symbol).name for symbol in problem.symbols]
     if not any(name in table for name in names):
         return None
     missing = [name for name in names if name not in table]
@@ -140,7 +140,7 @@ def _costate_guess(problem: ControlProblem, guess: BySymbol[Any] | None) -> Any:
 
 
 def _guess_functions(problem: ControlProblem, guess: BySymbol[Any] | None) -> dict[str, Callable[[float], float]]:
-    known = [symbol.name for symbol in (*problem.letters, *problem.inputs)]
+    known = [symbol.name for symbol in (*problem.symbols, *problem.inputs)]
     found: dict[str, Callable[[float], float]] = {}
     for key, value in (guess or {}).items():
         name = getattr(key, "name", str(key))

@@ -74,11 +74,11 @@ class Shot:
         return bool(self.residual <= LIMIT)
 
 
-def damped_step(slopes: Any, values: Any, damping: float) -> Any:
+def damped_step(derivatives: Any, values: Any, damping: float) -> Any:
     """s that minimises |J s + F|^2 + damping |s|^2, for J (q, p) and F (q,)."""
-    q, p = slopes.shape
+    q, p = derivatives.shape
     weights = np.concatenate([np.full(p, damping), np.ones(q)])
-    return solve(np.diag(weights), np.zeros(p + q), np.hstack([slopes, -np.eye(q)]), -values).z[:p]
+    return solve(np.diag(weights), np.zeros(p + q), np.hstack([derivatives, -np.eye(q)]), -values).z[:p]
 
 
 class _Conditions:
@@ -96,11 +96,11 @@ class _Conditions:
     def scales(self, unknowns: Any) -> tuple[Any, Any]:
         """The sizes of the conditions (q,) and of the unknowns (p,), from those of the letters; one at least."""
         nodes = self.nodes(unknowns)
-        letters = np.maximum(np.max(np.abs(nodes), axis=0), 1.0)
-        slopes = self.boundary.end(nodes[-1])[1]
-        end = np.maximum(np.max(np.abs(slopes) * letters, axis=1, initial=1.0), 1.0)
-        first = np.maximum(np.max(np.abs(self.boundary.directions) * letters[:, None], axis=0, initial=1.0), 1.0)
-        inner = np.tile(letters, self.count - 1)
+        symbols = np.maximum(np.max(np.abs(nodes), axis=0), 1.0)
+        derivatives = self.boundary.end(nodes[-1])[1]
+        end = np.maximum(np.max(np.abs(derivatives) * symbols, axis=1, initial=1.0), 1.0)
+        first = np.maximum(np.max(np.abs(self.boundary.directions) * symbols[:, None], axis=0, initial=1.0), 1.0)
+        inner = np.tile(symbols, self.count - 1)
         return np.concatenate([inner, end]), np.concatenate([first, inner])
 
     def at(self, unknowns: Any) -> tuple[Any, Any, float]:
@@ -112,19 +112,19 @@ class _Conditions:
             columns = self.boundary.directions if self.count == 1 else np.eye(n)
             arc = self.arcs.run(self.times[k], self.times[k + 1], nodes[k], columns)
             cost += arc.cost
-            slopes = arc.slopes @ self.boundary.directions if k == 0 and self.count > 1 else arc.slopes
+            derivatives = arc.derivatives @ self.boundary.directions if k == 0 and self.count > 1 else arc.derivatives
             state = arc.state
             row = np.zeros((n, d + n * (self.count - 1)))
             own = slice(0, d) if k == 0 else slice(d + n * (k - 1), d + n * k)
             if k < self.count - 1:
-                row[:, own] = slopes
+                row[:, own] = derivatives
                 row[:, d + n * k : d + n * (k + 1)] = -np.eye(n)
                 values.append(state - nodes[k + 1])
                 rows.append(row)
             else:
-                missed, slope = self.boundary.end(state)
+                missed, derivative = self.boundary.end(state)
                 row = np.zeros((len(missed), row.shape[1]))
-                row[:, own] = slope @ slopes
+                row[:, own] = derivative @ derivatives
                 values.append(missed)
                 rows.append(row)
         return np.concatenate(values), np.vstack(rows), cost
@@ -149,12 +149,12 @@ def shoot(arcs: Arcs, boundary: Boundary, times: Any, unknowns: Any, nodes: Any 
     conditions = _Conditions(arcs, boundary, np.asarray(times, dtype=float))
     inner = np.zeros(0) if nodes is None else np.asarray(nodes, dtype=float).ravel()
     here = np.concatenate([np.asarray(unknowns, dtype=float), inner])
-    values, slopes, cost = conditions.at(here)
+    values, derivatives, cost = conditions.at(here)
     rows, columns = conditions.scales(here)
     damping, steps = 1e-3, 0
     while steps < MOST_STEPS and np.max(np.abs(values / rows)) > GOAL and damping < 1e12:
         steps += 1
-        scaled = slopes * columns / rows[:, None]
+        scaled = derivatives * columns / rows[:, None]
         size = float(np.linalg.norm(values / rows))
         step = damped_step(scaled, values / rows, max(damping * size, 1e-30))
         try:
@@ -165,7 +165,7 @@ def shoot(arcs: Arcs, boundary: Boundary, times: Any, unknowns: Any, nodes: Any 
         promised = size**2 - float(np.linalg.norm(values / rows + scaled @ step)) ** 2
         ratio = gain / promised if promised > 0 else -1.0
         if ratio > 1e-4:
-            here, (values, slopes, cost) = here + columns * step, moved
+            here, (values, derivatives, cost) = here + columns * step, moved
             rows, columns = conditions.scales(here)
         elif np.max(np.abs(values / rows)) <= LIMIT:
             break  # only rounding is left

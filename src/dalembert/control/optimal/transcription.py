@@ -80,11 +80,11 @@ def transcribe(
     bend : float
         How far the straight way is bent by random waves, relative to its length.
     """
-    n, m = len(problem.letters), len(problem.inputs)
+    n, m = len(problem.symbols), len(problem.inputs)
     step, algebra = (span[1] - span[0]) / nodes, GraphAlgebra()
     arguments = [
         algebra.vector([t]),
-        algebra.vector(problem.letters),
+        algebra.vector(problem.symbols),
         algebra.vector(problem.inputs),
         algebra.vector(parameters),
     ]
@@ -163,9 +163,9 @@ def _guesses(
     for wave in (1, 2):
         states += size / wave * np.sin(np.pi * wave * share) * random.normal(size=len(ends.start))
     times = np.linspace(span[0], span[1], nodes + 1)
-    for k, letter in enumerate(problem.letters):
-        if letter.name in guess:
-            states[:, k] = [guess[letter.name](time) for time in times]
+    for k, symbol in enumerate(problem.symbols):
+        if symbol.name in guess:
+            states[:, k] = [guess[symbol.name](time) for time in times]
     for k, symbol in enumerate(problem.inputs):
         if symbol.name in guess:
             inputs[:, k] = [guess[symbol.name](time) for time in (times[1:] + times[:-1]) / 2]

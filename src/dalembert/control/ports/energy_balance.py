@@ -186,27 +186,27 @@ def _of_system(system: System, state: set[str]) -> dict[str, sympy.Expr]:
 
 def _of_form(form: PortForm, flow: Flow) -> dict[str, sympy.Expr]:
     """The same in the letters of a port form, as those of its flow."""
-    letters = form.flow_letters
+    symbols = form.flow_symbols
     laws = {s: law for s, law in flow.inputs.items() if law is not None}
     ports = {f"port {u.name}": y * u for u, y in zip(form.inputs, form.outputs, strict=True)}
     other = (form.gradient.T * form.rest)[0]
     energy = form.hamiltonian
     table = {"energy": energy, "dissipated": form.dissipated, "other": other, "explicit": sympy.diff(energy, t), **ports}
-    return {key: value.xreplace(letters).xreplace(laws) for key, value in table.items()}
+    return {key: value.xreplace(symbols).xreplace(laws) for key, value in table.items()}
 
 
 def _evaluator(motion: Motion, expressions: list[sympy.Expr]) -> Any:
     """A function of times (k,) that gives the expressions along the motion, (number, k)."""
     algebra = GraphAlgebra()
     block = ca.densify(ca.vertcat(*(algebra.scalar(e) for e in expressions)))
-    letters = list(algebra.letters)
-    function = ca.Function("powers", [algebra.letters[s] for s in letters], [block])
+    symbols = list(algebra.symbols)
+    function = ca.Function("powers", [algebra.symbols[s] for s in symbols], [block])
     places = {symbol.name: k for k, symbol in enumerate(motion.state)}
 
     def evaluate(times: Any) -> Any:
         states = motion.sol(times)
         rows = []
-        for s in letters:
+        for s in symbols:
             if s == t:
                 rows.append(times)
             elif s.name in places:

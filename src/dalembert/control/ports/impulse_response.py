@@ -274,14 +274,14 @@ def input_output(
     values = numbers_by_name(at) | named_parameters(model.parameters, parameters)
     probe = Instants(values | {"_": 0.0})
 
-    def slope(vector: Any, letters: Sequence[Input] | Sequence[sympy.Symbol]) -> Any:
-        return probe.here(list(vector.jacobian(list(letters))), vector.rows)
+    def derivative(vector: Any, symbols: Sequence[Input] | Sequence[sympy.Symbol]) -> Any:
+        return probe.here(list(vector.jacobian(list(symbols))), vector.rows)
 
     return LinearInputOutput(
-        slope(rates, field.letters),
-        slope(rates, inputs),
-        slope(y, field.letters),
-        slope(y, inputs),
+        derivative(rates, field.symbols),
+        derivative(rates, inputs),
+        derivative(y, field.symbols),
+        derivative(y, inputs),
         tuple(map(str, inputs)),
         tuple(chosen),
     )

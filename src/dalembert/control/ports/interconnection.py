@@ -68,7 +68,7 @@ def interconnect(
     (-z_dot, x_dot)
     """
     ports = [_port(first, a) for a, _ in pairs], [_port(second, b) for _, b in pairs]
-    shared = sorted({s.name for s in _letters(first)} & {s.name for s in _letters(second)})
+    shared = sorted({s.name for s in _symbols(first)} & {s.name for s in _symbols(second)})
     if shared:
         raise ModelError(
             "The two systems share letters", seen=", ".join(shared), remedy="give their coordinates and inputs other names"
@@ -94,8 +94,8 @@ def _port(model: Any, name: Any) -> Input:
     return found
 
 
-def _letters(model: Any) -> set[sympy.Symbol]:
-    own = model.letters if isinstance(model, PortForm) else (*model.coordinates, *model.velocities)
+def _symbols(model: Any) -> set[sympy.Symbol]:
+    own = model.symbols if isinstance(model, PortForm) else (*model.coordinates, *model.velocities)
     return {*own, *model.inputs}
 
 
@@ -162,7 +162,7 @@ def _joined_forms(first: PortForm, second: PortForm, ports: Sequence[Input], K: 
     open_ports = [k for k, u in enumerate(inputs) if u not in ports]
     rows = sympy.diag(first.rows, second.rows) if first.rows.rows or second.rows.rows else sympy.zeros(0, columns.rows)
     return PortForm(
-        (*first.letters, *second.letters),
+        (*first.symbols, *second.symbols),
         first.hamiltonian + second.hamiltonian,
         structure + g * K * g.T,
         damping,

@@ -21,7 +21,7 @@ from typing import Any
 
 import sympy
 
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...analysis.tables import Report, Section
 from ...errors import ModelError
 from ...geometry.vanishing import vanish
@@ -56,7 +56,7 @@ class PortForm(Report):
         [0, A] of the constraints A q_dot = 0, whose reactions are their transposes; m = 0 without constraints.
     """
 
-    letters: tuple[sympy.Symbol, ...]
+    symbols: tuple[sympy.Symbol, ...]
     hamiltonian: sympy.Expr
     structure: Any
     damping: Any
@@ -69,7 +69,7 @@ class PortForm(Report):
     @property
     def gradient(self) -> Any:
         """dH/dx, (n x 1)."""
-        return sympy.Matrix([sympy.diff(self.hamiltonian, x) for x in self.letters])
+        return sympy.Matrix([sympy.diff(self.hamiltonian, x) for x in self.symbols])
 
     @property
     def outputs(self) -> Any:
@@ -102,16 +102,16 @@ class PortForm(Report):
 
         def at(block: Any) -> Callable[[Any], Any]:
             entries = list(block)
-            return lambda x: probe.here(entries, block.rows, dict(zip(self.letters, map(float, x), strict=True)))
+            return lambda x: probe.here(entries, block.rows, dict(zip(self.symbols, map(float, x), strict=True)))
 
         blocks = {"J": self.structure, "R": self.damping, "g": self.ports, "gradient": self.gradient}
         return {key: at(block) for key, block in blocks.items()}
 
     @property
-    def flow_letters(self) -> dict[sympy.Symbol, Coordinate]:
+    def flow_symbols(self) -> dict[sympy.Symbol, Coordinate]:
         """The letters of `flow`: coordinates as they are, ``momentum_x`` for the momentum of x."""
         return {
-            x: x if isinstance(x, Coordinate) else Coordinate(f"momentum_{x.name.removeprefix('p_')}") for x in self.letters
+            x: x if isinstance(x, Coordinate) else Coordinate(f"momentum_{x.name.removeprefix('p_')}") for x in self.symbols
         }
 
     def flow(self) -> Flow:
@@ -124,11 +124,11 @@ class PortForm(Report):
         """
         if self.rows.rows:
             raise ModelError("Ports with constraints make no flow", seen=f"{self.rows.rows} rows", remedy="simulate the System")
-        renamed = self.flow_letters
+        renamed = self.flow_symbols
         named = {f"y_{u.name}": y for u, y in zip(self.inputs, self.outputs, strict=True)}
         outputs = {"stored": self.hamiltonian, "dissipated": self.dissipated, **named}
         return Flow(
-            {renamed[x]: rate.xreplace(renamed) for x, rate in zip(self.letters, self.rates, strict=True)},
+            {renamed[x]: rate.xreplace(renamed) for x, rate in zip(self.symbols, self.rates, strict=True)},
             inputs=self.inputs,
             outputs={key: as_expression(value).xreplace(renamed) for key, value in outputs.items()},
             name=self.name,
@@ -138,7 +138,7 @@ class PortForm(Report):
         return f"Ports of {self.name}"
 
     def _sections(self) -> list[Section]:
-        lines = [("state", ", ".join(map(str, self.letters))), ("H", sympy.sstr(self.hamiltonian))]
+        lines = [("state", ", ".join(map(str, self.symbols))), ("H", sympy.sstr(self.hamiltonian))]
         lines += [
             (name, sympy.sstr(block.tolist()))
             for name, block in (("J", self.structure), ("R", self.damping), ("g", self.ports))
@@ -223,7 +223,7 @@ def port_form(system: System) -> PortForm:
         H = system.energy_function
     else:
         moved = sum((x * speed[c.dot] for x, c in zip(p, q, strict=True)), sympy.S.Zero)
-        H = tidy(moved - system.energy_function.xreplace(speed))
+        H = simplify(moved - system.energy_function.xreplace(speed))
     forces = port_forces(system)
     columns, friction, rest = (b.xreplace(speed) for b in (forces.columns, forces.friction, forces.rest))
     zero, one = sympy.zeros(n, n), sympy.eye(n)

@@ -144,11 +144,11 @@ def _varied(
     found: dict[str, Any] = {}
     names: list[list[str]] = []
     for k, shape in enumerate(shapes):
-        letters = sympy.Matrix([Coordinate(f"{q.name}_var{k}") for q in x])
+        symbols = sympy.Matrix([Coordinate(f"{q.name}_var{k}") for q in x])
         du = sympy.Matrix(shape)
-        rates |= dict(zip(letters, (fx * letters + fu * du).xreplace(dict(laws)), strict=True))
+        rates |= dict(zip(symbols, (fx * symbols + fu * du).xreplace(dict(laws)), strict=True))
         names.append([f"out{i}_var{k}" for i in range(h.rows)])
-        found |= dict(zip(names[-1], (hx * letters + hu * du).xreplace(dict(laws)), strict=True))
+        found |= dict(zip(names[-1], (hx * symbols + hu * du).xreplace(dict(laws)), strict=True))
     return Flow(rates, outputs=found, name=f"{flow.name} with variations"), names
 
 

@@ -62,7 +62,7 @@ class AffineField:
     """
 
     model: System | Flow
-    letters: tuple[sympy.Symbol, ...]
+    symbols: tuple[sympy.Symbol, ...]
     drift: tuple[sympy.Expr, ...]
     fields: Any
     inputs: tuple[Input, ...]
@@ -73,12 +73,12 @@ class AffineField:
 
     def along_drift(self, function: sympy.Expr) -> sympy.Expr:
         """The rate of a function of state and time without inputs, L_f h + dh/dt."""
-        slope = sympy.diff(function, t)
-        return slope + sum((sympy.diff(function, x) * f for x, f in zip(self.letters, self.drift, strict=True)), sympy.S.Zero)
+        derivative = sympy.diff(function, t)
+        return derivative + sum((sympy.diff(function, x) * f for x, f in zip(self.symbols, self.drift, strict=True)), sympy.S.Zero)
 
     def along_fields(self, function: sympy.Expr) -> Any:
         """What each input adds to the rate of a function, L_g h, (1 x k)."""
-        gradient = sympy.Matrix(1, len(self.letters), [sympy.diff(function, x) for x in self.letters])
+        gradient = sympy.Matrix(1, len(self.symbols), [sympy.diff(function, x) for x in self.symbols])
         return gradient * self.fields
 
 
@@ -105,30 +105,30 @@ class Instants:
 
     def here(self, expressions: Sequence[sympy.Expr], rows: int = 1, moved: Mapping[sympy.Symbol, float] | None = None) -> Any:
         """Values (rows, columns) at the named place; letters that it does not name are zero, parameters one."""
-        function, letters = self._function(expressions)
-        table = {s: self._near.get(s.name, 1.0 if isinstance(s, Parameter) else 0.0) for s in letters} | dict(moved or {})
-        found = np.asarray(function(*(table[s] for s in letters)), dtype=float) if letters else _plain(function)
+        function, symbols = self._function(expressions)
+        table = {s: self._near.get(s.name, 1.0 if isinstance(s, Parameter) else 0.0) for s in symbols} | dict(moved or {})
+        found = np.asarray(function(*(table[s] for s in symbols)), dtype=float) if symbols else _plain(function)
         return found.reshape(rows, len(expressions) // rows)
 
     def _function(self, expressions: Sequence[sympy.Expr]) -> tuple[Any, list[sympy.Symbol]]:
         key = tuple(expressions)
         if key not in self._functions:
             block = ca.vertcat(*(self._algebra.scalar(e) for e in key)) if key else ca.SX(0, 1)
-            letters = list(self._algebra.letters)
-            inputs = [self._algebra.letters[s] for s in letters]
-            self._functions[key] = (ca.Function("instants", inputs, [ca.densify(block)]), letters)
+            symbols = list(self._algebra.symbols)
+            inputs = [self._algebra.symbols[s] for s in symbols]
+            self._functions[key] = (ca.Function("instants", inputs, [ca.densify(block)]), symbols)
         return self._functions[key]
 
     def __call__(self, expressions: Sequence[sympy.Expr], rows: int = 1) -> Any:
         """Values (points, rows, columns); instants at which one of them is not finite are left out."""
-        function, letters = self._function(expressions)
-        for symbol in letters:
+        function, symbols = self._function(expressions)
+        for symbol in symbols:
             if symbol not in self._values:
                 self._values[symbol] = self._draw(symbol)
         found = np.array(
             [
-                np.asarray(function(*(self._values[s][k] for s in letters)), dtype=float).ravel()
-                if letters
+                np.asarray(function(*(self._values[s][k] for s in symbols)), dtype=float).ravel()
+                if symbols
                 else _plain(function)
                 for k in range(self.count)
             ]

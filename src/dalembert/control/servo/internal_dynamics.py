@@ -73,21 +73,21 @@ def linearised_internal_dynamics(
         frozen = _frozen(loop, place | values, time)
     except DalembertError as error:
         return InternalDynamics("undecided", nothing, {}, str(error))
-    letters = frozen.dynamics.letters
+    symbols = frozen.dynamics.symbols
     field = _field(frozen, values | {"t": time})
-    x = _rest(field, np.array([place.get(symbol.name, 0.0) for symbol in letters]))
+    x = _rest(field, np.array([place.get(symbol.name, 0.0) for symbol in symbols]))
     if x is None:
         return InternalDynamics("undecided", nothing, {}, "no rest of the closed loop was found near the state")
-    _, slope, held = field(x)
+    _, derivative, held = field(x)
     tangent = rank(held, 1e-9).null_space
-    doubt = ACCURACY * np.abs(tangent.T) @ np.abs(slope) @ np.abs(tangent)
-    eigenvalues, errors = eigenvalues_with_errors(tangent.T @ slope @ tangent, doubt)
+    doubt = ACCURACY * np.abs(tangent.T) @ np.abs(derivative) @ np.abs(tangent)
+    eigenvalues, errors = eigenvalues_with_errors(tangent.T @ derivative @ tangent, doubt)
     order = np.lexsort((-eigenvalues.imag, -np.round(eigenvalues.real, 12)))
     eigenvalues, errors = eigenvalues[order], errors[order]
     worst = float(eigenvalues[0].real)
     grows, decays = np.any(eigenvalues.real > errors), np.all(eigenvalues.real < -errors)
     verdict = "unstable" if grows else "stable" if decays else "marginal"
-    rest = {symbol.name: float(value) for symbol, value in zip(letters, x, strict=True)}
+    rest = {symbol.name: float(value) for symbol, value in zip(symbols, x, strict=True)}
     return InternalDynamics(verdict, eigenvalues, rest, f"largest real part {worst:.4g}")
 
 
@@ -95,7 +95,7 @@ def _field(loop: Servo, values: Mapping[str, float]) -> Any:
     """A function of the state: the rates of the closed loop and what is held (n + m,), the slopes (n, n) and (m, n)."""
     dynamics = loop.dynamics
     algebra = GraphAlgebra()
-    states = [algebra.scalar(symbol) for symbol in dynamics.letters]
+    states = [algebra.scalar(symbol) for symbol in dynamics.symbols]
     efforts = [algebra.scalar(effort) for effort in loop.efforts.values()]
     columns = [[algebra.scalar(entry) for entry in dynamics.fields.row(k)] for k in range(len(states))]
     rates = ca.vertcat(
@@ -106,9 +106,9 @@ def _field(loop: Servo, values: Mapping[str, float]) -> Any:
     )
     held = ca.vertcat(*(algebra.scalar(h) for h in (*loop.inversion.levels, *dynamics.relations)))
     state = ca.vertcat(*states)
-    rest = [symbol for symbol in algebra.letters if symbol not in dynamics.letters]
+    rest = [symbol for symbol in algebra.symbols if symbol not in dynamics.symbols]
     blocks = [ca.vertcat(rates, held), ca.jacobian(rates, state), ca.jacobian(held, state)]
-    function = ca.Function("loop", [state, *(algebra.letters[s] for s in rest)], [ca.densify(block) for block in blocks])
+    function = ca.Function("loop", [state, *(algebra.symbols[s] for s in rest)], [ca.densify(block) for block in blocks])
     numbers = [values.get(s.name, 0.0) for s in rest]
 
     def field(x: Any) -> tuple[Any, Any, Any]:
@@ -122,13 +122,13 @@ def _rest(field: Any, x: Any) -> Any | None:
     """A rest near x, on what is held, by Newton's method with short least steps; None where none is found."""
     for _ in range(200):
         residual, moving, held = field(x)
-        slope = np.vstack([moving, held])
-        if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(slope))):
+        derivative = np.vstack([moving, held])
+        if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(derivative))):
             return None
-        if np.max(np.abs(residual)) <= 1e-12 * (1.0 + np.max(np.abs(slope)) * np.max(np.abs(x))):
+        if np.max(np.abs(residual)) <= 1e-12 * (1.0 + np.max(np.abs(derivative)) * np.max(np.abs(x))):
             return x
         try:
-            step = solve(slope.T @ slope, -slope.T @ residual, gauge=True).z
+            step = solve(derivative.T @ derivative, -derivative.T @ residual, gauge=True).z
         except RunError:
             return None
         x = x + step * min(1.0, REACH / max(float(np.max(np.abs(step))), 1e-300))
@@ -139,24 +139,24 @@ def held_state(loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, An
     """See `Servo.start`: Newton's method with the least change, by the Gauss solve with the identity for a metric."""
     values = named_parameters(loop.system.parameters, parameters) | {"t": time}
     place = numbers_by_name(near)
-    known = [symbol.name for symbol in loop.dynamics.letters]
+    known = [symbol.name for symbol in loop.dynamics.symbols]
     strange = [name for name in place if name not in known]
     if strange:
         raise ModelError(
             f"The closed loop has no letter `{strange[0]}`", seen=", ".join(known), remedy="name a state in these letters"
         )
-    letters, levels = loop.dynamics.letters, loop.inversion.levels
-    slopes = [sympy.diff(h, x) for h in levels for x in letters]
-    x = np.array([place.get(symbol.name, 0.0) for symbol in letters])
+    symbols, levels = loop.dynamics.symbols, loop.inversion.levels
+    derivatives = [sympy.diff(h, x) for h in levels for x in symbols]
+    x = np.array([place.get(symbol.name, 0.0) for symbol in symbols])
     probe = Instants(values)
     for _ in range(50):
-        found = probe.here([*levels, *slopes], 1, dict(zip(letters, x, strict=True)))[0]
+        found = probe.here([*levels, *derivatives], 1, dict(zip(symbols, x, strict=True)))[0]
         if not np.all(np.isfinite(found)):
             break
-        residual, slope = found[: len(levels)], found[len(levels) :].reshape(len(levels), len(letters))
+        residual, derivative = found[: len(levels)], found[len(levels) :].reshape(len(levels), len(symbols))
         if np.max(np.abs(residual)) <= 1e-13 * (1.0 + np.max(np.abs(x))):
-            return {symbol.name: float(value) for symbol, value in zip(letters, x, strict=True)}
-        x = x + solve(np.eye(len(letters)), np.zeros(len(letters)), slope, -residual).z
+            return {symbol.name: float(value) for symbol, value in zip(symbols, x, strict=True)}
+        x = x + solve(np.eye(len(symbols)), np.zeros(len(symbols)), derivative, -residual).z
     raise RunError(
         "No state was found from which the requirements hold",
         seen=f"a residual of {np.max(np.abs(found[: len(levels)])):.2g}",

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...errors import ModelError
 from ...runtime.gauss.constrained_solve import rank
 from .affine import AffineField, Instants, small_solve
@@ -136,13 +136,13 @@ def invert(
 def _check_state(chain: Chain, dynamics: AffineField, done: Sequence[Chain], wanted: int) -> None:
     """A level must contain the state, and there is no end to be expected after as many as there are states."""
     h = chain.levels[-1]
-    if not h.has(*dynamics.letters):
+    if not h.has(*dynamics.symbols):
         raise ModelError(
             f"The requirement `{chain.name}` contradicts the motion or the other requirements",
             seen=f"after {chain.degree - 1} differentiations {sympy.sstr(h)[:80]} = 0 is left, without any letter of the state",
             remedy="write it in the coordinates and velocities, or remove one of the requirements",
         )
-    if chain.degree > len(dynamics.letters) or len(done) == len(dynamics.inputs):
+    if chain.degree > len(dynamics.symbols) or len(done) == len(dynamics.inputs):
         raise ModelError(
             f"The actuators cannot hold the requirement `{chain.name}`",
             seen=f"rank {len(done)} of the {wanted} that the requirements need, with {len(dynamics.inputs)} actuators, "
@@ -179,4 +179,4 @@ def _combination(row: Any, done: Sequence[Chain], instants: Instants) -> sympy.E
 
 def _short(expression: sympy.Expr) -> sympy.Expr:
     """A shorter form where it is little work."""
-    return tidy(expression, EFFORT) if expression.count_ops() <= LONG else expression
+    return simplify(expression, EFFORT) if expression.count_ops() <= LONG else expression

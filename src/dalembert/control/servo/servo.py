@@ -305,7 +305,7 @@ def _requirements(given: Any, rate: Any, dynamics: AffineField) -> dict[str, tup
         if isinstance(value, sympy.Equality):
             expression = value.lhs - value.rhs
         expression = expression.xreplace(dict(dynamics.velocities))
-        foreign = {s for s in expression.free_symbols if not isinstance(s, Parameter)} - {*dynamics.letters, t}
+        foreign = {s for s in expression.free_symbols if not isinstance(s, Parameter)} - {*dynamics.symbols, t}
         if foreign:
             raise ModelError(
                 f"The requirement `{name}` contains {', '.join(sorted(map(str, foreign)))}",

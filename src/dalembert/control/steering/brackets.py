@@ -32,7 +32,7 @@ MOST, MOST_NODES = 900, 1_000_000
 Tree = Any
 
 
-def lyndon_words(letters: int, length: int) -> Iterator[tuple[int, ...]]:
+def lyndon_words(symbols: int, length: int) -> Iterator[tuple[int, ...]]:
     """The Lyndon words of one length over 0, ..., letters - 1, ascending (Duval).
 
     >>> ["".join(map(str, w)) for w in lyndon_words(2, 4)]
@@ -46,7 +46,7 @@ def lyndon_words(letters: int, length: int) -> Iterator[tuple[int, ...]]:
         period = len(word)
         while len(word) < length:
             word.append(word[-period])
-        while word and word[-1] == letters - 1:
+        while word and word[-1] == symbols - 1:
             word.pop()
 
 
@@ -142,7 +142,7 @@ class Brackets:
     def symmetrised(self, one: Bracket) -> Any:
         """The sum over all permutations of the inputs, at the point (n,)."""
         inputs = range(1, len(self._names))
-        total = np.zeros(len(self.system.letters))
+        total = np.zeros(len(self.system.symbols))
         for chosen in permutations(inputs):
             total = total + self._value(_renamed(one.tree, dict(zip(inputs, chosen, strict=True))))[0]
         return total
@@ -175,7 +175,7 @@ class Brackets:
         scale = sizes[:, 1] + sizes[:, 2] * sizes[:, 3] + sizes[:, 0]
         found = np.where(np.abs(values[:, :, 0]) > ROUNDING * scale[:, None] + self._noise(field), values[:, :, 0], 0.0)
         # A bracket that vanishes everywhere is kept as nothing, so that longer ones of it stay small.
-        self._fields[tree] = field if np.any(found) else ca.SX(len(system.letters), 1)
+        self._fields[tree] = field if np.any(found) else ca.SX(len(system.symbols), 1)
         return found
 
     def _noise(self, field: Any) -> Any:

@@ -111,7 +111,7 @@ class Controllability(Report):
         return len(self.growth) if full else None
 
     def _title(self) -> str:
-        place = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.system.letters, self.system.point, strict=True) if x)
+        place = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.system.symbols, self.system.point, strict=True) if x)
         return f"Controllability of {self.system.name} at {place or 'the origin'}"
 
     def _sections(self) -> list[Section]:
@@ -293,7 +293,7 @@ def _small_time(
 
 def _one_sided(brackets: Brackets) -> BadBracket | None:
     """[[f, g], g] of a single input where it is outside the span of g, [f, g], [f, [f, g]], ... (Sussmann 1983, necessary)."""
-    found = brackets.up_to(max(3, len(brackets.system.letters)))
+    found = brackets.up_to(max(3, len(brackets.system.symbols)))
     linear = [one.values[0] for one in found if one.counts[1] == 1]
     (square,) = (one for one in found if one.counts == (1, 2))
     return None if is_spanned(square.values[0], linear) else BadBracket(square.name, 3.0, False)

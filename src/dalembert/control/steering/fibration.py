@@ -82,11 +82,11 @@ class Fibration:
 
     def _along(self, column: int, direction: int) -> sympy.Matrix:
         """The derivative of a column of A along the horizontal lift of a base direction."""
-        slope = self.coefficients[:, column].diff(self.base[direction])
+        derivative = self.coefficients[:, column].diff(self.base[direction])
         if not self.fibre:
-            return sympy.Matrix(slope)
+            return sympy.Matrix(derivative)
         bent = self.coefficients[:, column].jacobian(list(self.fibre)) * self.coefficients[:, direction]
-        return sympy.Matrix(slope + bent)
+        return sympy.Matrix(derivative + bent)
 
     def inputs_for(self, wanted: Sequence[sympy.Expr]) -> dict[Input, sympy.Expr]:
         """The inputs that give the base these rates (order 1) or accelerations (order 2)."""
@@ -117,7 +117,7 @@ class Fibration:
     @cached_property
     def kinematic(self) -> Flow:
         """b_dot = w, z_dot = A w with inputs w of its own."""
-        inputs = [Input(f"w_{letter.name}") for letter in self.base]
+        inputs = [Input(f"w_{symbol.name}") for symbol in self.base]
         rates = dict(zip(self.base, inputs, strict=True))
         rates |= dict(zip(self.fibre, self.coefficients * sympy.Matrix(inputs), strict=True))
         return Flow(rates, inputs=inputs, name=f"{self.flow.name}, kinematic")
@@ -178,20 +178,20 @@ def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibra
         )
     inputs = tuple(symbol for symbol, value in model.inputs.items() if value is None)
     rates = {
-        letter: rate.xreplace({s: v for s, v in model.inputs.items() if v is not None}) for letter, rate in model.rates.items()
+        symbol: rate.xreplace({s: v for s, v in model.inputs.items() if v is not None}) for symbol, rate in model.rates.items()
     }
     if not inputs or any(rate.has(t) for rate in rates.values()):
         raise FormError("Base and fibre need free inputs, and rates without time", seen=model.name, remedy="leave inputs free")
-    steered = [letter for letter, rate in rates.items() if rate.free_symbols & set(inputs)]
+    steered = [symbol for symbol, rate in rates.items() if rate.free_symbols & set(inputs)]
     chosen = _named(model, base)
-    slow = [letter for letter in steered if not any(rates[other] == letter for other in rates)]
+    slow = [symbol for symbol in steered if not any(rates[other] == symbol for other in rates)]
     if len(slow) < len(steered) or (chosen and not set(chosen) & set(steered)):
         return _dynamic(model, rates, inputs, steered, chosen)
     return _kinematic(model, rates, inputs, chosen)
 
 
 def _named(model: Flow, base: Sequence[Any]) -> tuple[Coordinate, ...]:
-    table = {letter.name: letter for letter in model.coordinates}
+    table = {symbol.name: symbol for symbol in model.coordinates}
     names = [str(getattr(item, "name", item)) for item in base]
     strange = [name for name in names if name not in table]
     if strange:
@@ -275,7 +275,7 @@ def _of_connection(connection: Connection) -> Fibration:
     ]
     inputs = [Input(f"w_{q.name}") for q in connection.shape]
     moved = sympy.Matrix(connection.horizontal_lift)[len(connection.shape) :, :] * sympy.Matrix(inputs)
-    by_name = dict(zip((q.name for q in connection.group.letters), moved, strict=True))
+    by_name = dict(zip((q.name for q in connection.group.symbols), moved, strict=True))
     rates = dict(zip(connection.shape, inputs, strict=True)) | {q: by_name[q.name] for q in group}
     return fibration(Flow(rates, inputs=inputs, name=f"{connection.system.name}, kinematic"))
 
@@ -299,7 +299,7 @@ def kinematic_flow(system: System) -> Flow:
         raise ModelError("Kinematics are those of a System", seen=type(system).__name__, remedy="a Flow is kinematic already")
     equations = derive(system, "maggi")
     blocks = equations.blocks(TreeAlgebra())
-    free = {letter: Input(f"w_{letter.coordinate.name}") for letter in system.velocities if letter.name in equations.chart}
+    free = {symbol: Input(f"w_{symbol.coordinate.name}") for symbol in system.velocities if symbol.name in equations.chart}
     rates = [sympy.simplify(rate.xreplace(free)) for rate in blocks.velocities]
     for q, rate in zip(system.coordinates, rates, strict=True):
         rest = rate.xreplace(dict.fromkeys(free.values(), ZERO))

@@ -240,13 +240,13 @@ def _surface(found: Fibration, legs: Any, values: Mapping[str, float]) -> tuple[
     return total, area
 
 
-def _columns(block: sympy.ImmutableMatrix, letters: Sequence[sympy.Symbol], values: Mapping[str, float]) -> Any:
+def _columns(block: sympy.ImmutableMatrix, symbols: Sequence[sympy.Symbol], values: Mapping[str, float]) -> Any:
     """A column as a function of values of letters (l, count) that gives (rows, count)."""
     algebra = GraphAlgebra()
-    symbols = sorted(block.atoms(Parameter), key=lambda s: s.name)
-    numbers = parameter_values(symbols, {s.name: values[s.name] for s in symbols if s.name in values})
-    column = ca.substitute(algebra.vector(list(block)), algebra.vector(symbols), ca.SX(ca.DM(numbers)))
-    function = ca.Function("column", [algebra.vector(letters)], [ca.densify(column)])
+    parameters = sorted(block.atoms(Parameter), key=lambda s: s.name)
+    numbers = parameter_values(parameters, {s.name: values[s.name] for s in parameters if s.name in values})
+    column = ca.substitute(algebra.vector(list(block)), algebra.vector(parameters), ca.SX(ca.DM(numbers)))
+    function = ca.Function("column", [algebra.vector(symbols)], [ca.densify(column)])
     return lambda places: np.asarray(function.map(places.shape[1])(places), dtype=float)
 
 

@@ -65,7 +65,7 @@ class ControlAffine:
     """
 
     name: str
-    letters: tuple[str, ...]
+    symbols: tuple[str, ...]
     inputs: tuple[str, ...]
     algebra: Any
     state: Any
@@ -84,17 +84,17 @@ class ControlAffine:
         for radius in RADIUS * np.array([1.0] * POINTS + [0.3] * POINTS + [0.1] * POINTS):
             if len(found) <= POINTS:
                 step = radius * random.uniform(-1, 1, len(self.point)) * np.maximum(1.0, np.abs(self.point))
-                place = self._settled(self.point + step)
+                place = self._rounded(self.point + step)
                 if np.all(np.isfinite(np.asarray(whole(place), dtype=float))):
                     found.append(place)
         return np.array(found)
 
-    def _settled(self, place: Any) -> Any:
+    def _rounded(self, place: Any) -> Any:
         """The nearest place that obeys the relations, by Newton's method with least steps."""
         if not self.relations.numel():
             return place
-        slope = ca.jacobian(self.relations, self.state)
-        function = ca.Function("relations", [self.state], [ca.densify(self.relations), ca.densify(slope)])
+        derivative = ca.jacobian(self.relations, self.state)
+        function = ca.Function("relations", [self.state], [ca.densify(self.relations), ca.densify(derivative)])
         n = len(place)
         for _ in range(30):
             residual, rows = (np.asarray(part, dtype=float) for part in function(place))
@@ -135,9 +135,9 @@ class ControlAffine:
     def dimension(self) -> int:
         """How many directions the relations leave at the point."""
         if not self.relations.numel():
-            return len(self.letters)
+            return len(self.symbols)
         rows = self.values(ca.jacobian(self.relations, self.state))[0]
-        return len(self.letters) - int(rank(rows).rank)
+        return len(self.symbols) - int(rank(rows).rank)
 
     @cached_property
     def is_driftless(self) -> bool:
@@ -183,33 +183,33 @@ def control_affine(model: Any, at: Values | None = None, parameters: Values | No
     place = numbers_by_name(at)
     equations = _equations(stated.driven(dict.fromkeys(stated.inputs)), place, values)
     kernel = kernel_of(equations, equations.system.parameters)
-    names = tuple(letter.name for letter in equations.state)
-    inputs = tuple(letter.name for letter in kernel.free_inputs)
+    names = tuple(symbol.name for symbol in equations.state)
+    inputs = tuple(symbol.name for symbol in kernel.free_inputs)
     _check_names(place, names, inputs, equations)
     if kernel.solved is None:
         raise FormError("The equations have no direct solution", seen=equations.form, remedy="state fewer unknowns")
     unknowns = ca.vertcat(kernel.solved.z, kernel.solved.multipliers)
-    rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_letters, unknowns)
-    time, state, symbols, letters, _ = kernel._inputs()
+    rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_symbols, unknowns)
+    time, state, parameters, symbols, _ = kernel._inputs()
     known = {symbol.name for symbol in (*stated.parameters, *kernel.parameters)}  # those of imposed inputs play no part
     values = {key: value for key, value in values.items() if key not in known - {s.name for s in kernel.parameters}}
     numbers = generic_parameters(kernel.parameters, values, np.random.default_rng(3))
     relations = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
     zero = np.array([place.get(name, 0.0) for name in inputs])
     point = np.array([place.get(name, 0.0) for name in names])
-    variables, at_point = ca.vertcat(state, symbols, letters), np.concatenate([point, numbers, zero])
+    variables, at_point = ca.vertcat(state, parameters, symbols), np.concatenate([point, numbers, zero])
     sizes = [_sizes(block, time, variables, at_point) for block in (rates, relations)]
-    rates, relations = (ca.substitute(ca.densify(block), symbols, ca.SX(ca.DM(numbers))) for block in (rates, relations))
+    rates, relations = (ca.substitute(ca.densify(block), parameters, ca.SX(ca.DM(numbers))) for block in (rates, relations))
     if ca.depends_on(rates, time):
         raise FormError(
             "The rates depend on time",
             seen=stated.name,
             remedy="make time a letter with the rate 1, or impose no inputs in time",
         )
-    _check_affine(rates, letters, stated)
+    _check_affine(rates, symbols, stated)
     found = ControlAffine(
         stated.name, names, inputs, kernel.algebra, state,
-        ca.substitute(rates, letters, ca.SX(ca.DM(zero))), ca.densify(ca.jacobian(rates, letters)), relations,
+        ca.substitute(rates, symbols, ca.SX(ca.DM(zero))), ca.densify(ca.jacobian(rates, symbols)), relations,
         point, sizes[0],
     )  # fmt: skip
     _check_point(found, sizes[1])
@@ -225,13 +225,13 @@ def _sizes(block: Any, time: Any, variables: Any, values: Any) -> Any:
 
 def _check_point(found: ControlAffine, sizes: Any) -> None:
     """The point has finite fields and obeys the relations."""
-    shown = ", ".join(f"{name} = {value:g}" for name, value in zip(found.letters, found.point, strict=True))
+    shown = ", ".join(f"{name} = {value:g}" for name, value in zip(found.symbols, found.point, strict=True))
     if not all(np.all(np.isfinite(found.values(block)[0])) for block in (found.drift, found.fields)):
         raise ModelError("The fields are not finite at the point", seen=shown, remedy="choose another one: at={...}")
     if not found.relations.numel():
         return
-    slope = found.values(ca.jacobian(found.relations, found.state))[0]
-    rounding = ROUNDING * np.abs(slope).sum(axis=1) * np.max(np.abs(found.point))
+    derivative = found.values(ca.jacobian(found.relations, found.state))[0]
+    rounding = ROUNDING * np.abs(derivative).sum(axis=1) * np.max(np.abs(found.point))
     residual = np.abs(found.values(found.relations)[0][:, 0])
     off = float(np.max(residual))
     if np.any(residual > ON_RELATIONS * sizes + rounding):
@@ -277,8 +277,8 @@ def _check_names(place: Mapping[str, float], names: Any, inputs: Any, equations:
 
 
 def _check_affine(rates: Any, inputs: Any, model: Any) -> None:
-    slope = ca.jacobian(rates, inputs)
-    if ca.depends_on(slope, inputs):
+    derivative = ca.jacobian(rates, inputs)
+    if ca.depends_on(derivative, inputs):
         raise FormError(
             "The inputs do not enter affinely", seen=model.name, remedy="make u a letter with a rate of its own, u_dot = w"
         )

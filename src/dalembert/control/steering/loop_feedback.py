@@ -186,7 +186,7 @@ class _Laws:
         return self._driven(references)
 
     @cached_property
-    def waves(self) -> dict[int, Equations]:
+    def sinusoids(self) -> dict[int, Equations]:
         """Sinusoids for each link of a chained form, by its number from 1."""
         assert self.found.chain is not None
         driver, order = self.found.chain
@@ -229,8 +229,8 @@ class _Run:
     def norm(self) -> float:
         return max(abs(value) for value in self.state.values())
 
-    def _read(self, letters: Sequence[Coordinate]) -> Any:
-        return np.array([self.state[q.name] for q in letters])
+    def _read(self, symbols: Sequence[Coordinate]) -> Any:
+        return np.array([self.state[q.name] for q in symbols])
 
     def round(self, small: float) -> None:
         """The base to the origin, then loops for the fibre."""
@@ -269,7 +269,7 @@ class _Run:
         share = (abs(wanted) * factorial(j) / length) ** (1 / (j + 1))  # a / 2w, and |c|
         high = wanted * factorial(j) / (length * share**j)
         w = 2 * pi / length
-        self._go(f"wave {j}", self.laws.waves[j], length, {"loop_wide": 2 * share, "loop_high": high / w})
+        self._go(f"wave {j}", self.laws.sinusoids[j], length, {"loop_wide": 2 * share, "loop_high": high / w})
 
     def extremal(self, wanted: Any) -> None:
         """The loop of least effort, tracked."""

@@ -106,7 +106,7 @@ def _span(rows: Any) -> Any:
 
 def _tangent(system: ControlAffine) -> Any:
     """An orthonormal basis (n, d) of the directions that the relations leave."""
-    n = len(system.letters)
+    n = len(system.symbols)
     if not system.relations.numel():
         return np.eye(n)
     return rank(system.values(ca.jacobian(system.relations, system.state))[0]).null_space
@@ -140,12 +140,12 @@ class _Whole:
         inputs = ca.SX.sym("u", len(system.inputs))
         self.variables = ca.vertcat(system.state, inputs)
         self.rates = ca.densify(system.drift + system.fields @ inputs)
-        self.names = [*system.letters, *system.inputs]
+        self.names = [*system.symbols, *system.inputs]
         self.center = np.concatenate([system.point, np.zeros(len(system.inputs))])
-        slope = ca.jacobian(system.drift, system.state)
-        self.slope = np.hstack([system.at_point(slope), system.at_point(system.fields)])
+        derivative = ca.jacobian(system.drift, system.state)
+        self.derivative = np.hstack([system.at_point(derivative), system.at_point(system.fields)])
         free = [sympy.Dummy(name, real=True) for name in system.inputs]
-        self._symbols = {**system.algebra.letters, **dict(zip(free, ca.vertsplit(inputs), strict=True))}
+        self._symbols = {**system.algebra.symbols, **dict(zip(free, ca.vertsplit(inputs), strict=True))}
 
     @property
     def without_inputs(self) -> list[int]:
@@ -155,9 +155,9 @@ class _Whole:
 
     def confined(self, rows: list[int]) -> str:
         """Why the rates `rows` miss a neighbourhood of 0 because fewer variables move them; empty where they do not."""
-        slope = self.slope[rows]
-        moving = [k for k, column in enumerate(slope.T) if np.any(column != 0)]
-        scaled, _ = structure.equilibrated(slope[:, moving].T)
+        derivative = self.derivative[rows]
+        moving = [k for k, column in enumerate(derivative.T) if np.any(column != 0)]
+        scaled, _ = structure.equilibrated(derivative[:, moving].T)
         if len(moving) >= len(rows) or rank(scaled, DEPENDENT).rank < len(moving):
             return ""
         at_rest = ca.substitute(self.rates[rows], self.variables[moving], ca.SX(ca.DM(self.center[moving])))

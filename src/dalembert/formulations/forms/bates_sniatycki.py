@@ -21,12 +21,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from ...model.legendre import conjugate_letters
+from ...model.legendre import conjugate_symbols
 from ...model.system import System
 from ..blocks import Blocks
 from ..equations import Equations
 from ..independent_velocities import Reduction, reduced_equations
-from .canonical_voronets import canonical_letters, check_restricted_legendre
+from .canonical_voronets import canonical_symbols, check_restricted_legendre
 
 __all__ = ["ConstraintManifold", "derive", "hypotheses"]
 
@@ -52,7 +52,7 @@ def derive(system: System) -> Equations:
     ['x', 'y', 'theta', 'y_y', 'y_theta']
     """
     hypotheses(system)
-    return reduced_equations(system, "bates-sniatycki", CITATION, derive_on, letters=canonical_letters)
+    return reduced_equations(system, "bates-sniatycki", CITATION, derive_on, symbols=canonical_symbols)
 
 
 class ConstraintManifold:
@@ -75,12 +75,12 @@ class ConstraintManifold:
     def __init__(self, reduction: Reduction) -> None:
         algebra, split = reduction.algebra, reduction.split
         self.reduction, self.algebra = reduction, algebra
-        self.y = algebra.vector(canonical_letters(reduction.system, split).state)
-        self.independent = conjugate_letters(algebra, reduction.here(reduction.lagrangian), reduction.independent, self.y)
+        self.y = algebra.vector(canonical_symbols(reduction.system, split).state)
+        self.independent = conjugate_symbols(algebra, reduction.here(reduction.lagrangian), reduction.independent, self.y)
         self.velocities, self.frame = self.on(reduction.velocities), self.on(reduction.frame)
         bound = algebra.part(self.on(reduction.momenta_at_velocity), split.dependent, [0])
-        slopes = algebra.part(self.frame, split.dependent, range(len(split.independent)))
-        free = self.y - slopes.T @ bound if split.dependent else self.y
+        derivatives = algebra.part(self.frame, split.dependent, range(len(split.independent)))
+        free = self.y - derivatives.T @ bound if split.dependent else self.y
         order = [*split.independent, *split.dependent]
         self.momenta = algebra.part(algebra.stack([free, bound]), [order.index(k) for k in range(len(order))], [0])
         self.hamiltonian = algebra.inner(self.momenta, self.velocities) - self.on(reduction.lagrangian)
@@ -98,8 +98,8 @@ class ConstraintManifold:
     @cached_property
     def turning(self) -> Any:
         """P - P^T with P = p_q, (n x n): the two-form on two vectors along q."""
-        slope = self.algebra.jacobian(self.momenta, self.reduction.q)
-        return slope - slope.T
+        derivative = self.algebra.jacobian(self.momenta, self.reduction.q)
+        return derivative - derivative.T
 
     @cached_property
     def by_momenta(self) -> Any:
@@ -172,10 +172,10 @@ class ConstraintManifold:
 def derive_on(reduction: Reduction) -> Blocks:
     """The blocks on a reduction."""
     algebra, manifold = reduction.algebra, ConstraintManifold(reduction)
-    letters = canonical_letters(reduction.system, reduction.split)
-    rates = algebra.vector(letters.rates)
+    symbols = canonical_symbols(reduction.system, reduction.split)
+    rates = algebra.vector(symbols.rates)
     # The rates of momenta are measured in dv_I/dy, which makes the matrix of the unknowns symmetric, N = (F^T L_vv F) dv_I/dy.
     measure = algebra.jacobian(manifold.independent, manifold.y)
     definition = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
     residual = measure.T @ (manifold.pairing @ rates - manifold.push)
-    return reduction.in_letters(residual, manifold.y, rates, manifold.speeds, definition)
+    return reduction.in_symbols(residual, manifold.y, rates, manifold.speeds, definition)

@@ -17,13 +17,13 @@ from typing import Any
 
 from ...algebra.graph import GraphAlgebra
 from ...errors import FormError
-from ...model.legendre import conjugate, conjugate_letters
+from ...model.legendre import conjugate, conjugate_symbols
 from ...model.symbols import Parameter
 from ...model.system import System
 from ..blocks import Blocks
 from ..equations import Equations
 from ..independent_velocities import Reduction, reduced_equations
-from .canonical_voronets import canonical_blocks, canonical_letters, check_restricted_legendre
+from .canonical_voronets import canonical_blocks, canonical_symbols, check_restricted_legendre
 from .hamel import KINDS, QuasiVelocities, transitivity, transitivity_of_inverse
 from .hamel import hypotheses as hamel_hypotheses
 
@@ -44,7 +44,7 @@ def derive(system: System, kind: str = "first") -> Equations:
     if kind not in KINDS:
         raise FormError("The canonical equations are of two kinds", seen=kind, remedy='pass kind="first" or kind="second"')
     derivation = partial(derive_on, kind=kind, written_out=_has_hamiltonian(system))
-    return reduced_equations(system, "canonical-quasi", CITATION, derivation, letters=canonical_letters, variant=kind)
+    return reduced_equations(system, "canonical-quasi", CITATION, derivation, symbols=canonical_symbols, variant=kind)
 
 
 def _has_hamiltonian(system: System) -> bool:
@@ -58,21 +58,21 @@ def _has_hamiltonian(system: System) -> bool:
 def derive_on(reduction: Reduction, kind: str = "first", written_out: bool = True) -> Blocks:
     """The blocks on a reduction."""
     algebra = reduction.algebra
-    letters = canonical_letters(reduction.system, reduction.split)
-    y, rates = algebra.vector(letters.state), algebra.vector(letters.rates)
+    symbols = canonical_symbols(reduction.system, reduction.split)
+    y, rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
     quasi = QuasiVelocities(reduction)
     lagrangian = quasi.at(reduction.lagrangian)
     if written_out:
-        independent, slope, momenta = _from_hamiltonian(quasi, lagrangian, y)
+        independent, derivative, momenta = _from_hamiltonian(quasi, lagrangian, y)
     else:
-        independent = conjugate_letters(algebra, quasi.bound_to_zero(lagrangian), quasi.free, y)
-        slope = algebra.substitute(-quasi.bound_to_zero(algebra.gradient(lagrangian, reduction.q)), quasi.free, independent)
+        independent = conjugate_symbols(algebra, quasi.bound_to_zero(lagrangian), quasi.free, y)
+        derivative = algebra.substitute(-quasi.bound_to_zero(algebra.gradient(lagrangian, reduction.q)), quasi.free, independent)
         momenta = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
     if kind == "first":
         turning = -(transitivity(quasi).T @ momenta)
     else:
         turning = transitivity_of_inverse(quasi).T @ quasi.bound_to_zero(quasi.at(reduction.momenta_at_velocity))
-    return canonical_blocks(reduction, y, rates, independent, slope, turning + reduction.applied)
+    return canonical_blocks(reduction, y, rates, independent, derivative, turning + reduction.applied)
 
 
 def _from_hamiltonian(quasi: QuasiVelocities, lagrangian: Any, y: Any) -> tuple[Any, Any, Any]:
@@ -80,11 +80,11 @@ def _from_hamiltonian(quasi: QuasiVelocities, lagrangian: Any, y: Any) -> tuple[
     reduction, algebra = quasi.reduction, quasi.reduction.algebra
     bound = algebra.vector([Parameter(f"y bound {k + 1}") for k in range(quasi.bound.shape[0])])
     hamiltonian, _ = conjugate(algebra, lagrangian, quasi.eta, algebra.stack([y, bound]))
-    solved = conjugate_letters(algebra, hamiltonian, bound, algebra.zeros(bound.shape[0]))
+    solved = conjugate_symbols(algebra, hamiltonian, bound, algebra.zeros(bound.shape[0]))
 
     def on_constraints(block: Any) -> Any:
         return algebra.substitute(block, bound, solved)
 
     independent = on_constraints(algebra.gradient(hamiltonian, y))
-    slope = on_constraints(algebra.gradient(hamiltonian, reduction.q))
-    return independent, slope, algebra.stack([y, solved])
+    derivative = on_constraints(algebra.gradient(hamiltonian, reduction.q))
+    return independent, derivative, algebra.stack([y, solved])

@@ -18,10 +18,10 @@ from ...model.legendre import conjugate
 from ...model.system import System
 from ..blocks import Blocks
 from ..equations import Equations
-from ..independent_velocities import Letters, Reduction, Split, reduced_equations
+from ..independent_velocities import Reduction, Split, Symbols, reduced_equations
 from .voronets import transitivity
 
-__all__ = ["canonical_blocks", "canonical_letters", "check_restricted_legendre", "derive", "hypotheses"]
+__all__ = ["canonical_blocks", "canonical_symbols", "check_restricted_legendre", "derive", "hypotheses"]
 
 CITATION = "Canonical form of Voronets' equations (Rumyantsev eqs. 3.19, 3.20)"
 
@@ -53,27 +53,27 @@ def check_restricted_legendre(reduction: Reduction) -> None:
 def derive(system: System) -> Equations:
     """Rates of the momenta of the Lagrangian on the constraints."""
     hypotheses(system)
-    return reduced_equations(system, "canonical-voronets", CITATION, derive_on, letters=canonical_letters)
+    return reduced_equations(system, "canonical-voronets", CITATION, derive_on, symbols=canonical_symbols)
 
 
-def canonical_letters(system: System, split: Split) -> Letters:
+def canonical_symbols(system: System, split: Split) -> Symbols:
     """One momentum for each independent velocity, named after its coordinate."""
-    return Letters.named(f"y_{system.coordinates[k].name}" for k in split.independent)
+    return Symbols.named(f"y_{system.coordinates[k].name}" for k in split.independent)
 
 
 def derive_on(reduction: Reduction) -> Blocks:
     """The blocks on a reduction."""
     algebra, here = reduction.algebra, reduction.here
-    letters = canonical_letters(reduction.system, reduction.split)
-    y, rates = algebra.vector(letters.state), algebra.vector(letters.rates)
+    symbols = canonical_symbols(reduction.system, reduction.split)
+    y, rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
     hamiltonian, independent = conjugate(algebra, here(reduction.lagrangian), reduction.independent, y)
     dependent_momenta = algebra.part(here(reduction.momenta_at_velocity), reduction.split.dependent, [0])
     turning = transitivity(reduction) @ dependent_momenta + reduction.applied
-    slope = algebra.gradient(hamiltonian, reduction.q)
-    return canonical_blocks(reduction, y, rates, independent, slope, turning)
+    derivative = algebra.gradient(hamiltonian, reduction.q)
+    return canonical_blocks(reduction, y, rates, independent, derivative, turning)
 
 
-def canonical_blocks(reduction: Reduction, y: Any, rates: Any, independent: Any, slope: Any, turning: Any) -> Blocks:
+def canonical_blocks(reduction: Reduction, y: Any, rates: Any, independent: Any, derivative: Any, turning: Any) -> Blocks:
     """Blocks of y_dot + F^T slope - turning* = 0, in momenta y with v_I(q, y, t).
 
     `slope` (n x 1) is dH/dq in q and y; `turning` (k x 1) is written in q, v_I and z.
@@ -83,7 +83,7 @@ def canonical_blocks(reduction: Reduction, y: Any, rates: Any, independent: Any,
     moved = reduction.rate_of(independent, y, rates, velocities)
     old, new = algebra.stack([reduction.independent, reduction.z]), algebra.stack([independent, moved])
     frame = algebra.substitute(reduction.frame, reduction.independent, independent)
-    residual = rates + frame.T @ slope - algebra.substitute(turning, old, new)
+    residual = rates + frame.T @ derivative - algebra.substitute(turning, old, new)
     # The rates of momenta are measured in the inverse metric dv_I/dy, which makes the matrix of the unknowns symmetric.
     definition = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
-    return reduction.in_letters(algebra.jacobian(independent, y).T @ residual, y, rates, independent, definition)
+    return reduction.in_symbols(algebra.jacobian(independent, y).T @ residual, y, rates, independent, definition)

@@ -43,8 +43,8 @@ def _occurring(system: System) -> frozenset[int]:
     if kept is None:
         algebra = GraphAlgebra()
         lagrangian = lagrange.lagrangian_and_momenta(system, algebra)[0]
-        letters = [algebra.scalar(q) for q in system.coordinates]
-        kept = frozenset(k for k, q in enumerate(letters) if algebra.depends(lagrangian, q))
+        symbols = [algebra.scalar(q) for q in system.coordinates]
+        kept = frozenset(k for k, q in enumerate(symbols) if algebra.depends(lagrangian, q))
         object.__setattr__(system, "_occurring", kept)
     return kept
 
@@ -62,9 +62,9 @@ def _obstacle(system: System, split: Split) -> str | None:
             return f"one of the dependent coordinates {names} occurs in {what}"
     if algebra.depends(reduction.solved, reduction.time):
         return "the constraints depend on time"
-    slope = algebra.jacobian(reduction.solved, reduction.independent)
+    derivative = algebra.jacobian(reduction.solved, reduction.independent)
     rest = algebra.substitute(reduction.solved, reduction.independent, algebra.zeros(len(split.independent)))
-    if algebra.depends(slope, reduction.independent) or not all(rest[k].is_zero() for k in range(len(split.dependent))):
+    if algebra.depends(derivative, reduction.independent) or not all(rest[k].is_zero() for k in range(len(split.dependent))):
         return "the constraints are not linear and homogeneous in the velocities"
     return None
 

@@ -64,8 +64,8 @@ def curvature(reduction: Reduction) -> list[Any]:
     for b in range(len(split.dependent)):
         row = algebra.part(coefficients, [b], range(len(split.independent))).T
         # The derivative of A^b_al along the horizontal lift of d/dr^be: d_be - A^a_be d_{s^a}; frame holds these lifts.
-        slope = algebra.jacobian(row, reduction.q) @ reduction.frame
-        found.append(slope - slope.T)
+        derivative = algebra.jacobian(row, reduction.q) @ reduction.frame
+        found.append(derivative - derivative.T)
     return found
 
 

@@ -48,10 +48,10 @@ def _is_affine(system: System, split: Split) -> bool:
     reduction = Reduction.asked(system, split)
     algebra = reduction.algebra
     dependent = algebra.part(reduction.q, split.dependent, [0])
-    slope = algebra.jacobian(reduction.level.holonomic, dependent)
-    if algebra.without(slope, dependent) is None:
+    derivative = algebra.jacobian(reduction.level.holonomic, dependent)
+    if algebra.without(derivative, dependent) is None:
         return False
-    return bool(algebra.rank(algebra.part(slope, split.rows, range(len(split.dependent)))).value == len(split.dependent))
+    return bool(algebra.rank(algebra.part(derivative, split.rows, range(len(split.dependent)))).value == len(split.dependent))
 
 
 def derive(system: System) -> Equations:
@@ -67,8 +67,8 @@ def derive_on(reduction: Reduction) -> Blocks:
     gone = algebra.part(reduction.q, split.dependent, [0])
     constraints = algebra.part(reduction.level.holonomic, split.rows, [0])
     zero = algebra.zeros(len(split.dependent))
-    slope = algebra.substitute(algebra.jacobian(constraints, gone), gone, zero)
-    solved = algebra.solve_square(slope, -algebra.substitute(constraints, gone, zero))
+    derivative = algebra.substitute(algebra.jacobian(constraints, gone), gone, zero)
+    solved = algebra.solve_square(derivative, -algebra.substitute(constraints, gone, zero))
     moved = algebra.along(solved, base, reduction.independent) + algebra.jacobian(solved, reduction.time)
     old, new = algebra.stack([gone, reduction.dependent]), algebra.stack([solved, moved])
     lagrangian = algebra.substitute(reduction.lagrangian, old, new)

@@ -44,12 +44,12 @@ def derive(flow: Flow, form: str | None = None) -> Equations:
 
 def derive_with(flow: Flow, algebra: Any) -> Blocks:
     """The blocks in one algebra."""
-    letters, z = algebra.vector(flow.coordinates), algebra.vector(flow.velocities)
+    symbols, z = algebra.vector(flow.coordinates), algebra.vector(flow.velocities)
     field = algebra.vector(flow.rates.values())
     n = len(flow.coordinates)
     time = algebra.vector([t])
     relations = algebra.vector([c.expression for c in flow.constraints])
-    slope = algebra.jacobian(relations, letters) if flow.constraints else algebra.zeros(0, n)
+    derivative = algebra.jacobian(relations, symbols) if flow.constraints else algebra.zeros(0, n)
     one = algebra.jacobian(z, z)
     return Blocks(
         metric=one,
@@ -60,19 +60,19 @@ def derive_with(flow: Flow, algebra: Any) -> Blocks:
         multipliers=algebra.zeros(0),
         rates=z,
         velocities=field,
-        accelerations=algebra.along(field, letters, field) + algebra.jacobian(field, time),
+        accelerations=algebra.along(field, symbols, field) + algebra.jacobian(field, time),
         momenta=algebra.zeros(0),
         energy=algebra.scalar(flow.integrals.get("energy", sympy.Integer(0))),
         reactions={},
-        position=Projection(relations if flow.constraints else algebra.zeros(0), slope, one),
+        position=Projection(relations if flow.constraints else algebra.zeros(0), derivative, one),
         velocity=Projection(algebra.zeros(0), algebra.zeros(0, n), one),
-        residuals=(relations if flow.constraints else algebra.zeros(0), _rates_of(algebra, slope, field, flow)),
+        residuals=(relations if flow.constraints else algebra.zeros(0), _rates_of(algebra, derivative, field, flow)),
         outputs={name: algebra.scalar(value) for name, value in flow.outputs.items()},
         free=field,
         dual_rows=algebra.zeros(n, 0),
     )
 
 
-def _rates_of(algebra: Any, slope: Any, field: Any, flow: Flow) -> Any:
+def _rates_of(algebra: Any, derivative: Any, field: Any, flow: Flow) -> Any:
     """How fast the relations change along the flow: zero where they are invariant."""
-    return slope @ field if flow.constraints else algebra.zeros(0)
+    return derivative @ field if flow.constraints else algebra.zeros(0)

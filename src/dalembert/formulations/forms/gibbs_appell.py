@@ -42,5 +42,5 @@ def appell_function(reduction: Reduction) -> Any:
 
 def derive_on(reduction: Reduction) -> Blocks:
     """The blocks on a reduction."""
-    slope = reduction.algebra.gradient(appell_function(reduction), reduction.z)
-    return reduction.from_residual(slope - reduction.applied)
+    derivative = reduction.algebra.gradient(appell_function(reduction), reduction.z)
+    return reduction.from_residual(derivative - reduction.applied)

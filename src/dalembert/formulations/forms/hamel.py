@@ -26,7 +26,7 @@ from ...model.system import System
 from ..blocks import Blocks
 from ..constraint_equations import velocity_level
 from ..equations import Equations
-from ..independent_velocities import Letters, Reduction, Split, choose_split, reduced_equations, velocity_letters
+from ..independent_velocities import Reduction, Split, Symbols, choose_split, reduced_equations, velocity_symbols
 from .lagrange import lagrangian_and_momenta
 
 __all__ = ["KINDS", "QuasiVelocities", "derive", "hypotheses", "second_kind", "transitivity", "transitivity_of_inverse"]
@@ -87,14 +87,14 @@ def derive(
     if quasi_velocities is None:
         return reduced_equations(system, "hamel", CITATION, partial(derive_on, kind=kind), variant=kind)
     stated = _stated(system, quasi_velocities)
-    letters = Letters.named(stated)
+    symbols = Symbols.named(stated)
     return reduced_equations(
         system,
         "hamel",
         CITATION,
         partial(derive_on, kind=kind, stated=stated),
         allowed=lambda split: _fits(system, split, stated),
-        letters=lambda _system, _split: letters,
+        symbols=lambda _system, _split: symbols,
         variant=(kind, tuple(stated.items())),
     )
 
@@ -123,21 +123,21 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
         )
     _check_names(system, [s.name for s in speeds])
     obeyed = _check_inverse(system, given, speeds)
-    letters = Letters(speeds, Letters.named(s.name for s in speeds).rates)
+    symbols = Symbols(speeds, Symbols.named(s.name for s in speeds).rates)
 
     def derivation(reduction: Reduction) -> Blocks:
         algebra = reduction.algebra
-        eta, rates, inverse = algebra.vector(speeds), algebra.vector(letters.rates), algebra.vector(given)
+        eta, rates, inverse = algebra.vector(speeds), algebra.vector(symbols.rates), algebra.vector(given)
         residual = second_kind(reduction, eta, rates, inverse)
         independent = algebra.part(inverse, reduction.split.independent, [0])
-        return reduction.in_letters(residual, eta, rates, independent)
+        return reduction.in_symbols(residual, eta, rates, independent)
 
     return reduced_equations(
         system,
         "hamel",
         CITATION,
         derivation,
-        letters=lambda _system, _split: letters,
+        symbols=lambda _system, _split: symbols,
         variant=given,
         hypotheses={"the given velocities obey the constraints": obeyed},
     )
@@ -198,10 +198,10 @@ def _fits(system: System, split: Split, stated: Mapping[str, sympy.Expr]) -> boo
     """Whether the stated quasi-velocities can be solved for the independent velocities of a split."""
     reduction = Reduction(system, GraphAlgebra(), split)
     algebra = reduction.algebra
-    slope = algebra.jacobian(reduction.here(algebra.vector(stated.values())), reduction.independent)
-    if algebra.without(slope, reduction.independent) is None:
+    derivative = algebra.jacobian(reduction.here(algebra.vector(stated.values())), reduction.independent)
+    if algebra.without(derivative, reduction.independent) is None:
         return False
-    return bool(algebra.rank(slope).value == len(stated))
+    return bool(algebra.rank(derivative).value == len(stated))
 
 
 class QuasiVelocities:
@@ -224,8 +224,8 @@ class QuasiVelocities:
     def __init__(self, reduction: Reduction, stated: Mapping[str, sympy.Expr] | None = None) -> None:
         algebra, split = reduction.algebra, reduction.split
         self.reduction = reduction
-        letters = velocity_letters(reduction.system, split) if stated is None else Letters.named(stated)
-        self.free, self.rates = algebra.vector(letters.state), algebra.vector(letters.rates)
+        symbols = velocity_symbols(reduction.system, split) if stated is None else Symbols.named(stated)
+        self.free, self.rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
         names = [reduction.system.bilateral[k].name for k in split.rows]
         self.bound = algebra.vector([Parameter(f"eta of {name}") for name in names])  # no letter of a model has such a name
         constraints = algebra.part(reduction.level.residual, split.rows, [0])
@@ -244,13 +244,13 @@ class QuasiVelocities:
         self.independent = self.bound_to_zero(independent)
         self.frame = self.bound_to_zero(algebra.jacobian(self.velocities, self.free))
 
-    def _solved(self, equations: Any, letters: Any, values: Any) -> Any:
+    def _solved(self, equations: Any, symbols: Any, values: Any) -> Any:
         """The letters from equations(letters) = values that are affine in them."""
         algebra = self.reduction.algebra
-        if not letters.shape[0]:
+        if not symbols.shape[0]:
             return algebra.zeros(0)
-        matrix = algebra.jacobian(equations, letters)
-        rest = algebra.substitute(equations, letters, algebra.zeros(letters.shape[0]))
+        matrix = algebra.jacobian(equations, symbols)
+        rest = algebra.substitute(equations, symbols, algebra.zeros(symbols.shape[0]))
         return algebra.solve_square(matrix, values - rest)
 
     def at(self, block: Any) -> Any:
@@ -273,8 +273,8 @@ def transitivity(quasi: QuasiVelocities) -> Any:
     rows = []
     for r in range(quasi.definition.shape[0]):
         entry = algebra.part(quasi.definition, [r], [0])
-        slope = quasi.at(algebra.jacobian(entry, reduction.v).T)
-        turn = quasi.rate(slope) - quasi.bound_to_zero(quasi.at(algebra.jacobian(entry, reduction.q).T))
+        derivative = quasi.at(algebra.jacobian(entry, reduction.v).T)
+        turn = quasi.rate(derivative) - quasi.bound_to_zero(quasi.at(algebra.jacobian(entry, reduction.q).T))
         rows.append((quasi.frame.T @ turn).T)
     return algebra.stack(rows)
 
@@ -317,13 +317,13 @@ def derive_on(reduction: Reduction, kind: str = "first", stated: Mapping[str, sy
     stated_at_velocity = algebra.part(quasi.definition, range(quasi.free.shape[0]), [0])
     if kind == "second":
         residual = second_kind(reduction, quasi.free, quasi.rates, quasi.bound_to_zero(quasi.velocities))
-        return reduction.in_letters(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)
+        return reduction.in_symbols(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)
     lagrangian = quasi.at(reduction.lagrangian)
-    slope = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
+    derivative = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
     force = algebra.gradient(lagrangian, reduction.q) + quasi.at(reduction.applied_force)
     residual = (
         quasi.rate(algebra.gradient(lagrangian, quasi.free))
-        + transitivity(quasi).T @ slope
+        + transitivity(quasi).T @ derivative
         - quasi.frame.T @ quasi.bound_to_zero(force)
     )
-    return reduction.in_letters(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)
+    return reduction.in_symbols(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)

@@ -16,7 +16,7 @@ from ...errors import FormError
 from ...model.system import System
 from ..blocks import Blocks
 from ..equations import Equations
-from ..independent_velocities import Letters, Reduction, Split, reduced_equations
+from ..independent_velocities import Reduction, Split, Symbols, reduced_equations
 from .hamel import second_kind
 
 __all__ = ["derive", "hypotheses", "orthonormal_frame"]
@@ -53,11 +53,11 @@ def hypotheses(system: System) -> None:
 def derive(system: System) -> Equations:
     """Rates of the components of the velocity in the frame."""
     hypotheses(system)
-    return reduced_equations(system, "hamel-orthonormal", CITATION, derive_on, letters=_letters)
+    return reduced_equations(system, "hamel-orthonormal", CITATION, derive_on, symbols=_symbols)
 
 
-def _letters(system: System, split: Split) -> Letters:
-    return Letters.named(f"eta_{k + 1}" for k in range(len(split.independent)))
+def _symbols(system: System, split: Split) -> Symbols:
+    return Symbols.named(f"eta_{k + 1}" for k in range(len(split.independent)))
 
 
 def orthonormal_frame(reduction: Reduction) -> Any:
@@ -84,13 +84,13 @@ def _metric(reduction: Reduction) -> Any:
 def derive_on(reduction: Reduction) -> Blocks:
     """The blocks on a reduction."""
     algebra = reduction.algebra
-    letters = _letters(reduction.system, reduction.split)
-    eta, rates = algebra.vector(letters.state), algebra.vector(letters.rates)
+    symbols = _symbols(reduction.system, reduction.split)
+    eta, rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
     turned = orthonormal_frame(reduction)
     independent = turned @ eta
     velocities = algebra.substitute(reduction.velocities, reduction.independent, independent)
     residual = second_kind(reduction, eta, rates, velocities)
     components = turned.T @ (_metric(reduction) @ reduction.independent)
-    blocks = reduction.in_letters(residual, eta, rates, independent, components)
+    blocks = reduction.in_symbols(residual, eta, rates, independent, components)
     identity = algebra.jacobian(eta, eta)
     return replace(blocks, metric=identity, free=blocks.force, dual_rows=algebra.zeros(eta.shape[0], 0))

@@ -80,7 +80,7 @@ def hamiltonian_and_velocities(system: System, algebra: Any) -> tuple[Any, Any]:
 
 def derive_with(system: System, algebra: Any) -> Blocks:
     """The blocks in one algebra."""
-    q, v, p = (algebra.vector(letters) for letters in (system.coordinates, system.velocities, system.momenta))
+    q, v, p = (algebra.vector(symbols) for symbols in (system.coordinates, system.velocities, system.momenta))
     time = algebra.vector([t])
     hamiltonian, velocities = hamiltonian_and_velocities(system, algebra)
 

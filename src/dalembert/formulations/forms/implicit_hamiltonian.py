@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import FormError
-from ...model.legendre import conjugate, conjugate_letters
+from ...model.legendre import conjugate, conjugate_symbols
 from ...model.symbols import Parameter
 from ...model.system import System
 from ..equations import Equations
@@ -47,11 +47,11 @@ def derive(system: System) -> Equations:
 def hamiltonian_side(on: Reduction | OnSpeeds, fibre: Fibre) -> Any:
     """The bracket of (25), (n x 1)."""
     algebra = on.algebra
-    p = algebra.vector([Parameter(f"p of fibre {k + 1}") for k in range(fibre.letters.shape[0])])
+    p = algebra.vector([Parameter(f"p of fibre {k + 1}") for k in range(fibre.symbols.shape[0])])
     if fibre.hamiltonian is not None:
         hamiltonian = algebra.substitute(fibre.hamiltonian, fibre.momenta, p)
     else:
-        hamiltonian, _ = conjugate(algebra, fibre.lagrangian, fibre.letters, p)
-    momenta = fibre.here(conjugate_letters(algebra, hamiltonian, p, fibre.letters))
-    slope = algebra.substitute(algebra.gradient(hamiltonian, on.q), p, momenta)
-    return fibre.sigma.T @ on.rate(momenta) + slope - fibre.turning(momenta)
+        hamiltonian, _ = conjugate(algebra, fibre.lagrangian, fibre.symbols, p)
+    momenta = fibre.here(conjugate_symbols(algebra, hamiltonian, p, fibre.symbols))
+    derivative = algebra.substitute(algebra.gradient(hamiltonian, on.q), p, momenta)
+    return fibre.sigma.T @ on.rate(momenta) + derivative - fibre.turning(momenta)

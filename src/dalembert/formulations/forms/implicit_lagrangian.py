@@ -80,6 +80,6 @@ def implicit_equations(
 def lagrangian_side(on: Reduction | OnSpeeds, fibre: Fibre) -> Any:
     """The bracket of (22), (n x 1)."""
     algebra = on.algebra
-    momenta = fibre.here(algebra.gradient(fibre.lagrangian, fibre.letters))
-    slope = fibre.here(algebra.gradient(fibre.lagrangian, on.q))
-    return fibre.sigma.T @ on.rate(momenta) - slope - fibre.turning(momenta)
+    momenta = fibre.here(algebra.gradient(fibre.lagrangian, fibre.symbols))
+    derivative = fibre.here(algebra.gradient(fibre.lagrangian, on.q))
+    return fibre.sigma.T @ on.rate(momenta) - derivative - fibre.turning(momenta)

@@ -77,12 +77,12 @@ def derive_with(system: System, algebra: Any) -> Blocks:
     q, v, time = algebra.vector(system.coordinates), algebra.vector(system.velocities), algebra.vector([t])
     lagrangian, momenta = lagrangian_and_momenta(system, algebra)
     level = velocity_level(system, algebra, momenta)
-    slope = algebra.gradient(lagrangian, v)
+    derivative = algebra.gradient(lagrangian, v)
     force = (
         applied_force(system, algebra, momenta)
         + algebra.gradient(lagrangian, q)
-        - algebra.along(slope, q, v)
-        - algebra.jacobian(slope, time)
+        - algebra.along(derivative, q, v)
+        - algebra.jacobian(derivative, time)
     )
     return assemble(system, algebra, lagrangian, momenta, level, Hessian(algebra, lagrangian, v), force)
 

@@ -156,8 +156,8 @@ def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any 
     on = OnSpeeds(system, algebra, frame.speeds, algebra.columns(columns) @ speeds)
     lagrangian, momenta_at_velocity = lagrange.lagrangian_and_momenta(system, algebra)
     on_frame = on.here(lagrangian)
-    slope = algebra.gradient(on_frame, speeds)
-    residual = on.rate(slope) - on.frame.T @ algebra.gradient(on_frame, on.q) - on.applied
+    derivative = algebra.gradient(on_frame, speeds)
+    residual = on.rate(derivative) - on.frame.T @ algebra.gradient(on_frame, on.q) - on.applied
     if constants is None:
         momenta = on.here(momenta_at_velocity)
         brackets = [(algebra.along(e, on.q, on.velocities) - algebra.jacobian(on.velocities, on.q) @ e).T for e in columns]
@@ -166,7 +166,7 @@ def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any 
     for b in range(len(columns)):
         weights = [[_number(constants[b, a, c]) for c in range(len(columns))] for a in range(len(columns))]
         matrix = algebra.stack([algebra.vector(row).T for row in weights])
-        turning = turning + (matrix @ slope) @ algebra.part(speeds, [b], [0])
+        turning = turning + (matrix @ derivative) @ algebra.part(speeds, [b], [0])
     return on.from_residual(residual - turning)
 
 

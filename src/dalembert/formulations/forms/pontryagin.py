@@ -16,7 +16,7 @@ from typing import Any
 
 from ...algebra.graph import GraphAlgebra
 from ...errors import FormError
-from ...model.legendre import conjugate_letters
+from ...model.legendre import conjugate_symbols
 from ...model.symbols import Parameter
 from ...model.system import System
 from ..blocks import Blocks, Projection
@@ -115,7 +115,7 @@ def _by_speeds(on: Reduction | OnSpeeds, xi: Any) -> tuple[Any, Any]:
     """V and dLambda/dq at the extremal speeds, as functions of q, xi and t."""
     algebra, u = on.algebra, _speeds(on)
     function = on.here(_lagrangian(on.system, algebra)) - algebra.inner(xi, on.velocities)
-    speeds = conjugate_letters(algebra, function, u, algebra.zeros(u.shape[0]))
+    speeds = conjugate_symbols(algebra, function, u, algebra.zeros(u.shape[0]))
     found = algebra.substitute(algebra.stack([on.velocities, algebra.gradient(function, on.q)]), u, speeds)
     n = len(on.system.coordinates)
     return algebra.part(found, range(n), [0]), algebra.part(found, range(n, 2 * n), [0])
@@ -126,12 +126,12 @@ def _by_multipliers(on: Reduction | OnSpeeds, xi: Any) -> tuple[Any, Any]:
     assert isinstance(on, Reduction)
     algebra, rows = on.algebra, on.split.rows
     residual = algebra.part(on.level.residual, rows, [0])
-    slope = algebra.jacobian(residual, on.v)
+    derivative = algebra.jacobian(residual, on.v)
     shift = algebra.substitute(residual, on.v, algebra.zeros(len(on.system.coordinates)))
-    free = conjugate_letters(algebra, on.lagrangian, on.v, xi)
+    free = conjugate_symbols(algebra, on.lagrangian, on.v, xi)
     mass, _ = algebra.hessian(on.lagrangian, on.v)
-    compliance = algebra.solve(mass, slope.T)
-    multipliers = algebra.solve(slope @ compliance, -(shift + slope @ free))
+    compliance = algebra.solve(mass, derivative.T)
+    multipliers = algebra.solve(derivative @ compliance, -(shift + derivative @ free))
     velocities = free + compliance @ multipliers
     # L_v = xi + f_v^T lambda there, so that dLambda/dq = L_q - lambda . f_q, as in Euler's equations of L - lambda . f.
     bent = algebra.gradient(on.lagrangian, on.q) - algebra.jacobian(residual, on.q).T @ multipliers
@@ -142,11 +142,11 @@ def derive_with(system: System, algebra: Any, by_multipliers: bool = False) -> B
     """The blocks in one algebra; the metric is the identity, since the rates are known."""
     on = _directions(system, algebra)
     xi = algebra.vector(costates(system))
-    z = algebra.vector([Parameter(f"{letter.name}_dot") for letter in costates(system)])
+    z = algebra.vector([Parameter(f"{symbol.name}_dot") for symbol in costates(system)])
     full, n = on.full, len(system.coordinates)
-    velocities, slope = _by_multipliers(on, xi) if by_multipliers else _by_speeds(on, xi)
+    velocities, derivative = _by_multipliers(on, xi) if by_multipliers else _by_speeds(on, xi)
     applied = lagrange.applied_force(system, algebra, full.momenta)
-    force = slope + algebra.substitute(applied, on.v, velocities)
+    force = derivative + algebra.substitute(applied, on.v, velocities)
 
     def here(block: Any) -> Any:
         return algebra.substitute(block, on.v, velocities)
@@ -229,8 +229,8 @@ def costate_free_side(on: Reduction | OnSpeeds, fibre: Fibre) -> Any:
     With P = dL/dv: sigma^T (dP/dt) - L_q - (what the brackets c_bad, the slopes of F_b and those of F_a give).
     """
     algebra = on.algebra
-    momenta = fibre.here(algebra.gradient(fibre.lagrangian, fibre.letters))
-    slope = fibre.here(algebra.gradient(fibre.lagrangian, on.q))
+    momenta = fibre.here(algebra.gradient(fibre.lagrangian, fibre.symbols))
+    derivative = fibre.here(algebra.gradient(fibre.lagrangian, on.q))
     frame, count = on.frame, on.frame.shape[1]
     fibre_frame = fibre.sigma @ frame
     rows = range(frame.shape[0])
@@ -244,6 +244,6 @@ def costate_free_side(on: Reduction | OnSpeeds, fibre: Fibre) -> Any:
         fibre_field = algebra.part(fibre_frame, range(fibre_frame.shape[0]), [a])
         sideways = fibre_frame @ weights + fibre_turned @ field - algebra.along(fibre_field, on.q, on.velocities)
         entries.append(momenta.T @ sideways)
-    balance = fibre_frame.T @ on.rate(momenta) - frame.T @ slope - algebra.stack(entries)
+    balance = fibre_frame.T @ on.rate(momenta) - frame.T @ derivative - algebra.stack(entries)
     # E^T applied to this column gives the balance back.
     return frame @ algebra.solve(frame.T @ frame, balance)

@@ -40,8 +40,8 @@ def transitivity(reduction: Reduction) -> Any:
     columns = []
     for place in range(len(split.dependent)):
         phi = algebra.part(reduction.solved, [place], [0])
-        slope = algebra.jacobian(phi, reduction.independent).T
-        columns.append(reduction.rate(slope) - reduction.frame.T @ algebra.jacobian(phi, reduction.q).T)
+        derivative = algebra.jacobian(phi, reduction.independent).T
+        columns.append(reduction.rate(derivative) - reduction.frame.T @ algebra.jacobian(phi, reduction.q).T)
     return algebra.columns(columns) if columns else algebra.zeros(len(split.independent), 0)
 
 
@@ -49,10 +49,10 @@ def derive_on(reduction: Reduction) -> Blocks:
     """The blocks on a reduction."""
     algebra, here = reduction.algebra, reduction.here
     constrained = here(reduction.lagrangian)
-    slope = algebra.gradient(constrained, reduction.independent)
+    derivative = algebra.gradient(constrained, reduction.independent)
     dependent_momenta = algebra.part(here(reduction.momenta_at_velocity), reduction.split.dependent, [0])
     residual = (
-        reduction.rate(slope)
+        reduction.rate(derivative)
         - reduction.frame.T @ algebra.gradient(constrained, reduction.q)
         - transitivity(reduction) @ dependent_momenta
         - reduction.applied

@@ -83,7 +83,7 @@ def missing_forces(
     held = graph.algebra.vector(kinematics.held.values())
     if held.numel():
         force = graph.algebra.substitute(force, held, ca.SX(held.numel(), 1))
-    symbols = graph.algebra.letters
+    symbols = graph.algebra.symbols
     if vanishing(symbols, force).is_proved:
         return {}
     entries = ca.vertsplit(force)

@@ -71,8 +71,8 @@ def _pairs(matrix: sympy.Matrix) -> dict[int, int]:
     algebra = GraphAlgebra()
     block = ca.vertcat(*(ca.horzcat(*map(algebra.scalar, row)) for row in matrix.tolist()))
     source = random.Random(0)
-    function = ca.Function("coefficients", list(algebra.letters.values()), [ca.densify(block)])
-    state = [source.uniform(0.3, 1.3) for _ in algebra.letters]
+    function = ca.Function("coefficients", list(algebra.symbols.values()), [ca.densify(block)])
+    state = [source.uniform(0.3, 1.3) for _ in algebra.symbols]
     numbers = np.array(function.call(state)[0], dtype=float)
     sizes = np.abs(numbers).max(axis=1, initial=0.0)
     found: dict[int, int] = {}
@@ -127,7 +127,7 @@ def independent_rows(
     kept: list[sympy.Expr] = []
     for row in rows:
         candidate = ca.vertcat(stacked, _affine(algebra.vector([row]), rates))
-        if rank(algebra.letters, candidate).at_most == candidate.shape[0]:
+        if rank(algebra.symbols, candidate).at_most == candidate.shape[0]:
             kept.append(row)
             stacked = candidate
     return kept
@@ -143,7 +143,7 @@ def check_accelerations(method: Any, translation: Translation, kinematics: Kinem
     velocities = algebra.vector(kinematics.velocities)
     block = _affine(algebra.vector(plain(row) for row in (*derived, *given)), unknown)
     block = algebra.substitute(block, velocities, algebra.vector(kinematics.velocities.values()))
-    if rank(algebra.letters, block).at_most > len(derived):
+    if rank(algebra.symbols, block).at_most > len(derived):
         raise ModelError(
             "The acceleration constraints are not the rates of the velocity constraints",
             remedy="leave acceleration_constraints out: they follow",

@@ -77,9 +77,9 @@ def _rates(mass: sympy.Matrix, right: list[sympy.Expr]) -> list[sympy.Expr]:
     algebra = GraphAlgebra()
     rows = (ca.horzcat(*map(algebra.scalar, row)) for row in mass.tolist())
     matrix = ca.sparsify(ca.vertcat(*rows))
-    if rank(algebra.letters, matrix).at_most < mass.rows:
+    if rank(algebra.symbols, matrix).at_most < mass.rows:
         raise ModelError(
             "The mass matrix is singular",
             remedy="give every body mass, and state constraints apart from the equations",
         )
-    return expressions_of(algebra.letters, ca.solve(matrix, algebra.vector(right)))
+    return expressions_of(algebra.symbols, ca.solve(matrix, algebra.vector(right)))

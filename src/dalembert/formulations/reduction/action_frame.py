@@ -38,29 +38,29 @@ def given_action(group: Any) -> GroupAction | None:
 
 def body_frame(system: System, action: GroupAction, identity: Values | None) -> tuple[dict[str, dict[Any, Any]], Verdict]:
     """The fields of the body velocities of an action on the coordinates that it moves, and whether it leaves them alone."""
-    letters = _moved_letters(system, action)
-    places = [[str(q) for q in action.coordinates].index(q.name) for q in letters]
+    symbols = _moved_symbols(system, action)
+    places = [[str(q) for q in action.coordinates].index(q.name) for q in symbols]
     renamed = {old: q for old in action.coordinates for q in system.coordinates if q.name == str(old)}
     generators = sympy.ImmutableMatrix(action.fields.extract(places, list(range(action.dimension))).xreplace(renamed))
     given = {str(getattr(key, "name", key)): as_expression(value) for key, value in (identity or {}).items()}
-    unit = tuple(given.get(q.name, ZERO) for q in letters)
-    _check_identity(action, generators.xreplace(dict(zip(letters, unit, strict=True))), letters, unit)
+    unit = tuple(given.get(q.name, ZERO) for q in symbols)
+    _check_identity(action, generators.xreplace(dict(zip(symbols, unit, strict=True))), symbols, unit)
     names = _speed_names(system, action)
-    backwards = GroupCoordinates(names, letters, generators, -action.algebra.constants, unit)
+    backwards = GroupCoordinates(names, symbols, generators, -action.algebra.constants, unit)
     try:
         frame = backwards.generators
     except ModelError as error:
         raise FormError(
             f"The body velocities of this action of {action.name} have no closed form in these coordinates",
-            seen=", ".join(q.name for q in letters),
+            seen=", ".join(q.name for q in symbols),
             remedy="give the left-invariant fields themselves, or use the letters of LieGroup.chart",
         ) from error
-    invariance = _check_commuting(generators, frame, letters)
-    fields = {name: {q: frame[i, a] for i, q in enumerate(letters) if frame[i, a] != 0} for a, name in enumerate(names)}
+    invariance = _check_commuting(generators, frame, symbols)
+    fields = {name: {q: frame[i, a] for i, q in enumerate(symbols) if frame[i, a] != 0} for a, name in enumerate(names)}
     return fields, invariance
 
 
-def _moved_letters(system: System, action: GroupAction) -> tuple[Any, ...]:
+def _moved_symbols(system: System, action: GroupAction) -> tuple[Any, ...]:
     """The coordinates of the group: those that the action moves, as many as its dimension, whatever the others are."""
     known = {q.name: q for q in system.coordinates}
     strange = [str(q) for q in action.coordinates if str(q) not in known]
@@ -90,28 +90,28 @@ def _moved_letters(system: System, action: GroupAction) -> tuple[Any, ...]:
     return tuple(q for q in system.coordinates if q.name in moved)
 
 
-def _check_identity(action: GroupAction, here: Any, letters: Sequence[Any], unit: Sequence[Any]) -> None:
+def _check_identity(action: GroupAction, here: Any, symbols: Sequence[Any], unit: Sequence[Any]) -> None:
     algebra = GraphAlgebra()
     finite = not here.has(sympy.zoo, sympy.nan, sympy.oo)
     if finite and algebra.rank(algebra.columns([algebra.vector(here.col(a)) for a in range(here.cols)])).value == here.cols:
         return
     raise FormError(
         f"The generators of {action.name} are no frame at the identity that was chosen",
-        seen=", ".join(f"{q.name} = {value}" for q, value in zip(letters, unit, strict=True)),
+        seen=", ".join(f"{q.name} = {value}" for q, value in zip(symbols, unit, strict=True)),
         remedy="choose another place as identity={coordinate: value}",
     )
 
 
-def _check_commuting(generators: Any, frame: Any, letters: Sequence[Any]) -> Verdict:
+def _check_commuting(generators: Any, frame: Any, symbols: Sequence[Any]) -> Verdict:
     """[K_a, e_b] = 0: the group leaves its body velocities alone."""
     algebra = GraphAlgebra()
     size = generators.cols
-    brackets = [field_bracket(generators[:, a], frame[:, b], letters) for a in range(size) for b in range(size)]
+    brackets = [field_bracket(generators[:, a], frame[:, b], symbols) for a in range(size) for b in range(size)]
     found = algebra.vanishing(algebra.stack([algebra.vector(bracket) for bracket in brackets]))
     if not found.holds_to_rounding:
         raise FormError(
             "The fields that were found for the body velocities are not invariant under the action",
-            seen=", ".join(q.name for q in letters),
+            seen=", ".join(q.name for q in symbols),
             remedy="give the left-invariant fields themselves",
         )
     return found

@@ -25,7 +25,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.structure import Verdict, numeric_rank
 from ...errors import FormError
 from ...geometry.actions import Group
@@ -206,8 +206,8 @@ def _check_invariance(bundle: Bundle) -> dict[str, Verdict]:
 
 def _check_laws(bundle: Bundle) -> None:
     """Without the group, no law of an input may read where on the group the system is, or how it moves there."""
-    letters = {s for q in bundle.group_letters for s in (q, q.dot)}
-    used = {u.name: law.free_symbols & letters for u, law in bundle.system.inputs.items() if law is not None}
+    symbols = {s for q in bundle.group_symbols for s in (q, q.dot)}
+    used = {u.name: law.free_symbols & symbols for u, law in bundle.system.inputs.items() if law is not None}
     for name, found in used.items():
         if found:
             raise FormError(
@@ -217,10 +217,10 @@ def _check_laws(bundle: Bundle) -> None:
             )
 
 
-def _affine_rows(algebra: Any, residual: Any, letters: Any) -> Any:
+def _affine_rows(algebra: Any, residual: Any, symbols: Any) -> Any:
     """[a, a_0] of a residual a @ letters + a_0."""
-    shift = algebra.substitute(residual, letters, algebra.zeros(letters.shape[0]))
-    return algebra.columns([algebra.jacobian(residual, letters), shift])
+    shift = algebra.substitute(residual, symbols, algebra.zeros(symbols.shape[0]))
+    return algebra.columns([algebra.jacobian(residual, symbols), shift])
 
 
 def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matrix]:
@@ -232,16 +232,16 @@ def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matri
     reduced = Reduced(bundle, algebra)
     if not reduced.residual.numel():
         return (), sympy.eye(k)
-    slope = algebra.jacobian(reduced.residual, reduced.xi)
-    whole = algebra.columns([slope, algebra.jacobian(reduced.residual, reduced.shape_velocities)])
-    rank = algebra.rank(slope).value
+    derivative = algebra.jacobian(reduced.residual, reduced.xi)
+    whole = algebra.columns([derivative, algebra.jacobian(reduced.residual, reduced.shape_velocities)])
+    rank = algebra.rank(derivative).value
     if algebra.rank(whole).value > rank:
         raise FormError(
             "The constraints also bind the shape: D and the group orbits do not span all directions (Bloch 5.5)",
             seen=f"rank {algebra.rank(whole).value} of the constraints, {rank} of them on the group",
             remedy="choose a larger group, so that its orbits and the allowed directions span all of them",
         )
-    sample = _generic(algebra, slope)
+    sample = _generic(algebra, derivative)
     rows: list[int] = []
     for place in range(sample.shape[0]):
         if len(rows) < rank and numeric_rank(sample[[*rows, place]]) == len(rows) + 1:
@@ -256,8 +256,8 @@ def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matri
 def _generic(algebra: GraphAlgebra, matrix: Any) -> Any:
     import casadi as ca
 
-    function = ca.Function("rows", list(algebra.letters.values()), [ca.densify(matrix)])
-    values = np.random.default_rng(9).uniform(0.3, 1.1, len(algebra.letters))
+    function = ca.Function("rows", list(algebra.symbols.values()), [ca.densify(matrix)])
+    values = np.random.default_rng(9).uniform(0.3, 1.1, len(algebra.symbols))
     return np.asarray(function.call(list(values))[0], dtype=float)
 
 
@@ -280,7 +280,7 @@ def _kernel(rows: sympy.Matrix, sample: Any) -> sympy.Matrix:
         for number, place in enumerate(places):
             others = [p for p in places if p != place]
             minor = rows.extract(list(range(count)), others).det(method="berkowitz") if others else sympy.Integer(1)
-            column[place] = tidy((-1) ** number * minor)
+            column[place] = simplify((-1) ** number * minor)
         columns.append(_oriented(column))
     return sympy.Matrix(columns).T if columns else sympy.zeros(k, 0)
 

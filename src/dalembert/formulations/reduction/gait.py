@@ -63,7 +63,7 @@ def follow_shape(
     """
     bundle = bundle_of(system, group, section=section, identity=identity)
     gait = Gait(bundle, shape_path(bundle, shape), momentum)
-    places = bundle.group_letters
+    places = bundle.group_symbols
     return Equations(
         system=ReducedSystem(system, places, gait.names, gait),  # type: ignore[arg-type]
         form="gait",
@@ -146,7 +146,7 @@ class Gait:
         """The rates of the group coordinates and of the momenta."""
         reduced = Reduced(self.bundle, algebra)
         field = reduced.fields @ self.along(reduced, reduced.body_velocity)
-        return self.carrying(reduced, self.bundle.group_letters, field)
+        return self.carrying(reduced, self.bundle.group_symbols, field)
 
     def carrying(self, reduced: Reduced, places: Sequence[Coordinate], field: Any) -> Blocks:
         """The record for coordinates `places` that move with the velocities `field`, and for the momenta."""

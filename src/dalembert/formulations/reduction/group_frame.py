@@ -68,8 +68,8 @@ def given_frame(system: System, group: Any, identity: Values | None = None) -> G
     for name, components in stated.items():
         table = {str(getattr(key, "name", key)): as_expression(value) for key, value in components.items()}
         strange = [key for key in table if key not in {q.name for q in system.coordinates}]
-        letters = {s for value in table.values() for s in value.free_symbols}
-        moving = sorted(s.name for s in letters - {*system.coordinates, *system.parameters})
+        symbols = {s for value in table.values() for s in value.free_symbols}
+        moving = sorted(s.name for s in symbols - {*system.coordinates, *system.parameters})
         if strange or moving or str(name) in taken or not str(name).isidentifier():
             raise FormError(
                 f"The vector field `{name}` of the frame cannot be used",
@@ -141,11 +141,11 @@ def structure_constants(system: System, frame: GroupFrame) -> tuple[Any | None, 
         algebra.along(columns[a], q, columns[b]) - algebra.along(columns[b], q, columns[a]) for b in range(n) for a in range(n)
     ]
     table = algebra.solve_square(matrix, algebra.columns(brackets))
-    letters = list(algebra.letters.values())
-    found = algebra.independence(table, ca.vertcat(*letters))
+    symbols = list(algebra.symbols.values())
+    found = algebra.independence(table, ca.vertcat(*symbols))
     if not found.holds_to_rounding:
         return None, found
-    constants = constant_values(algebra.letters, ca.densify(table))
+    constants = constant_values(algebra.symbols, ca.densify(table))
     if constants is None:
         return None, Verdict("not established", "no sample was found at which the frame is defined")
     return constants.T.reshape(n, n, n), found

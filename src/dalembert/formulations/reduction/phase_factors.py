@@ -22,19 +22,19 @@ from ..equations import Equations
 from .gait import Gait
 from .reduced_functions import Bundle, Reduced
 
-__all__ = ["dynamic_letters", "factor_equations", "geometric_letters"]
+__all__ = ["dynamic_symbols", "factor_equations", "geometric_symbols"]
 
 CITATION = "Reconstruction with its horizontal lift (Bloch et al. sections 5.5, 5.9)"
 
 
-def geometric_letters(bundle: Bundle) -> tuple[Coordinate, ...]:
+def geometric_symbols(bundle: Bundle) -> tuple[Coordinate, ...]:
     """The coordinates of g_h: x_geometric for x."""
-    return tuple(Coordinate(f"{q.name}_geometric") for q in bundle.group_letters)
+    return tuple(Coordinate(f"{q.name}_geometric") for q in bundle.group_symbols)
 
 
-def dynamic_letters(bundle: Bundle) -> tuple[Coordinate, ...]:
+def dynamic_symbols(bundle: Bundle) -> tuple[Coordinate, ...]:
     """The coordinates of d: x_dynamic for x."""
-    return tuple(Coordinate(f"{q.name}_dynamic") for q in bundle.group_letters)
+    return tuple(Coordinate(f"{q.name}_dynamic") for q in bundle.group_symbols)
 
 
 def factor_equations(model: Bundle | Gait) -> Equations:
@@ -46,10 +46,10 @@ def factor_equations(model: Bundle | Gait) -> Equations:
         Where the group coordinates are not of the second kind, so that Ad has no closed form.
     """
     bundle = model.bundle if isinstance(model, Gait) else model
-    places = (*bundle.group_letters, *geometric_letters(bundle), *dynamic_letters(bundle))
+    places = (*bundle.group_symbols, *geometric_symbols(bundle), *dynamic_symbols(bundle))
     if isinstance(model, Gait):
         return _record(bundle, places, model.names, model.carried, model.rates_of(places), lambda a: _gait_blocks(model, a))
-    shape = bundle.shape_letters
+    shape = bundle.shape_symbols
     unknowns = (*(q.ddot for q in shape), *(Parameter(f"{p.name}_dot") for p in bundle.momenta))
     names = {speed.name: speed for speed in bundle.speeds}
     carried = (*(q.dot for q in shape), *bundle.momenta)
@@ -70,24 +70,24 @@ def _record(bundle: Bundle, places: Any, names: Any, carried: Any, unknowns: Any
 
 def _velocities(bundle: Bundle, algebra: Any, body: Any, level: Any) -> Any:
     """The rates of (g, g_h, d), (3k x 1), for the body velocity xi and its horizontal part."""
-    geometric, dynamic = geometric_letters(bundle), dynamic_letters(bundle)
+    geometric, dynamic = geometric_symbols(bundle), dynamic_symbols(bundle)
     turned = _matrix(bundle, algebra, bundle.group_coordinates.adjoint, geometric)
     return algebra.stack(
         [
-            _frame(bundle, algebra, bundle.group_letters) @ body,
+            _frame(bundle, algebra, bundle.group_symbols) @ body,
             _frame(bundle, algebra, geometric) @ level,
             _frame(bundle, algebra, dynamic) @ (turned @ (body - level)),
         ]
     )
 
 
-def _frame(bundle: Bundle, algebra: Any, letters: tuple[Coordinate, ...]) -> Any:
-    return _matrix(bundle, algebra, bundle.group_coordinates.frame, letters)
+def _frame(bundle: Bundle, algebra: Any, symbols: tuple[Coordinate, ...]) -> Any:
+    return _matrix(bundle, algebra, bundle.group_coordinates.frame, symbols)
 
 
-def _matrix(bundle: Bundle, algebra: Any, matrix: sympy.MatrixBase, letters: tuple[Coordinate, ...]) -> Any:
+def _matrix(bundle: Bundle, algebra: Any, matrix: sympy.MatrixBase, symbols: tuple[Coordinate, ...]) -> Any:
     """A matrix of the group coordinates, taken at other letters."""
-    moved = matrix.xreplace(dict(zip(bundle.group_letters, letters, strict=True)))
+    moved = matrix.xreplace(dict(zip(bundle.group_symbols, symbols, strict=True)))
     return algebra.columns([algebra.vector(moved.col(a)) for a in range(moved.cols)])
 
 
@@ -101,7 +101,7 @@ def _level(reduced: Reduced) -> Any:
 def _gait_blocks(gait: Gait, algebra: Any) -> Blocks:
     bundle, reduced = gait.bundle, Reduced(gait.bundle, algebra)
     body, level = (gait.along(reduced, block) for block in (reduced.body_velocity, _level(reduced)))
-    places = (*bundle.group_letters, *geometric_letters(bundle), *dynamic_letters(bundle))
+    places = (*bundle.group_symbols, *geometric_symbols(bundle), *dynamic_symbols(bundle))
     return gait.carrying(reduced, places, _velocities(bundle, algebra, body, level))
 
 
@@ -110,8 +110,8 @@ def _reduced_blocks(bundle: Bundle, algebra: Any) -> Blocks:
     reduced = Reduced(bundle, algebra)
     alone = reduced.blocks(reconstruct=False)
     carried = _velocities(bundle, algebra, reduced.body_velocity, _level(reduced))
-    letters = algebra.vector([*bundle.group_letters, *geometric_letters(bundle), *dynamic_letters(bundle)])
-    pushed = reduced.rate(carried) + algebra.along(carried, letters, carried)
+    symbols = algebra.vector([*bundle.group_symbols, *geometric_symbols(bundle), *dynamic_symbols(bundle)])
+    pushed = reduced.rate(carried) + algebra.along(carried, symbols, carried)
     velocities = algebra.stack([alone.velocities, carried])
     n, size = velocities.shape[0], alone.unknowns.shape[0]
     nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(n + size, size))

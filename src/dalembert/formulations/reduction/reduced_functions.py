@@ -67,18 +67,18 @@ class Bundle:
     @cached_property
     def group_coordinates(self) -> GroupCoordinates:
         """The group coordinates with their frame, Ad_g and the generators of the action."""
-        letters = self.group_letters
+        symbols = self.group_symbols
         frame = sympy.ImmutableMatrix([[column[k] for column in self.frame.fields.values()] for k in self.group])
-        names, unit = tuple(self.frame.fields), tuple(self.identity[letter] for letter in letters)
-        return GroupCoordinates(names, letters, frame, self.constants, unit)
+        names, unit = tuple(self.frame.fields), tuple(self.identity[symbol] for symbol in symbols)
+        return GroupCoordinates(names, symbols, frame, self.constants, unit)
 
     @property
-    def group_letters(self) -> tuple[Coordinate, ...]:
+    def group_symbols(self) -> tuple[Coordinate, ...]:
         """The group coordinates g (k,)."""
         return tuple(self.system.coordinates[k] for k in self.group)
 
     @property
-    def shape_letters(self) -> tuple[Coordinate, ...]:
+    def shape_symbols(self) -> tuple[Coordinate, ...]:
         """The shape coordinates r (s,)."""
         return tuple(self.system.coordinates[k] for k in self.shape)
 
@@ -182,12 +182,12 @@ class Reduced:
     def momentum_rate(self) -> Any:
         """p_dot(r, r_dot, p), (m x 1): the momentum equation."""
         algebra = self.algebra
-        slope = self.here(algebra.gradient(self.lagrangian, self.xi))
+        derivative = self.here(algebra.gradient(self.lagrangian, self.xi))
         k, count = self.section.shape
         on_body = self.here(algebra.part(self.force, range(len(self.bundle.shape), self.force.shape[0]), [0]))
-        rate = self.section.T @ (self.coadjoint(slope) + on_body)
+        rate = self.section.T @ (self.coadjoint(derivative) + on_body)
         turned = [
-            algebra.along(algebra.part(self.section, range(k), [b]), self.shape, self.shape_velocities).T @ slope
+            algebra.along(algebra.part(self.section, range(k), [b]), self.shape, self.shape_velocities).T @ derivative
             for b in range(count)
         ]
         return rate + algebra.stack(turned) if turned else rate

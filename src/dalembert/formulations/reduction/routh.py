@@ -21,7 +21,7 @@ from typing import Any
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...errors import FormError, ModelError, nearest
 from ...model.symbols import Coordinate, Parameter, as_expression
 from ...model.system import System
@@ -101,12 +101,12 @@ def _lagrangian(
     assert system.lagrangian is not None
     lagrangian = system.lagrangian.xreplace(dict.fromkeys(cyclic, ZERO))
     still = dict.fromkeys((q.dot for q in cyclic), ZERO)
-    slopes = [sympy.diff(lagrangian, q.dot) for q in cyclic]
-    inertia = sympy.Matrix([[tidy(sympy.diff(slope, q.dot).xreplace(still)) for q in cyclic] for slope in slopes])
-    own = sympy.Matrix([tidy(p - slope.xreplace(still)) for p, slope in zip(momenta, slopes, strict=True)])
+    derivatives = [sympy.diff(lagrangian, q.dot) for q in cyclic]
+    inertia = sympy.Matrix([[simplify(sympy.diff(derivative, q.dot).xreplace(still)) for q in cyclic] for derivative in derivatives])
+    own = sympy.Matrix([simplify(p - derivative.xreplace(still)) for p, derivative in zip(momenta, derivatives, strict=True)])
     rates = inertia.LUsolve(own)
-    routhian = tidy(lagrangian.xreplace(still)) - tidy((own.T * rates)[0] / 2)
-    return {"lagrangian": routhian}, [tidy(rate) for rate in rates]
+    routhian = simplify(lagrangian.xreplace(still)) - simplify((own.T * rates)[0] / 2)
+    return {"lagrangian": routhian}, [simplify(rate) for rate in rates]
 
 
 def _hamiltonian(
@@ -116,8 +116,8 @@ def _hamiltonian(
     assert system.hamiltonian is not None
     hamiltonian = system.hamiltonian.xreplace(dict.fromkeys(cyclic, ZERO))
     known = dict(zip((q.momentum for q in cyclic), momenta, strict=True))
-    rates = [tidy(sympy.diff(hamiltonian, q.momentum).xreplace(known)) for q in cyclic]
-    return {"hamiltonian": tidy(hamiltonian.xreplace(known))}, rates
+    rates = [simplify(sympy.diff(hamiltonian, q.momentum).xreplace(known)) for q in cyclic]
+    return {"hamiltonian": simplify(hamiltonian.xreplace(known))}, rates
 
 
 # -- reading and checking -------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ class Contacts:
                     remedy="0 is a plastic and 1 an elastic impact",
                 )
 
-    def settle_start(self, driver: Any, t: float) -> tuple[Outcome, str] | None:
+    def consistent_values(self, driver: Any, t: float) -> tuple[Outcome, str] | None:
         """Close the contacts that the start rests on, and let those hit that it moves into; the ending where that fails.
 
         What is near is told by the way that a gap goes during the run, so that units do not matter.
@@ -315,7 +315,7 @@ class Contacts:
         least = VIOLATED if driver.task.project else VIOLATED_UNPROJECTED
         for segment in driver.record.segments:
             times = segment.step_t
-            gaps, rates, sizes = self._gap_table(driver, segment.book.kernel, times, segment.step_y)
+            gaps, rates, sizes = self._gap_table(driver, segment.context.kernel, times, segment.step_y)
             self._sizes = np.maximum(self._sizes, sizes.max(axis=0))
             # An impact is met no finer than the clock goes.
             wrong = ~(gaps <= least * self._sizes + 16 * np.abs(rates) * np.spacing(np.abs(times))[:, None])

@@ -37,14 +37,14 @@ class Rowwise:
     """
 
     def __init__(self, function: Any, fused: bool = True) -> None:
-        letters = list(function.sx_in())
-        outputs = function.call(letters)
+        symbols = list(function.sx_in())
+        outputs = function.call(symbols)
         self.shapes = [block.shape for block in outputs]
-        letters += [ca.SX(0, 1)] * (len(INPUTS) - len(letters))
-        program = straight_line("rowwise", letters, [ca.densify(block) for block in outputs])
+        symbols += [ca.SX(0, 1)] * (len(INPUTS) - len(symbols))
+        program = straight_line("rowwise", symbols, [ca.densify(block) for block in outputs])
         text = module_text([program])
         self._library = NativeLibrary(object_code(text if fused else text.replace(" contract ", " "), 2), ["rowwise"])
-        self._sizes = [block.numel() for block in letters]
+        self._sizes = [block.numel() for block in symbols]
 
     def __call__(self, *tables: Any) -> list[Any]:
         """The outputs for tables (k, size of an input), as arrays (k, rows, columns)."""

@@ -24,12 +24,12 @@ from ...formulations.registry import derive
 from ...model.flow_system import Flow
 from ...model.method_names import EXTERNAL
 from ...runtime.kernel import Kernel, kernel_of
-from ..diagnostics import remarks_in
+from ..diagnostics import diagnostics_in
 from ..events.stop_times import has_stops
 from ..outcome import Outcome
 from ..simulate import Task
 from ..start import start_form
-from ..state_symbols import reported_letters
+from ..state_symbols import reported_symbols
 from ..termination import leaves_rows_out
 from .batch_functions import kept_rowwise
 
@@ -77,9 +77,9 @@ class Plan:
         return kernel_of(derive(equations.system, form), equations.system.parameters)
 
     @cached_property
-    def letters(self) -> tuple[str, ...]:
+    def symbols(self) -> tuple[str, ...]:
         """The letters of the states that are kept: all velocities, also where the form has only some."""
-        return tuple(symbol.name for symbol in reported_letters(self.task.equations))
+        return tuple(symbol.name for symbol in reported_symbols(self.task.equations))
 
     @cached_property
     def is_light(self) -> bool:
@@ -120,12 +120,12 @@ class Plan:
 
     def prepare(self) -> None:
         """Compile what every run needs, before threads share it."""
-        _ = self.kernel, self.start_kernel, self.letters, self.is_light, self.order, self.functions
+        _ = self.kernel, self.start_kernel, self.symbols, self.is_light, self.order, self.functions
 
-    def complete(self, book: Any) -> None:
+    def complete(self, context: Any) -> None:
         """Compile the programs that a book lacks, for one thread at a time."""
         with self._lock:
-            book.complete()
+            context.complete()
 
     def event_address(self, threshold: float) -> int:
         """Native code of the passage of the quality of the independent velocities through a threshold."""
@@ -261,12 +261,12 @@ def run_chunk(plan: Plan, parameters: Any, values: Any, stop: Callable[[], bool]
 
     count, times, began = len(parameters), plan.times, clock.thread_time()
     results = Results(
-        states=np.full((count, len(times), len(plan.letters)), np.nan),
+        states=np.full((count, len(times), len(plan.symbols)), np.nan),
         codes=np.full(count, LEFT, np.int8),
         messages=[""] * count,
         steps=np.zeros(count, np.int64),
         drift=np.full(count, np.nan),
-        starts=np.full((count, len(plan.letters)), np.nan),
+        starts=np.full((count, len(plan.symbols)), np.nan),
     )
     if plan.is_light:
         starts, fine = consistent_states(plan, parameters, values)
@@ -294,7 +294,7 @@ def _keep(plan: Plan, results: Results, places: Any, parameters: Any, starts: An
     flat = reached.states.reshape(-1, n)
     times, p = np.tile(plan.times, count), np.repeat(parameters, nt, axis=0)
     there = np.flatnonzero(np.isfinite(flat).all(axis=1))
-    full = np.full((len(flat), len(plan.letters)), np.nan)
+    full = np.full((len(flat), len(plan.symbols)), np.nan)
     if there.size:
         full[there] = _shown(plan, times[there], flat[there], p[there])
     results.states[places] = full.reshape(count, nt, -1)
@@ -331,9 +331,9 @@ def _keep_driven(plan: Plan, results: Results, place: int, parameters: Any, valu
         results.messages[place] = str(error)
         return
     results.codes[place] = CODE[motion.outcome]
-    results.messages[place] = remarks_in(motion.message) if motion.outcome is Outcome.FINISHED else motion.message
+    results.messages[place] = diagnostics_in(motion.message) if motion.outcome is Outcome.FINISHED else motion.message
     results.steps[place] = motion.statistics["steps"]
-    results.starts[place] = [motion.start[name] for name in plan.letters]
+    results.starts[place] = [motion.start[name] for name in plan.symbols]
     for k, t in enumerate(plan.times):
         (found,) = np.nonzero(motion.t == t)
         if found.size:
@@ -345,9 +345,9 @@ def _keep_driven(plan: Plan, results: Results, place: int, parameters: Any, valu
 def _drift_of(motion: Any) -> float:
     """The largest distance of the energy at the times kept from that of the start."""
     first = motion.segments[0]
-    u = np.zeros((1, len(first.book.kernel.free_inputs)))
-    observed, _ = first.book.observe(first.step_t[:1], np.ascontiguousarray(first.step_y[:1]), u)
-    began = observed[0, first.book.kernel.observed["energy"]]
+    u = np.zeros((1, len(first.context.kernel.free_inputs)))
+    observed, _ = first.context.observe(first.step_t[:1], np.ascontiguousarray(first.step_y[:1]), u)
+    began = observed[0, first.context.kernel.observed["energy"]]
     apart = np.abs(motion.energy - began)
     return float(np.nanmax(apart)) if np.isfinite(apart).any() else float("nan")
 

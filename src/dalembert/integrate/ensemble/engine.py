@@ -18,7 +18,7 @@ from ...errors import ContradictionError, RunError
 from ...runtime.diagnosis import explain
 from ...runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from .. import advance as loop
-from ..diagnostics import MANY_STEPS, coarse_times, few_digits, ranks, remarks, stiffness, weak_pivot
+from ..diagnostics import MANY_STEPS, coarse_times, diagnostics, few_digits, ranks, stiffness, weak_pivot
 from ..driver import EXACT_TIMES, Driver
 from ..events.rank_watch import hold_watch
 from ..methods.fixed.fixed_checks import departure
@@ -116,25 +116,25 @@ class LightRun:
         run.counts.next_at = self.first
         if self.events and not self._watch(quality):
             return False
-        run.book.forget_choices()
+        run.context.forget_choices()
         hold_watch(run, self.kernel, t)
-        self.rejected = run.book.settle(t, run.y, run.stages[0])
+        self.rejected = run.context.evaluate_on_constraints(t, run.y, run.stages[0])
         if self.rejected in (SINGULAR, CONTRADICTORY):
             return True
         if self.is_watched:
-            rank, pivot, _, entry = run.book.info.tolist()
+            rank, pivot, _, entry = run.context.info.tolist()
             run.clock.weakest = min(1.0, pivot, entry) if rank >= self.kernel.m else 0.0
         if self.task.stepping is None:
             run.clock.h = first_step(run, self.task, t)
         if self.events:
-            run.events_old[:] = run.book.events(t, run.y, self.events)
+            run.events_old[:] = run.context.events(t, run.y, self.events)
         return True
 
     def _reset(self, parameters: Any, y: Any) -> Run:
         """The same arrays for another run, as if they were new."""
         if self._kept is None:
             self._kept = made = self._made(run_kind(self.task), parameters, y)
-            bound = made.book.fields.arrays.items()
+            bound = made.context.fields.arrays.items()
             held = {name: value.words if isinstance(value, Record) else value for name, value in bound}
             own = [name for name in held if name not in NOT_RESET and held[name].size <= LARGEST_RESET]
             self._fresh_arrays = [(held[name], held[name].copy()) for name in own]
@@ -142,7 +142,7 @@ class LightRun:
         for array, fresh in self._fresh_arrays:
             array[...] = fresh
         run = self._kept
-        run.book.parameters[:] = parameters
+        run.context.parameters[:] = parameters
         run.y[:] = run.y_old[:] = y
         return run
 
@@ -154,10 +154,10 @@ class LightRun:
         run = make(self.kernel, task, task.span[0], y, self.at, self.states, self.events)
         if task.project and self.kernel.is_constrained and task.stepping is None:
             with self.plan._lock:
-                run.book.prepare_projection()
-            run.book.fields.projects = 1
-        run.book.fields.n_searched = 0
-        run.book.fields.exact_at = len(self.at) <= EXACT_TIMES
+                run.context.prepare_projection()
+            run.context.fields.projects = 1
+        run.context.fields.n_searched = 0
+        run.context.fields.exact_at = len(self.at) <= EXACT_TIMES
         return run
 
     def _watch(self, quality: float) -> bool:
@@ -165,14 +165,14 @@ class LightRun:
         threshold = next((value for value in THRESHOLDS if value < quality / 2), None)
         if threshold is None or not self.plan.is_good_choice(quality):
             return False
-        self.run.book.fields.events = self.plan.event_address(threshold)
+        self.run.context.fields.events = self.plan.event_address(threshold)
         return True
 
     def ending(self) -> tuple[Outcome, str] | None:
         """Follow the run that was begun; None where it is left to the driver."""
         if self.rejected in (SINGULAR, CONTRADICTORY):
             run = self.run
-            error = explain(self.kernel, self.rejected, run.t, run.y, run.book.parameters, run.book.info)
+            error = explain(self.kernel, self.rejected, run.t, run.y, run.context.parameters, run.context.info)
             outcome = Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
             return outcome, str(error)
         try:
@@ -198,7 +198,7 @@ class LightRun:
                 return always
             if self.is_cut:
                 return None
-        return " ".join(remarks(self.task, [self._buffered()], True))
+        return " ".join(diagnostics(self.task, [self._buffered()], True))
 
     def _stiffness(self) -> str:
         """What the steps in the buffer, which stays as it is, say of the whole run."""
@@ -213,7 +213,7 @@ class LightRun:
         """The steps in the buffer, behind the start."""
         (times, states), (last, reached) = self.run.take_steps(), self.run.last_step()
         t = np.concatenate([[self.task.span[0]], times, last])
-        return Segment(self.run.book, (), t, np.concatenate([self.start_state[None], states, reached]))
+        return Segment(self.run.context, (), t, np.concatenate([self.start_state[None], states, reached]))
 
     def _departs(self) -> bool:
         """Whether a run with fixed steps has left its motion, by the steps in the buffer and the one reached."""
@@ -222,13 +222,13 @@ class LightRun:
         run, count = self.run, self.run.counts.recorded
         times = np.concatenate([[self.task.span[0]], run.step_times[:count], [run.t]])
         states = np.concatenate([self.start_state[None], run.step_states[:count], run.y[None]])
-        return departure(self.task, Segment(run.book, (), times, states)) is not None
+        return departure(self.task, Segment(run.context, (), times, states)) is not None
 
     def _look(self) -> None:
         """Keep the least pivot at some points of the buffer, where native code does not; the run goes on as if nobody had."""
         if self.is_watched:
             return
-        held, clock = self.run.book.fields.arrays, self.run.clock
+        held, clock = self.run.context.fields.arrays, self.run.clock
         before = {name: held[name].copy() for name in ("active_rows", "info")}
         found = ranks([self._buffered()])
         for name, values in before.items():
@@ -258,9 +258,9 @@ class LightRun:
                 self._look()
                 run.counts.recorded = 0
             case loop.NOT_COMPILED:
-                self.plan.complete(run.book)
+                self.plan.complete(run.context)
             case loop.COMMIT_NOT_COMPILED:
-                self.plan.complete(run.book)
+                self.plan.complete(run.context)
                 run.call("commit")
             case _ if code == UNSOLVED:
                 if not run.prepare_newton():  # only fixed steps end so

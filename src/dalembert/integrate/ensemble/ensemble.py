@@ -27,10 +27,10 @@ from ...model.read_only import read_only, restore
 from ...model.symbols import by_name
 from ...model.values import check_sign, real_array, real_number
 from ...typing import Array, Symbol
-from ..diagnostics import remarks_in
+from ..diagnostics import diagnostics_in
 from ..motion import Motion
 from ..simulate import Task, read_task, run_task
-from ..start import own_letters, start_names
+from ..start import own_symbols, start_names
 from ..storage.file_image import file_image
 from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan, Results, run_chunk
 from .run_table import Axis, Table, laid_out
@@ -119,7 +119,7 @@ class Ensemble:
     @cached_property
     def states(self) -> Array:
         """All states, (\\*shape, nt, n)."""
-        return read_only(np.stack([self.columns[name][...] for name in self.table.letters], axis=-1))
+        return read_only(np.stack([self.columns[name][...] for name in self.table.symbols], axis=-1))
 
     @cached_property
     def codes(self) -> NDArray[np.int8]:
@@ -160,7 +160,7 @@ class Ensemble:
     def __getitem__(self, name: Symbol) -> Array:
         """A letter of the state, (\\*shape, nt), or a value that differs from run to run, (\\*shape)."""
         key = getattr(name, "name", name)
-        if key in self.table.letters:
+        if key in self.table.symbols:
             return read_only(self.columns[key][...])
         if key == "t":
             return self.t
@@ -168,7 +168,7 @@ class Ensemble:
             dims, values = self.table.coordinates[key]
             places = [slice(None) if d in dims else None for d in self.table.dims]
             return np.broadcast_to(np.asarray(values)[tuple(places)], self.shape)
-        known = [*self.table.letters, *self.table.coordinates, "t"]
+        known = [*self.table.symbols, *self.table.coordinates, "t"]
         near = nearest(str(key), known)
         raise ModelError(
             f"The ensemble has no `{key}`", seen=", ".join(known), remedy=f"did you mean {near}" if near else "use one of these"
@@ -179,7 +179,7 @@ class Ensemble:
         """The last state of every run by letter, (\\*shape) each."""
         first, last = self.statistics["span"]
         place = int(np.argmax(self.t) if last >= first else np.argmin(self.t))
-        return {name: read_only(self.columns[name][..., place]) for name in self.table.letters}
+        return {name: read_only(self.columns[name][..., place]) for name in self.table.symbols}
 
     @cached_property
     def outcomes(self) -> NDArray[np.object_]:
@@ -196,11 +196,11 @@ class Ensemble:
     def remarked(self) -> NDArray[np.bool_]:
         """Which runs reached their end and have a remark in their message, (\\*shape) of bool."""
         found = np.isin(self.codes, SUCCESS) & (self.messages != "").astype(bool)
-        found[found] = [bool(remarks_in(message)) for message in self.messages[found]]
+        found[found] = [bool(diagnostics_in(message)) for message in self.messages[found]]
         return read_only(found)
 
     @property
-    def remark(self) -> str:
+    def diagnostic(self) -> str:
         """How many runs have remarks, with the first of them; empty where there is none.
 
         >>> import dalembert as da
@@ -216,7 +216,7 @@ class Ensemble:
         if count:
             first = tuple(int(k) for k in np.argwhere(self.remarked)[0])
             said = f"{count} of {len(self)} runs {'has' if count == 1 else 'have'} remarks"
-            found.append(f"{said}, e.g. run {first}: {remarks_in(str(self.messages[first]))}")
+            found.append(f"{said}, e.g. run {first}: {diagnostics_in(str(self.messages[first]))}")
         return "; ".join(found)
 
     @property
@@ -234,8 +234,8 @@ class Ensemble:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape))
         counted = ", ".join(f"{count} {name}" for name, count in self.counts.items())
-        remark = f"; {self.remark}" if self.remark else ""
-        return f"<Ensemble of {len(self)} runs ({shape}) of {self.statistics.get('system', 'a system')}: {counted}{remark}>"
+        diagnostic = f"; {self.diagnostic}" if self.diagnostic else ""
+        return f"<Ensemble of {len(self)} runs ({shape}) of {self.statistics.get('system', 'a system')}: {counted}{diagnostic}>"
 
     def motion(self, index: int | tuple[int, ...]) -> Motion:
         """One of the runs again, as a motion with all its steps."""
@@ -254,7 +254,7 @@ class Ensemble:
         import xarray as xr
 
         table, own = self.table, self.table.own_names
-        found: dict[str, Any] = {name: self[name].copy() for name in table.letters}
+        found: dict[str, Any] = {name: self[name].copy() for name in table.symbols}
         found |= {own["steps"]: self.steps.copy(), own["energy_drift"]: self.energy_drift.copy()}
         found |= {own["message"]: self.messages.copy(), own["outcome"]: self.codes.copy()}
         variables = {name: (v.dims, found[name], v.attributes) for name, v in table.variables.items()}
@@ -314,7 +314,7 @@ def ensemble_of(
     began = clock.perf_counter()
     results = run_all(plan, p, v, workers, progress)
     statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began}
-    table = Table(dims, shape, coordinates, plan.times, plan.letters, described(plan))
+    table = Table(dims, shape, coordinates, plan.times, plan.symbols, described(plan))
     return Ensemble(table, table.columns(results, shape), statistics, Rerun.of(plan, p, v))
 
 
@@ -395,7 +395,7 @@ def _examples(varied: Mapping[str, Any]) -> dict[str, float]:
 def _check_names(plan: Plan) -> None:
     """Refuse starts of letters that the state does not have, once and not for every run."""
     known = start_names(plan.start_kernel.equations)
-    known += own_letters(plan.task.equations, (s.name for s in plan.task.equations.state))
+    known += own_symbols(plan.task.equations, (s.name for s in plan.task.equations.state))
     for name in plan.given:
         if name not in known:
             near = nearest(name, known)
@@ -474,7 +474,7 @@ def run_all(plan: Plan, parameters: Any, values: Any, workers: int | None, progr
 
 def empty_results(plan: Plan, count: int) -> Results:
     """Results of runs that have not been made."""
-    nt, n = len(plan.times), len(plan.letters)
+    nt, n = len(plan.times), len(plan.symbols)
     return Results(
         states=np.full((count, nt, n), np.nan),
         codes=np.full(count, NOT_RUN, np.int8),

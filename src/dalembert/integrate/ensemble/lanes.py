@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.native.native_module import NativeModule, aligned_zeros
-from ...runtime.context import Book
+from ...runtime.context import Context
 from ..diagnostics import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_digits, weak_pivot
 from ..events.rank_watch import is_watched
 from ..events.stop_times import is_controlled
@@ -91,8 +91,8 @@ def _may_be_stiff(plan: Plan, parameters: Any, reached: Reached) -> Any:
     found = reached.statistics["steps"] >= MANY_STEPS
     last, length = int(plan.order[-1]), abs(plan.task.span[1] - plan.task.span[0])
     for k in np.flatnonzero(found):
-        h, book = length / float(reached.statistics["steps"][k]), plan.kernel.plain_book(parameters[k])
-        found[k] = decay_in_step(book, float(plan.times[last]), reached.states[k, last], h) >= STIFF / 2
+        h, context = length / float(reached.statistics["steps"][k]), plan.kernel.plain_context(parameters[k])
+        found[k] = decay_in_step(context, float(plan.times[last]), reached.states[k, last], h) >= STIFF / 2
     return found
 
 
@@ -111,12 +111,12 @@ class _Chunk:
         task, kernel = plan.task, plan.kernel
         with plan._lock:
             found = kernel_expansion(kernel, lanes.LANES)
-            self.book = Book(kernel, task.parameters, LaneFields)
+            self.context = Context(kernel, task.parameters, LaneFields)
             if task.project and kernel.is_constrained:
-                self.book.prepare_projection()
-                self.book.complete()
-                self.book.fields.projects = 1
-        bind, fields, ns, count = self.book.fields.bind, self.book.fields, kernel.n_state, len(parameters)
+                self.context.prepare_projection()
+                self.context.complete()
+                self.context.fields.projects = 1
+        bind, fields, ns, count = self.context.fields.bind, self.context.fields, kernel.n_state, len(parameters)
         clock = fields.clock
         clock.t, clock.t_end = task.span
         clock.rtol = max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
@@ -160,6 +160,6 @@ class _Chunk:
         if not len(self.codes):
             return
         functions = lane_functions()
-        functions["fill_lanes"](self.book.fields)
-        while functions["advance_lanes"](self.book.fields, BUDGET) and not stop():
+        functions["fill_lanes"](self.context.fields)
+        while functions["advance_lanes"](self.context.fields, BUDGET) and not stop():
             pass

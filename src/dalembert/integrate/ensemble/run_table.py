@@ -73,7 +73,7 @@ class Table:
     shape: tuple[int, ...]
     coordinates: Mapping[str, tuple[tuple[str, ...], Any]]
     times: Array
-    letters: tuple[str, ...]
+    symbols: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Table:
     @cached_property
     def own_names(self) -> dict[str, str]:
         """The names of what is not a letter of the model, made longer where a letter has one of them."""
-        taken = {*self.letters, *self.coordinates, *self.dims}
+        taken = {*self.symbols, *self.coordinates, *self.dims}
         found = {}
         for name in ("time", "outcome", "message", "steps", "energy_drift"):
             chosen = name
@@ -98,7 +98,7 @@ class Table:
         """Every variable over the runs, in the order in which they are written: the outcome is the last."""
         own = self.own_names
         along = (*self.dims, own["time"])
-        table = {name: Variable(along, np.float64, np.nan, {}) for name in self.letters}
+        table = {name: Variable(along, np.float64, np.nan, {}) for name in self.symbols}
         table[own["steps"]] = Variable(self.dims, np.int64, 0, {"long_name": "steps of the run"})
         drift = {"long_name": "largest distance of the energy from that of the start"}
         table[own["energy_drift"]] = Variable(self.dims, np.float64, np.nan, drift)
@@ -112,8 +112,8 @@ class Table:
     def columns(self, results: Any, shape: tuple[int, ...]) -> dict[str, Any]:
         """The arrays of `chunks.Results` by the names of the variables, for runs that form a block of this shape."""
         own = self.own_names
-        states = results.states.reshape(*shape, len(self.times), len(self.letters))
-        found: dict[str, Any] = {name: states[..., k] for k, name in enumerate(self.letters)}
+        states = results.states.reshape(*shape, len(self.times), len(self.symbols))
+        found: dict[str, Any] = {name: states[..., k] for k, name in enumerate(self.symbols)}
         found[own["steps"]] = results.steps.reshape(shape)
         found[own["energy_drift"]] = results.drift.reshape(shape)
         found[own["message"]] = np.array(results.messages, dtype=object).reshape(shape)

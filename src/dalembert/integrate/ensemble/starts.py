@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from ...codegen.passes.magnitudes import magnitudes
-from ...runtime.context import Book
+from ...runtime.context import Context
 from ...runtime.gauss.gauss_problem import order_size, work_size
 from ...runtime.gauss.solve_status import CONTRADICTORY, REGULAR, SINGULAR
 from ...runtime.native_functions import functions
@@ -58,9 +58,9 @@ class _Starter:
         system = self.system = self.kernel.equations.system
         state = self.state = self.kernel.equations.state
         self.names = [symbol.name for symbol in state]
-        self.book = Book(self.kernel, np.zeros(len(self.kernel.parameters)))
-        letters = {*self.names, *(s.name for s in (*system.velocities, *system.momenta))}
-        self.is_known = letters.issuperset(plan.given)
+        self.context = Context(self.kernel, np.zeros(len(self.kernel.parameters)))
+        symbols = {*self.names, *(s.name for s in (*system.velocities, *system.momenta))}
+        self.is_known = symbols.issuperset(plan.given)
         self.places = {name: k for k, name in enumerate(plan.given)}
         self.free_positions = [k for k, q in enumerate(system.coordinates) if q.name not in self.places]
         self.form_places = self._places_in_form()
@@ -121,12 +121,12 @@ class _Starter:
         for k, name in enumerate(self.names):
             if name in self.places:
                 y[:, k] = values[:, self.places[name]]
-        self._settle_positions(y, parameters, values, fine)
-        self._settle_velocities(y, parameters, values, fine)
+        self._project_positions(y, parameters, values, fine)
+        self._project_velocities(y, parameters, values, fine)
         fine &= np.isfinite(y).all(axis=1)
         return np.ascontiguousarray(y[:, self.form_places]), fine
 
-    def _settle_positions(self, y: Any, p: Any, values: Any, fine: Any) -> None:
+    def _project_positions(self, y: Any, p: Any, values: Any, fine: Any) -> None:
         if not self.kernel.n_positions:
             return
         if self.free_positions:
@@ -137,7 +137,7 @@ class _Starter:
             y[away], fine[away] = trial, good
         self._move(self.position, 0, y, p, fine)
 
-    def _settle_velocities(self, y: Any, p: Any, values: Any, fine: Any) -> None:
+    def _project_velocities(self, y: Any, p: Any, values: Any, fine: Any) -> None:
         if self.is_indirect or self.is_open:
             some = fine if self.is_indirect else fine & (self._worst(self.velocity, y, p, fine) > 0.0)
             some = np.flatnonzero(some)
@@ -201,17 +201,17 @@ class _Starter:
             return
         statuses = self._projected(some, level, y, p)
         if MISSING in statuses:
-            self.book.complete()
+            self.context.complete()
             statuses = self._projected(some, level, y, p)
         fine[some] &= statuses == REGULAR
         fine &= self._excess(function, y, p, fine) == 0
 
     def _projected(self, some: Any, level: int, y: Any, p: Any) -> Any:
         """Project some rows of y (k, n_state) by the very function that a single run calls; the statuses."""
-        self.book.prepare_projection()
+        self.context.prepare_projection()
         statuses = np.zeros(len(some), np.int64)
         width = p.shape[1]
-        functions()["project_rows"](self.book.fields, self.time, len(some), some, y, width, p, level, statuses)
+        functions()["project_rows"](self.context.fields, self.time, len(some), some, y, width, p, level, statuses)
         return statuses
 
 

@@ -125,7 +125,7 @@ class SweepStore:
         ):
             raise ValueError(f"blocks of {outcome.chunks} runs in a grid of {table.shape}")
         self.has_checksums = any(codec["name"] == "crc32c" for codec in outcome.metadata.to_dict()["codecs"])
-        self.has_remarks = self.arrays[table.own_names["message"]].attrs.get("long_name") != MESSAGE_BEFORE
+        self.has_diagnostics = self.arrays[table.own_names["message"]].attrs.get("long_name") != MESSAGE_BEFORE
         self._lock = _locked(path)
 
     def close(self) -> None:
@@ -223,7 +223,7 @@ class SweepStore:
         if np.any(made == NOT_RUN):
             return False
         for name, variable in self.table.variables.items():
-            is_needed = variable.kind is not str or self.has_remarks or bool(np.any(made != CODE[Outcome.FINISHED]))
+            is_needed = variable.kind is not str or self.has_diagnostics or bool(np.any(made != CODE[Outcome.FINISHED]))
             if (is_needed or self._target(name, number).exists()) and self._chunk(name, number) is None:
                 return False
         return True
@@ -249,7 +249,7 @@ class SweepStore:
             return False
         try:
             for name, values in self.table.columns(results, self.blocks.shape_of(number)).items():
-                if self.table.variables[name].kind is not str or self.has_remarks or any(results.messages):
+                if self.table.variables[name].kind is not str or self.has_diagnostics or any(results.messages):
                     self._write_chunk(name, number, values)
                 else:
                     self._target(name, number).unlink(missing_ok=True)

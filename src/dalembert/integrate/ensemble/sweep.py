@@ -123,7 +123,7 @@ def sweep(
     shape, dims, coordinates = laid_out(axes)
     order = _ordered(model, axes, start, parameters, span, at, options)
     plan = plan_of(order)
-    table = Table(dims, shape, coordinates, plan.times, plan.letters, described(plan))
+    table = Table(dims, shape, coordinates, plan.times, plan.symbols, described(plan))
     work = _Work(plan, order, table, *flat_values(plan, axes, shape), workers, progress)
     kept, done = _opened(path, work, axes, chunk, client is not None or scheduler is not None)
     with closing(kept):
@@ -137,7 +137,7 @@ def sweep(
         statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began, "interrupted": not finished}
         statistics |= {"blocks": len(kept.blocks), "block": math.prod(kept.blocks.size), "runs_before": before}
         statistics["cpu_seconds"] = kept.cpu_seconds
-        if kept.store is not None and not kept.store.has_remarks:
+        if kept.store is not None and not kept.store.has_diagnostics:
             statistics["runs_without_remarks"] = before
         return kept.ensemble(work, statistics)
 
@@ -212,14 +212,14 @@ def _is_start(model: Any, name: str) -> bool:
     parameters = [symbol.name for symbol in getattr(system, "parameters", ())]
     if name in parameters:
         return False
-    letters = [s.name for group in ("coordinates", "velocities", "momenta") for s in getattr(system, group, ())]
-    letters += [symbol.name for symbol in getattr(getattr(system, "image", None), "speeds", ())]
-    letters += [symbol.name for symbol in fibre_velocities(system)]
-    letters += [f"chi_{constraint.name}" for constraint in getattr(system, "constraints", ())]
-    letters += [f"xi_{q.name}" for q in getattr(system, "coordinates", ())]
-    if name in letters or (isinstance(model, Scenario) and name in model.start):
+    symbols = [s.name for group in ("coordinates", "velocities", "momenta") for s in getattr(system, group, ())]
+    symbols += [symbol.name for symbol in getattr(getattr(system, "image", None), "speeds", ())]
+    symbols += [symbol.name for symbol in fibre_velocities(system)]
+    symbols += [f"chi_{constraint.name}" for constraint in getattr(system, "constraints", ())]
+    symbols += [f"xi_{q.name}" for q in getattr(system, "coordinates", ())]
+    if name in symbols or (isinstance(model, Scenario) and name in model.start):
         return True
-    near = nearest(name, [*parameters, *letters])
+    near = nearest(name, [*parameters, *symbols])
     raise ModelError(
         f"{shortened(name)} is neither a parameter nor a start value",
         seen=f"parameters {', '.join(parameters) or 'none'}",
@@ -235,9 +235,9 @@ def _ordered(model: Any, axes: Sequence[Axis], start: Any, parameters: Any, span
         values = axis.values[np.isfinite(axis.values)]
         (given if axis.is_start else fixed)[axis.name] = float(values[0]) if values.size else 1.0
     if isinstance(model, Scenario):
-        rivals = {q.dot.name: q.momentum.name for q in model.system.coordinates}
-        rivals |= {momentum: velocity for velocity, momentum in rivals.items()}
-        replaced = {rivals.get(name) for name in given}
+        references = {q.dot.name: q.momentum.name for q in model.system.coordinates}
+        references |= {momentum: velocity for velocity, momentum in references.items()}
+        replaced = {references.get(name) for name in given}
         kept = {name: value for name, value in model.start.items() if name in given or name not in replaced}
         model = model.replacing(start=kept)
     return order_of(model, given, fixed, span, at, options)
@@ -275,7 +275,7 @@ class _Work:
         each = max(run_chunk(self.plan, *self.part(places)).cpu_seconds / len(places), 1e-6)
         cost = HANDING_SECONDS * on_cluster + WRITING_SECONDS * len(self.table.variables) * is_stored
         fitting = max(cost / OVERHEAD, 0.1) / each
-        numbers = len(self.table.times) * len(self.table.letters)
+        numbers = len(self.table.times) * len(self.table.symbols)
         most = min(LONGEST_BLOCK / each, LARGEST_BLOCK / max(1, numbers), self.count / max(1, self.threads))
         return max(1, math.ceil(min(fitting, most)))
 

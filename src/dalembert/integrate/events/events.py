@@ -74,11 +74,11 @@ def read_events(given: Any, equations: Equations) -> tuple[Event, ...]:
                 seen=str(item.expression)[:60],
                 remedy="write it in the coordinates, velocities, momenta or time",
             )
-        foreign = sorted(str(letter) for letter in item.expression.free_symbols - known)
+        foreign = sorted(str(symbol) for symbol in item.expression.free_symbols - known)
         if foreign:
             raise ModelError(
                 f"The event {item.name or item.expression} contains {', '.join(foreign)}, which the state does not have",
-                seen=", ".join(sorted(letter.name for letter in known)),
+                seen=", ".join(sorted(symbol.name for symbol in known)),
                 remedy="write it in the coordinates, velocities, momenta and parameters that the system was made with",
             )
     return tuple(Event(e.expression, e.direction, e.terminal, e.name or f"event{k}") for k, e in enumerate(found, start=1))

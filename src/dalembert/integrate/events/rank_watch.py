@@ -109,14 +109,14 @@ def hold_watch(run: Any, kernel: Kernel, t: float) -> None:
     watch = _watch(kernel)
     if watch is None:
         return
-    count, fields = len(watch.numbers), run.book.fields
+    count, fields = len(watch.numbers), run.context.fields
     for name, size in (
         ("watch_old", watch.entries + 2 * count),
         ("watch_new", watch.entries + 2 * count),
         ("watch_largest", count + 1),
         ("watch_state", 1 + kernel.n_state),
     ):
-        run.book.fields.bind(name, np.zeros(size))
+        run.context.fields.bind(name, np.zeros(size))
     fields.n_watch_entries, fields.n_watched, fields.watch_program = watch.entries, count, watch.address
     run.call("row_reversed", t, run.y)
 
@@ -134,10 +134,10 @@ def _constraint_rows(kernel: Kernel) -> tuple[Any, tuple[str, ...]]:
     rows, names = ca.SX(graph.rows), tuple(kernel.equations.row_names)
     if not rows.shape[0] and isinstance(system, System) and system.image is None and system.bilateral:
         level = velocity_level(system, algebra)
-        letters = ca.vertcat(algebra.vector(system.velocities), algebra.vector(system.momenta))
-        rows, names = ca.jacobian(level.residual, letters), tuple(c.name for c in system.bilateral)
+        symbols = ca.vertcat(algebra.vector(system.velocities), algebra.vector(system.momenta))
+        rows, names = ca.jacobian(level.residual, symbols), tuple(c.name for c in system.bilateral)
         values = ca.vertcat(graph.velocities, graph.momenta)
-        rows = ca.substitute(rows, letters, ca.densify(values))
+        rows = ca.substitute(rows, symbols, ca.densify(values))
     return ca.sparsify(rows), names
 
 
@@ -180,15 +180,15 @@ def vanishing_row(driver: Any) -> Vanishing | None:
     """Where the row vanishes that was found reversed at the last look; None where it turned, or says nothing new."""
     run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
     assert watch is not None
-    number = watch.numbers[int(run.book.fields.arrays["watch_largest"][-1])]
-    t, *state = run.book.fields.arrays["watch_state"].tolist()
+    number = watch.numbers[int(run.context.fields.arrays["watch_largest"][-1])]
+    t, *state = run.context.fields.arrays["watch_state"].tolist()
     y = np.array(state)
     name = _constraint_rows(kernel)[1][number]
     if not _counts(driver, number, t, y):
         return None
     if _is_short(driver, number, _rows(driver, run.t, run.y)[number]):
         return Vanishing(run.t, name)
-    held = run.book.fields.arrays
+    held = run.context.fields.arrays
     kept = {field: held[field].copy() for field in ("active_rows", "info") if field in held}
     found = _approach(driver, number, t, y, run.t)
     for field, values in kept.items():
@@ -199,7 +199,7 @@ def vanishing_row(driver: Any) -> Vanishing | None:
 def vanished_row(driver: Any) -> Vanishing | None:
     """The constraint whose gradient is next to zero where a run ended, beside what it was; None where there is none."""
     run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
-    if watch is None or not run.book.fields.watch_program:
+    if watch is None or not run.context.fields.watch_program:
         return None
     rows = _rows(driver, run.t, run.y)
     for number in watch.numbers:
@@ -213,7 +213,7 @@ def _rows(driver: Any, t: float, y: Any) -> Any:
     function = kernel.__dict__.get("_row_values")
     if function is None:
         function = kernel.__dict__["_row_values"] = DenseFunction(kernel._inputs(), [_constraint_rows(kernel)[0]])
-    return function(t, y, driver.run.book.parameters, np.zeros(len(kernel.free_inputs)), ())[0]
+    return function(t, y, driver.run.context.parameters, np.zeros(len(kernel.free_inputs)), ())[0]
 
 
 def _counts(driver: Any, number: int, t: float, y: Any) -> bool:
@@ -247,22 +247,22 @@ def _approach(driver: Any, number: int, t: float, y: Any, end: float) -> float |
 def _is_short(driver: Any, number: int, row: Any) -> bool:
     watch = _watch(driver.kernel)
     assert watch is not None
-    largest = driver.run.book.fields.arrays["watch_largest"][watch.numbers.index(number)]
+    largest = driver.run.context.fields.arrays["watch_largest"][watch.numbers.index(number)]
     return bool(np.sum(row**2) < VANISHED**2 * largest)
 
 
 def _step(driver: Any, t: float, y: Any, h: float) -> Any:
     """The state after a step of the classical method of Runge and Kutta, on the constraints; None where there is none."""
-    book = driver.run.book
-    u = np.zeros(0) if book.fields.inputs else driver.input_values(t, y)
+    context = driver.run.context
+    u = np.zeros(0) if context.fields.inputs else driver.input_values(t, y)
     try:
-        first = book.rates(t, y, u)
-        second = book.rates(t + h / 2, y + h / 2 * first, u)
-        third = book.rates(t + h / 2, y + h / 2 * second, u)
-        fourth = book.rates(t + h, y + h * third, u)
+        first = context.rates(t, y, u)
+        second = context.rates(t + h / 2, y + h / 2 * first, u)
+        third = context.rates(t + h / 2, y + h / 2 * second, u)
+        fourth = context.rates(t + h, y + h * third, u)
     except RunError:
         return None
     after = y + h / 6 * (first + 2 * second + 2 * third + fourth)
-    if driver.kernel.is_constrained and book.project(t + h, after, 0, 1, 8) != 0:
+    if driver.kernel.is_constrained and context.project(t + h, after, 0, 1, 8) != 0:
         return None
     return after if np.isfinite(after).all() else None

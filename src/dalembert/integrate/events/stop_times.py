@@ -121,11 +121,11 @@ def _time_switches(kernel: Any) -> _TimeSwitches:
         for switch in model_switches(kernel):
             if not switch.expression.free_symbols <= {t, *kernel.parameters}:
                 continue
-            slope = switch.expression.diff(t)
-            if switch.at_integers or t in slope.free_symbols or switch.expression.has(*SWITCHING):
+            derivative = switch.expression.diff(t)
+            if switch.at_integers or t in derivative.free_symbols or switch.expression.has(*SWITCHING):
                 others.append(switch)
             else:
-                linear[slope, switch.expression.subs(t, 0)] = None
+                linear[derivative, switch.expression.subs(t, 0)] = None
         function = None
         if linear:
             columns = [kernel.algebra.vector(list(column)) for column in zip(*linear, strict=True)]
@@ -135,13 +135,13 @@ def _time_switches(kernel: Any) -> _TimeSwitches:
 
 
 def _linear_stops(coefficients: Any, low: float, high: float) -> list[Stop]:
-    slopes, values = coefficients.T
-    values, slopes = values[slopes != 0], slopes[slopes != 0]
-    times = -values / slopes
+    derivatives, values = coefficients.T
+    values, derivatives = values[derivatives != 0], derivatives[derivatives != 0]
+    times = -values / derivatives
     edge = _edge(low, high)
     near = (times >= low - edge) & (times <= high + edge)
-    values, slopes = values[near], slopes[near]
-    return _around(lambda moments: np.sign(slopes * moments + values), np.clip(times[near], low, high), low, high)
+    values, derivatives = values[near], derivatives[near]
+    return _around(lambda moments: np.sign(derivatives * moments + values), np.clip(times[near], low, high), low, high)
 
 
 def _edge(low: float, high: float) -> float:

@@ -57,7 +57,7 @@ def passed_switches(segments: Sequence[Any]) -> list[tuple[float, Switch]]:
     """The switches that the state decides and that lie between steps of a motion, each with the time before it."""
     found: list[tuple[float, Switch]] = []
     for segment in segments:
-        kernel, parameters = segment.book.kernel, segment.book.parameters
+        kernel, parameters = segment.context.kernel, segment.context.parameters
         switches = [] if kernel.free_inputs else state_switches(kernel)
         if not switches:
             continue
@@ -191,7 +191,7 @@ class Switching:
         away = (2.0 * abs(value[0]) / size + NEXT_TO_SWITCH) * sizes * (sizes * gradient) / size
         found, rates = [], np.zeros(len(run.y) + 1)
         for side in (run.y + away, run.y - away):
-            if run.book.evaluate(run.t, side, rates):
+            if run.context.evaluate(run.t, side, rates):
                 return False
             there, derivative, in_time = self._values(driver, column, side)
             found.append((float(there[0]), float(derivative @ rates[:-1] + in_time[0])))
@@ -199,7 +199,7 @@ class Switching:
 
     def _energy_jumps(self, driver: Driver) -> bool:
         kernel, run = driver.kernel, driver.run
-        if ca.depends_on(ca.SX(kernel.graph.energy), kernel._unknown_letters):
+        if ca.depends_on(ca.SX(kernel.graph.energy), kernel._unknown_symbols):
             return False
         function = self._function(kernel, lambda: DenseFunction(kernel._inputs(), [kernel.graph.energy]))
         u = driver.input_values(run.t, run.y)
@@ -234,7 +234,7 @@ def _sizes(driver: Driver) -> Any:
     run = driver.run
     sizes = np.maximum(np.abs(run.y), np.abs(driver.start_state))
     rates = np.zeros(len(run.y) + 1)
-    if not run.book.evaluate(run.t, run.y, rates):
+    if not run.context.evaluate(run.t, run.y, rates):
         sizes = np.maximum(sizes, ACROSS * np.abs(rates[:-1]) * abs(driver.task.span[1] - driver.task.span[0]))
     return sizes
 
@@ -250,5 +250,5 @@ def _column(switch: Switch, octave: int) -> sympy.Expr:
 
 def _value_and_gradient(kernel: Any, column: sympy.Expr) -> DenseFunction:
     """A column, its gradient in the state, and its derivative in time."""
-    letters, value = kernel._inputs(), kernel.lower([column])
-    return DenseFunction(letters, [value, ca.jacobian(value, letters[1]), ca.jacobian(value, letters[0])])
+    symbols, value = kernel._inputs(), kernel.lower([column])
+    return DenseFunction(symbols, [value, ca.jacobian(value, symbols[1]), ca.jacobian(value, symbols[0])])

@@ -14,7 +14,7 @@ from .. import advance as loop
 from ..native_run import Run
 from .events import Event, find_root
 
-__all__ = ["cut", "passages", "state_after"]
+__all__ = ["cut", "crossings", "state_after"]
 
 
 #: An expression that changes its sign where it is so many times larger than nearby has a pole there, and no zero.
@@ -35,11 +35,11 @@ def state_after(run: Run, elapsed: float) -> Any:
     return result
 
 
-def passages(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
+def crossings(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
     """Every passage of an event through zero inside the last step, as (time after its beginning, event), in order."""
-    parts = loop.TAYLOR_PARTS if run.book.fields.expansion else loop.PARTS
+    parts = loop.TAYLOR_PARTS if run.context.fields.expansion else loop.PARTS
     points = np.linspace(0.0, 1.0, parts + 1) * run.clock.h_old
-    count, searched = len(events), int(run.book.fields.n_searched)
+    count, searched = len(events), int(run.context.fields.n_searched)
     inside = [_values(run, count, x) for x in points[1:-1]]
     table = np.array([run.events_old[:count], *inside, run.events_new[:count]])
     found: list[tuple[float, int]] = []
@@ -55,7 +55,7 @@ def passages(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
             root = find_root(value, start, end, low, high)
             if abs(value(root)) <= POLE * max(abs(low), abs(high)):
                 found.append((root, number))
-    return sorted(found, key=lambda passage: abs(passage[0]))
+    return sorted(found, key=lambda interval_of: abs(interval_of[0]))
 
 
 def _other_side(value: Callable[[float], float], seen: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -81,7 +81,7 @@ def _other_side(value: Callable[[float], float], seen: Sequence[tuple[float, flo
 
 
 def _values(run: Run, count: int, elapsed: float) -> Any:
-    return run.book.events(run.clock.t_old + elapsed, state_after(run, elapsed), count)
+    return run.context.events(run.clock.t_old + elapsed, state_after(run, elapsed), count)
 
 
 def _value(run: Run, count: int, number: int, elapsed: float) -> float:
@@ -94,6 +94,6 @@ def cut(run: Run, t: float, y: Any) -> None:
     run.clock.h_old = t - run.clock.t_old
     run.clock.t = t
     run.counts.has_dense = 0
-    run.book.settle(t, run.y, run.stages[12])
+    run.context.evaluate_on_constraints(t, run.y, run.stages[12])
     if run.clock.h_old != 0:
         run.call("finish_step")

@@ -50,7 +50,7 @@ IMPLICIT_STEP, EXPLICIT_STEP, OPERATION = (90e-6, 2.0), (0.4e-6, 14.0), 1e-9
 #: The part of the fastest decay that counts as fast as well.
 ALSO_FAST = 0.1
 #: The largest state whose eigenvalues are looked at.
-MOST_LETTERS = 200
+MOST_SYMBOLS = 200
 
 
 class Candidate(NamedTuple):
@@ -204,7 +204,7 @@ def stiffness(task: Task) -> Stiffness | None:
     from ..driver import Driver
 
     kernel = kernel_of(task.equations, task.equations.system.parameters)
-    if kernel.n_state > MOST_LETTERS:
+    if kernel.n_state > MOST_SYMBOLS:
         return None
     driver = Driver(task)
     driver.mode, driver.kernel = (), kernel
@@ -213,16 +213,16 @@ def stiffness(task: Task) -> Stiffness | None:
         rates = regular_rates(driver.kernel).rates
     except DalembertError:
         return None  # the run itself will say what is wrong
-    letters = driver.kernel.algebra.vector(driver.kernel.equations.state)
-    slope = ca.Function("slope", driver.kernel._inputs(), [ca.jacobian(rates, letters)])
-    values = np.asarray(slope(task.span[0], y, task.parameters, np.zeros(0), np.zeros(0)), dtype=float)
+    symbols = driver.kernel.algebra.vector(driver.kernel.equations.state)
+    derivative = ca.Function("slope", driver.kernel._inputs(), [ca.jacobian(rates, symbols)])
+    values = np.asarray(derivative(task.span[0], y, task.parameters, np.zeros(0), np.zeros(0)), dtype=float)
     if not np.all(np.isfinite(values)):
         return None
     operations = driver.kernel.program("fast").operation_count if driver.kernel.solved is not None else kernel.n**3
     return judged(values, task.span, task.rtol, operations)
 
 
-def judged(slope: Any, span: tuple[float, float], rtol: float, operations: int = 100) -> Stiffness:
+def judged(derivative: Any, span: tuple[float, float], rtol: float, operations: int = 100) -> Stiffness:
     """Whether a matrix of slopes is that of stiff equations, for a span that may go backwards.
 
     `operations` are those of one evaluation of the rates: the more there are, the less the overhead of implicit steps counts.
@@ -231,7 +231,7 @@ def judged(slope: Any, span: tuple[float, float], rtol: float, operations: int =
     (True, False)
     """
     length = abs(span[1] - span[0])
-    eigenvalues = np.linalg.eigvals(slope) * (1.0 if span[1] >= span[0] else -1.0)
+    eigenvalues = np.linalg.eigvals(derivative) * (1.0 if span[1] >= span[0] else -1.0)
     decay = max(0.0, float(np.max(-eigenvalues.real, initial=0.0)))
     others = eigenvalues[-eigenvalues.real < ALSO_FAST * decay] if decay > 0 else eigenvalues
     slow = float(np.max(np.abs(others), initial=0.0))

@@ -81,9 +81,9 @@ def _solve_differs(run: Any, count: int) -> Changed:
     """Whether the Gauss solve finds another rank, as it does along the motion: after the first state."""
 
     def differs(at: Any, y: States) -> Any:
-        run.book.forget_choices()
+        run.context.forget_choices()
         times, states = np.append(run.times[:1], at), np.vstack([run.states[:1], y])
-        found = run.book.settle_points(times, np.ascontiguousarray(states))[1:]
+        found = run.context.evaluate_points(times, np.ascontiguousarray(states))[1:]
         return (found[:, 0] <= CONTRADICTORY) & (found[:, 1] != count)
 
     return differs
@@ -93,17 +93,17 @@ def _without_others(run: Any, step: int) -> Callable[[Any], States]:
     """States within a step, as they are without the constraints that were left out."""
 
     def states(at: Any) -> States:
-        projected, run.book.fields.is_projected = run.book.fields.is_projected, 0
+        projected, run.context.fields.is_projected = run.context.fields.is_projected, 0
         try:
             return run.tangents(np.zeros((1, run.size)), at, step, step + 1)[0]
         finally:
-            run.book.fields.is_projected = projected
+            run.context.fields.is_projected = projected
 
     return states
 
 
 def _rank_differs(run: Any, table: DenseFunction, count: int) -> Changed:
-    parameters, free = run.book.parameters, np.zeros(len(run.kernel.free_inputs))
+    parameters, free = run.context.parameters, np.zeros(len(run.kernel.free_inputs))
 
     def differs(at: Any, y: States) -> Any:
         tables = (table(time, state, parameters, free, ())[0] for time, state in zip(at, y, strict=True))
@@ -161,7 +161,7 @@ def _run(run: Any, program: Program, times: Any, states: States) -> Any:
     """The outputs of a program at points of a motion, (outputs, k)."""
     free = np.zeros(len(run.kernel.free_inputs))
     parts = [
-        interpret(program, (times[None, k : k + BATCH], states[k : k + BATCH].T, run.book.parameters, free, np.zeros(0)))
+        interpret(program, (times[None, k : k + BATCH], states[k : k + BATCH].T, run.context.parameters, free, np.zeros(0)))
         for k in range(0, len(times), BATCH)
     ]
     return np.concatenate(parts, axis=1) if parts else np.zeros((len(program.outputs), 0))

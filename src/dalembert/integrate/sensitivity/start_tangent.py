@@ -22,7 +22,7 @@ from ...errors import ContradictionError, ModelError, RunError
 from ...formulations.registry import derive
 from ...runtime.gauss.constrained_solve import rank, solve, solve_rows
 from ...runtime.kernel import kernel_of
-from ..start import GUESSES, LIMIT, moving_quantities, own_letters, start_form
+from ..start import GUESSES, LIMIT, moving_quantities, own_symbols, start_form
 
 __all__ = ["own_tangents", "shown_tangents", "start_tangents"]
 
@@ -52,7 +52,7 @@ def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any,
         Where the given values do not lead to the start that was used.
     """
     equations = kernel.equations
-    own = own_letters(equations, given) if equations.start_form is not None else []
+    own = own_symbols(equations, given) if equations.start_form is not None else []
     if own:
         raise ModelError(
             f"Derivatives follow a start that is given in velocities, not in `{own[0]}`",
@@ -71,9 +71,9 @@ def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any,
             remedy="name every value that was given",
         )
     if other is kernel:
-        return found.slopes.T.copy()
+        return found.derivatives.T.copy()
     n = len(equations.system.coordinates)
-    return own_tangents(kernel, time, reached, found.slopes[: 2 * n].T, p, found.by_parameters)
+    return own_tangents(kernel, time, reached, found.derivatives[: 2 * n].T, p, found.by_parameters)
 
 
 class _TangentStart:
@@ -96,7 +96,7 @@ class _TangentStart:
             if item in kernel.parameters:
                 self.by_parameters[kernel.parameters.index(item), c] = 1.0
         self.y = np.array([self.given.get(symbol.name, 0.0) for symbol in self.state])
-        self.slopes = np.array([self._asked(symbol.name) for symbol in self.state]).reshape(len(self.state), len(self.wrt))
+        self.derivatives = np.array([self._asked(symbol.name) for symbol in self.state]).reshape(len(self.state), len(self.wrt))
         if kernel.n_positions:
             self._complete_positions()
             self._move("position")
@@ -116,16 +116,16 @@ class _TangentStart:
         if step.worst(self.y) <= LIMIT:
             # What was not given is zero and obeys the constraints: it would be completed if they changed.
             if step.is_solvable(self.y):
-                _, self.y, self.slopes = step.follow(self.y, self.slopes)
+                _, self.y, self.derivatives = step.follow(self.y, self.derivatives)
             return
-        slopes = self.slopes.copy()
-        slopes[free] = 0.0  # the search begins at a guess
+        derivatives = self.derivatives.copy()
+        derivatives[free] = 0.0  # the search begins at a guess
         for guess in GUESSES:
             trial = self.y.copy()
             trial[free] = guess
-            converged, y, found = step.follow(trial, slopes)
+            converged, y, found = step.follow(trial, derivatives)
             if converged:
-                self.y, self.slopes = y, found
+                self.y, self.derivatives = y, found
                 return
 
     def _complete_velocities(self) -> None:
@@ -139,25 +139,25 @@ class _TangentStart:
         if not (self.kernel.m or indirect) or not level:
             return
         both, alone = self._search(level, named), self._search(level, named, False)
-        converged, y, slopes = both.follow(self.y, self.slopes)
+        converged, y, derivatives = both.follow(self.y, self.derivatives)
         if converged and not np.any(both.contradicted):
-            self.y, self.slopes = y, slopes
+            self.y, self.derivatives = y, derivatives
             return
         # A start that is given in full and changes against the constraints is not completed but moved to them.
-        _, first, held = alone.follow(self.y, self.slopes)
+        _, first, held = alone.follow(self.y, self.derivatives)
         if np.any(alone.contradicted):
             raise RunError(
                 "The start tells more than is independent, and so has no derivative",
                 seen=", ".join(named),
                 remedy="give velocities, momenta or outputs, but not more than one of them",
             )
-        self.y, self.slopes = (y, np.where(both.contradicted, held, slopes)) if converged else (first, held)
+        self.y, self.derivatives = (y, np.where(both.contradicted, held, derivatives)) if converged else (first, held)
 
     def _move(self, level: str) -> None:
         projection = getattr(self.kernel.graph, level)
         metric = self.kernel.graph.metric if projection.metric is None else projection.metric
         blocks = (projection.residual, projection.rows, metric, projection.lift)
-        _, self.y, self.slopes = _DifferentiatedStep(self, level, lambda: blocks).follow(self.y, self.slopes)
+        _, self.y, self.derivatives = _DifferentiatedStep(self, level, lambda: blocks).follow(self.y, self.derivatives)
 
     def _search(self, free: list[int], wanted: Mapping[str, Any], constrained: bool = True) -> _DifferentiatedStep:
         """The step that searches some entries of the state, for the constraints of their level and for wanted values."""
@@ -167,11 +167,11 @@ class _TangentStart:
             level = kernel.graph.position if free[0] < self.n_q else kernel.graph.velocity
             parts = [kernel.lower(list(wanted.values()))] if wanted else []
             residual = ca.vertcat(*parts, level.residual) if constrained else ca.vertcat(ca.SX(0, 1), *parts)
-            letters = kernel.algebra.vector([self.state[k] for k in free])
+            symbols = kernel.algebra.vector([self.state[k] for k in free])
             lift = ca.DM(kernel.n_state, len(free))
             for column, k in enumerate(free):
                 lift[k, column] = 1.0
-            return residual, ca.jacobian(residual, letters), ca.DM.eye(len(free)), lift
+            return residual, ca.jacobian(residual, symbols), ca.DM.eye(len(free)), lift
 
         step = _DifferentiatedStep(self, (tuple(free), tuple(wanted), constrained), blocks)
         step.goal[: len(wanted)] = [self.given[name] for name in wanted]
@@ -202,14 +202,14 @@ class _DifferentiatedStep:
 
     def _functions(self, given: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, int, int]:
         inputs = self.start.kernel._inputs()
-        letters = ca.vertcat(inputs[1], inputs[2])
+        symbols = ca.vertcat(inputs[1], inputs[2])
         blocks = [ca.densify(ca.SX(block)) for block in given]
         residual, rows, metric, lift = blocks
         n, m = metric.shape[0], residual.numel()
         s, nu = ca.SX.sym("s", n), ca.SX.sym("nu", m)
         parts = (metric @ s - rows.T @ nu, residual + rows @ s, lift @ s)
-        slopes = [ca.densify(ca.jacobian(part, letters)) for part in parts]
-        return DenseFunction(inputs, blocks), DenseFunction([*inputs, s, nu], slopes), n, m
+        derivatives = [ca.densify(ca.jacobian(part, symbols)) for part in parts]
+        return DenseFunction(inputs, blocks), DenseFunction([*inputs, s, nu], derivatives), n, m
 
     def _inputs(self, y: Any) -> list[Any]:
         return [self.start.time, y, self.start.p, np.zeros(len(self.start.kernel.free_inputs)), np.zeros(0)]
@@ -229,30 +229,30 @@ class _DifferentiatedStep:
         rows = self._numbers(y)[1]
         return bool(np.all(np.isfinite(rows)) and rank(rows).rank == self.m)
 
-    def follow(self, y: Any, slopes: Any) -> tuple[bool, Any, Any]:
+    def follow(self, y: Any, derivatives: Any) -> tuple[bool, Any, Any]:
         """Steps from y until nothing moves: whether the goal is met, the state, and its slopes (n_state, k)."""
         for _ in range(80):
             try:
-                lifted, slopes = self._once(y, slopes)
+                lifted, derivatives = self._once(y, derivatives)
             except (RunError, FloatingPointError):
-                return False, y, slopes
+                return False, y, derivatives
             y = y + lifted
             if not np.all(np.isfinite(y)):
-                return False, y, slopes
+                return False, y, derivatives
             # The derivative converges one step behind: it was taken once more where nothing moves.
             if np.max(np.abs(lifted), initial=0.0) <= SMALL * (1.0 + np.max(np.abs(y), initial=0.0)):
                 break
-        return self.worst(y) <= LIMIT, y, slopes
+        return self.worst(y) <= LIMIT, y, derivatives
 
-    def _once(self, y: Any, slopes: Any) -> tuple[Any, Any]:
+    def _once(self, y: Any, derivatives: Any) -> tuple[Any, Any]:
         missed, rows, metric, lift = self._numbers(y)
         definite = self.start.kernel.equations.is_definite
         found = solve(metric, np.zeros(self.n), rows, -missed, definite=definite, gauge=True)
         numbers = self.push(*self._inputs(y), found.z, found.multipliers)
-        directions = np.vstack([slopes, self.start.by_parameters])
+        directions = np.vstack([derivatives, self.start.by_parameters])
         force, change, moved = (block @ directions for block in numbers)
-        moved += slopes
-        for c in range(slopes.shape[1]):
+        moved += derivatives
+        for c in range(derivatives.shape[1]):
             right = self.held[:, c] - change[:, c]
             if not np.any(right) and not np.any(force[:, c]):
                 continue
@@ -266,44 +266,44 @@ class _DifferentiatedStep:
 # -- between the letters of a form and those that a motion shows --------------------------------------------------------
 
 
-def shown_tangents(kernel: Any, time: float, y: Any, slopes: Any, p: Any, by_parameters: Any) -> Any:
+def shown_tangents(kernel: Any, time: float, y: Any, derivatives: Any, p: Any, by_parameters: Any) -> Any:
     """Slopes (k, n_state) of a form as those of (q, q_dot), (k, 2n)."""
     n = len(kernel.equations.system.coordinates)
     inputs = kernel._inputs()
-    letters = ca.vertcat(inputs[1], inputs[2])
-    function = ca.Function("velocity_slopes", inputs, [ca.densify(ca.jacobian(kernel.graph.velocities, letters))])
+    symbols = ca.vertcat(inputs[1], inputs[2])
+    function = ca.Function("velocity_slopes", inputs, [ca.densify(ca.jacobian(kernel.graph.velocities, symbols))])
     table = np.asarray(function(time, y, p, np.zeros(len(kernel.free_inputs)), np.zeros(0)), dtype=float)
-    return np.hstack([slopes[:, :n], np.hstack([slopes, by_parameters.T]) @ table.T])
+    return np.hstack([derivatives[:, :n], np.hstack([derivatives, by_parameters.T]) @ table.T])
 
 
-def own_tangents(kernel: Any, time: float, full: Any, slopes: Any, p: Any, by_parameters: Any) -> Any:
+def own_tangents(kernel: Any, time: float, full: Any, derivatives: Any, p: Any, by_parameters: Any) -> Any:
     """The way back: slopes (k, 2n) of (q, q_dot) at a state `full` (2n,) as those of the form's letters, (k, n_state)."""
     from ..state_symbols import state_with_velocities
 
     system, state = kernel.equations.system, kernel.equations.state
     n = len(system.coordinates)
     places = {symbol: n + k for k, symbol in enumerate(system.velocities)}
-    own = np.zeros((len(slopes), len(state)))
-    own[:, :n] = slopes[:, :n]
+    own = np.zeros((len(derivatives), len(state)))
+    own[:, :n] = derivatives[:, :n]
     if all(symbol in places for symbol in state[n:]):
         for k, symbol in enumerate(state[n:]):
-            own[:, n + k] = slopes[:, places[symbol]]
+            own[:, n + k] = derivatives[:, places[symbol]]
         return own
     y = state_with_velocities(kernel, time, full[:n], full[n:], p)
     inputs = kernel._inputs()
-    known, letters = ca.vertcat(inputs[1][:n], inputs[2]), inputs[1][n:]
+    known, symbols = ca.vertcat(inputs[1][:n], inputs[2]), inputs[1][n:]
     free = np.zeros(len(kernel.free_inputs))
-    if kernel.graph.own_letters is not None:
+    if kernel.graph.own_symbols is not None:
         v = kernel.algebra.vector(system.velocities)
-        table = ca.Function("own", [*inputs, v], [ca.densify(ca.jacobian(kernel.graph.own_letters, ca.vertcat(known, v)))])
+        table = ca.Function("own", [*inputs, v], [ca.densify(ca.jacobian(kernel.graph.own_symbols, ca.vertcat(known, v)))])
         number = np.asarray(table(time, y, p, free, np.zeros(0), full[n:]), dtype=float)
-        own[:, n:] = np.hstack([slopes[:, :n], by_parameters.T, slopes[:, n:]]) @ number.T
+        own[:, n:] = np.hstack([derivatives[:, :n], by_parameters.T, derivatives[:, n:]]) @ number.T
         return own
     lowered = kernel.lower(system.velocities)
-    tables = ca.Function("slopes", inputs, [ca.densify(ca.jacobian(lowered, letters)), ca.densify(ca.jacobian(lowered, known))])
+    tables = ca.Function("slopes", inputs, [ca.densify(ca.jacobian(lowered, symbols)), ca.densify(ca.jacobian(lowered, known))])
     rows, rest = (np.asarray(b, dtype=float) for b in tables.call([time, y, p, free, np.zeros(0)]))
-    for c in range(len(slopes)):
-        target = slopes[c, n:] - rest @ np.concatenate([slopes[c, :n], by_parameters[:, c]])
+    for c in range(len(derivatives)):
+        target = derivatives[c, n:] - rest @ np.concatenate([derivatives[c, :n], by_parameters[:, c]])
         try:
             own[c, n:] = solve_rows(rows, target)
         except RunError as error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...codegen.native.native_module import NativeModule
 from ...errors import RunError
-from ...runtime.context import Book
+from ...runtime.context import Context
 from ...runtime.kernel_derivatives import Derivatives, Instant, independent_rows
 from ..run_fields import TangentFields
 from . import adjoint_steps, tangent_steps
@@ -54,25 +54,25 @@ class SensitiveRun:
     def __init__(
         self, segment: Any, parameters: Sequence[Any], projected: bool, limit: float, integrand: Any | None = None
     ) -> None:
-        self.segment, self.kernel = segment, segment.book.kernel
+        self.segment, self.kernel = segment, segment.context.kernel
         self.projected = projected and self.kernel.is_constrained
         self.times = np.ascontiguousarray(segment.step_t)
         self.states = np.ascontiguousarray(segment.step_y)
         self.ns = self.kernel.n_state
-        instant = Instant(float(self.times[0]), self.states[0], segment.book.parameters)
+        instant = Instant(float(self.times[0]), self.states[0], segment.context.parameters)
         self.derivatives = _derivatives(self.kernel, tuple(parameters), instant, integrand)
         self.size = self.derivatives.size
-        self.book = Book(self.kernel, segment.book.parameters, TangentFields)
+        self.context = Context(self.kernel, segment.context.parameters, TangentFields)
         if self.projected:
-            self.book.prepare_projection()
-        if segment.book.fields.blocks:
-            self.book.complete()
+            self.context.prepare_projection()
+        if segment.context.fields.blocks:
+            self.context.complete()
         self._ready, self._limit = "", limit
-        self.book.fields.bind("probe", self._probe())
-        self.book.fields.n_directions = self.size
-        self.book.fields.is_projected = int(self.projected)
-        self.book.fields.bind("stages", np.zeros((13, self.ns + 1)))
-        self.book.fields.bind("stage_states", np.zeros((12, self.ns)))
+        self.context.fields.bind("probe", self._probe())
+        self.context.fields.n_directions = self.size
+        self.context.fields.is_projected = int(self.projected)
+        self.context.fields.bind("stages", np.zeros((13, self.ns + 1)))
+        self.context.fields.bind("stage_states", np.zeros((12, self.ns)))
 
     @property
     def steps(self) -> int:
@@ -83,7 +83,7 @@ class SensitiveRun:
         """States (nt, n_state) at times that go the way of the motion, by steps of their own."""
         times, found = np.ascontiguousarray(at, dtype=float), np.zeros((len(at), self.ns))
         status = derivative_functions()["follow_states"](
-            self.book.fields, self.steps, self.times, self.states, len(times), times, found
+            self.context.fields, self.steps, self.times, self.states, len(times), times, found
         )
         self._check(status)
         return found
@@ -102,25 +102,25 @@ class SensitiveRun:
         carried = np.zeros((padded, self.size))
         carried[:count] = columns
         times = np.ascontiguousarray(at, dtype=float)
-        states, slopes = np.zeros((len(times), self.ns)), np.zeros((len(times), padded, self.ns))
+        states, derivatives = np.zeros((len(times), self.ns)), np.zeros((len(times), padded, self.ns))
         spare = np.zeros(max(padded * self.size, self.ns))
         steps = (self.steps if last is None else last) - first
-        ratios = self.book.fields.bind("ratios", np.zeros(steps + 1))
+        ratios = self.context.fields.bind("ratios", np.zeros(steps + 1))
         status = derivative_functions()["follow_tangents"](
-            self.book.fields, steps, self.times[first:], self.states[first:], carried, spare, len(times), times, states, slopes
+            self.context.fields, steps, self.times[first:], self.states[first:], carried, spare, len(times), times, states, derivatives
         )
         self._check(status, first)
         if last is None and np.max(ratios) > self._limit and self.refine():
             return self.tangents(columns, at)
-        return states, slopes[:, :count], carried[:count, : self.ns]
+        return states, derivatives[:, :count], carried[:count, : self.ns]
 
     def adjoint(self, gradient: Any, weight: float, at: Any, at_gradients: Any) -> tuple[Any, float]:
         """Pull a gradient (n_state + nx) from the end to the beginning: the result, and the integral of the integrand."""
         self._prepare_adjoint()
         pulled, integral = np.array(gradient, dtype=float), np.array([weight, 0.0])
-        ratios = self.book.fields.bind("ratios", np.zeros(self.steps + 1))
+        ratios = self.context.fields.bind("ratios", np.zeros(self.steps + 1))
         status = derivative_functions()["follow_adjoint"](
-            self.book.fields, self.steps, self.times, self.states, pulled, integral,
+            self.context.fields, self.steps, self.times, self.states, pulled, integral,
             len(at), np.ascontiguousarray(at, dtype=float), np.ascontiguousarray(at_gradients, dtype=float),
         )  # fmt: skip
         self._check(status)
@@ -134,13 +134,13 @@ class SensitiveRun:
         It is known from a derivative that was carried before, or is found now.
         """
         if not known:
-            self.book.fields.bind("ratios", np.full(self.steps + 1, np.inf))
+            self.context.fields.bind("ratios", np.full(self.steps + 1, np.inf))
         self._prepare_tangents(1, 1)
         column, room, count = np.zeros(self.size), 2 * self.steps + 64, 0
         while count == 0:
             times, states = np.zeros(room), np.zeros((room, self.ns))
             count = derivative_functions()["refine"](
-                self.book.fields, self.steps, self.times, self.states, column, self._limit, room, times, states
+                self.context.fields, self.steps, self.times, self.states, column, self._limit, room, times, states
             )
             self._check(count)
             room *= 4
@@ -152,12 +152,12 @@ class SensitiveRun:
         """A direction in which nothing is special: the letters by one, the parameters by their size."""
         random = np.random.default_rng(7)
         places = [self.kernel.parameters.index(symbol) for symbol in self.derivatives.parameters]
-        values = np.abs(self.segment.book.parameters[places])
+        values = np.abs(self.segment.context.parameters[places])
         sizes = np.concatenate([np.ones(self.ns), np.where(values > 0, values, 1.0)])
         return sizes * random.uniform(0.5, 1.0, self.size) * random.choice([-1.0, 1.0], self.size)
 
     def _prepare_tangents(self, padded: int, width: int) -> None:
-        fields = self.book.fields
+        fields = self.context.fields
         if (fields.n_columns, fields.width) == (padded, width) and self._ready == "tangents":
             return
         self._ready = "tangents"
@@ -165,13 +165,13 @@ class SensitiveRun:
         fields.tangent = _address(self.derivatives, "tangent", width)
         for level, where in (("position", "position_tangent"), ("velocity", "velocity_tangent")):
             if self._has(level):
-                setattr(fields, where, _address(self.derivatives, "settle", level, width))
-        self.book.fields.bind("stage_derivatives", np.zeros((12, padded, self.ns)))
-        self.book.fields.bind("moved", np.zeros((padded, self.size)))
-        self.book.fields.bind("pushed", np.zeros(self.ns * (width + 1) + 2))
+                setattr(fields, where, _address(self.derivatives, "evaluate_on_constraints", level, width))
+        self.context.fields.bind("stage_derivatives", np.zeros((12, padded, self.ns)))
+        self.context.fields.bind("moved", np.zeros((padded, self.size)))
+        self.context.fields.bind("pushed", np.zeros(self.ns * (width + 1) + 2))
 
     def _prepare_adjoint(self) -> None:
-        fields = self.book.fields
+        fields = self.context.fields
         if self._ready == "adjoint":
             return
         self._prepare_tangents(1, 1)
@@ -180,10 +180,10 @@ class SensitiveRun:
         for level, where in (("position", "position_adjoint"), ("velocity", "velocity_adjoint")):
             if self._has(level):
                 setattr(fields, where, _address(self.derivatives, "unsettle", level))
-        self.book.fields.bind("stage_pulls", np.zeros((12, self.ns)))
-        self.book.fields.bind("seed", np.zeros(self.ns + 1))
-        self.book.fields.bind("pulled", np.zeros(self.size + 2))
-        self.book.fields.bind("scratch", np.zeros(2 * self.size + self.ns + 2))
+        self.context.fields.bind("stage_pulls", np.zeros((12, self.ns)))
+        self.context.fields.bind("seed", np.zeros(self.ns + 1))
+        self.context.fields.bind("pulled", np.zeros(self.size + 2))
+        self.context.fields.bind("scratch", np.zeros(2 * self.size + self.ns + 2))
 
     def _has(self, level: str) -> bool:
         count = self.kernel.n_positions if level == "position" else self.kernel.n_velocities

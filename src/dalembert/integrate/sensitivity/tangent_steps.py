@@ -42,7 +42,7 @@ def push(context: TangentFields, address: int, time: float, y: Reals, w: Reals, 
 
 
 @native
-def tangent_rates(context: TangentFields, time: float, y: Reals, columns: Reals, rates: Reals, slopes: Reals) -> int:
+def tangent_rates(context: TangentFields, time: float, y: Reals, columns: Reals, rates: Reals, derivatives: Reals) -> int:
     """rates <- f(y) and slopes <- f_y dy + f_x dx of every column."""
     ns, size, width = context.n_state, context.n_directions, context.width
     out = context.pushed
@@ -52,7 +52,7 @@ def tangent_rates(context: TangentFields, time: float, y: Reals, columns: Reals,
         if not out[ns] > HEALTHY or not is_finite(ns * (width + 1) + 1, out):
             return SINGULAR
         for i in range(width * ns):
-            slopes[c * ns + i] = out[ns + 1 + i]
+            derivatives[c * ns + i] = out[ns + 1 + i]
         c += width
     for i in range(ns):
         rates[i] = out[i]
@@ -60,7 +60,7 @@ def tangent_rates(context: TangentFields, time: float, y: Reals, columns: Reals,
 
 
 @native
-def settle(context: TangentFields, address: int, time: float, y: Reals, columns: Reals) -> int:
+def evaluate_on_constraints(context: TangentFields, address: int, time: float, y: Reals, columns: Reals) -> int:
     """Make the columns tangent to the constraints of one level at y."""
     ns, size, width = context.n_state, context.n_directions, context.width
     out = context.pushed
@@ -77,13 +77,13 @@ def settle(context: TangentFields, address: int, time: float, y: Reals, columns:
 
 
 @native
-def settle_levels(context: TangentFields, time: float, y: Reals, columns: Reals) -> int:
+def project_levels(context: TangentFields, time: float, y: Reals, columns: Reals) -> int:
     """Make the columns tangent to the constraints, positions before velocities."""
     status = REGULAR
     if context.is_projected != 0 and context.n_positions > 0:
-        status = settle(context, context.position_tangent, time, y, columns)
+        status = evaluate_on_constraints(context, context.position_tangent, time, y, columns)
     if status == REGULAR and context.is_projected != 0 and context.n_velocities > 0:
-        status = settle(context, context.velocity_tangent, time, y, columns)
+        status = evaluate_on_constraints(context, context.velocity_tangent, time, y, columns)
     return status
 
 
@@ -92,7 +92,7 @@ def tangent_step(context: TangentFields, t: float, h: float, y: Reals, columns: 
     """Move the columns along a step from (t, y), and y_new <- its end, both before projection."""
     ns, size, count = context.n_state, context.n_directions, context.n_columns
     stages, inner = context.stages, context.stage_states
-    slopes, moved = context.stage_derivatives, context.moved
+    derivatives, moved = context.stage_derivatives, context.moved
     for i in range(count * size):
         moved[i] = columns[i]
     for s in range(12):
@@ -105,10 +105,10 @@ def tangent_step(context: TangentFields, t: float, h: float, y: Reals, columns: 
             for j in range(s):
                 weight = h * A[s, j]
                 if weight != 0.0:
-                    row = slopes + (j * count + c) * ns
+                    row = derivatives + (j * count + c) * ns
                     for i in range(ns):
                         target[i] += weight * row[i]
-        status = tangent_rates(context, t + C[s] * h, stage, moved, stages + s * (ns + 1), slopes + s * count * ns)
+        status = tangent_rates(context, t + C[s] * h, stage, moved, stages + s * (ns + 1), derivatives + s * count * ns)
         if status != REGULAR:
             return status
     stage_state(ns, 12, h, y, stages, y_new)
@@ -116,7 +116,7 @@ def tangent_step(context: TangentFields, t: float, h: float, y: Reals, columns: 
         target = columns + c * size
         for j in range(12):
             weight = h * A[12, j]
-            row = slopes + (j * count + c) * ns
+            row = derivatives + (j * count + c) * ns
             for i in range(ns):
                 target[i] += weight * row[i]
     return REGULAR
@@ -135,12 +135,12 @@ def set_probe(context: TangentFields, columns: Reals) -> None:
 def probe_error(context: TangentFields, h: float, columns: Reals) -> float:
     """The error of the probe on the last step, relative to its size."""
     ns, size, count = context.n_state, context.n_directions, context.n_columns
-    slopes, end = context.stage_derivatives + (count - 1) * ns, columns + (count - 1) * size
+    derivatives, end = context.stage_derivatives + (count - 1) * ns, columns + (count - 1) * size
     largest, worst5, worst3 = 1.0, 0.0, 0.0
     for i in range(ns):
         e5, e3 = 0.0, 0.0
         for s in range(12):
-            value = slopes[s * count * ns + i]
+            value = derivatives[s * count * ns + i]
             e5 += E5[s] * value
             e3 += E3[s] * value
         largest = max(largest, abs(end[i]))
@@ -211,7 +211,7 @@ def keep(context: TangentFields, columns: Reals, target: Reals) -> None:
 @native
 def follow_tangents(
     context: TangentFields, steps: int, times: Reals, states: Reals, columns: Reals, spare: Reals,
-    wanted: int, at: Reals, at_states: Reals, at_slopes: Reals,
+    wanted: int, at: Reals, at_states: Reals, at_derivatives: Reals,
 ) -> int:  # fmt: skip
     """Carry the columns along stored steps, and keep states and columns at the wanted times, which go the way of the steps.
 
@@ -226,7 +226,7 @@ def follow_tangents(
         while done < wanted and at[done] == t:
             for i in range(ns):
                 at_states[done * ns + i] = y[i]
-            keep(context, columns, at_slopes + done * count * ns)
+            keep(context, columns, at_derivatives + done * count * ns)
             done += 1
         if k == steps:
             break
@@ -239,15 +239,15 @@ def follow_tangents(
                 return -1 - k
             if context.is_projected != 0 and project(context, at[done], target, 0, 1, 8) != REGULAR:
                 return -1 - k
-            if settle_levels(context, at[done], target, spare) != REGULAR:
+            if project_levels(context, at[done], target, spare) != REGULAR:
                 return -1 - k
-            keep(context, spare, at_slopes + done * count * ns)
+            keep(context, spare, at_derivatives + done * count * ns)
             done += 1
         set_probe(context, columns)
         if tangent_step(context, t, h, y, columns, spare) != REGULAR:
             return -1 - k
         ratios[k] = probe_error(context, h, columns)
-        if settle_levels(context, times[k + 1], states + (k + 1) * ns, columns) != REGULAR:
+        if project_levels(context, times[k + 1], states + (k + 1) * ns, columns) != REGULAR:
             return -1 - k
     return done
 

@@ -58,16 +58,16 @@ class Rerun:
         if self.same_bits:
             lines = ["The rerun gives the same bits."]
         else:
-            letter = max(self.differences, key=self._excess, default="")
-            worst = f": {letter} differs most, by {self.differences[letter]:.3g}" if letter else ""
-            limit = f" (allowed {self.allowed[letter]:.3g})" if letter else ""
+            symbol = max(self.differences, key=self._excess, default="")
+            worst = f": {symbol} differs most, by {self.differences[symbol]:.3g}" if symbol else ""
+            limit = f" (allowed {self.allowed[symbol]:.3g})" if symbol else ""
             verdict = "agrees within the tolerance" if self.within else "does not agree"
             lines = [f"The rerun {verdict}{worst}{limit}.", *self.notes]
         lines += [f"{name}: {then} then, {now} now." for name, (then, now) in self.changed.items()]
         return "\n".join(lines)
 
-    def _excess(self, letter: str) -> float:
-        ratio = self.differences[letter] / self.allowed[letter]
+    def _excess(self, symbol: str) -> float:
+        ratio = self.differences[symbol] / self.allowed[symbol]
         return ratio if np.isfinite(ratio) else np.inf
 
     def to_json(self) -> dict[str, Any]:

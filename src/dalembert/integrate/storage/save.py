@@ -67,12 +67,12 @@ def _start_of(motion: Motion) -> dict[str, float]:
     """The start in letters of the model; velocities stand for letters that only the form has, such as those of a frame."""
     system, first = motion.system, motion.segments[0]
     speeds = system.image.speeds if system.image is not None else ()
-    letters = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta, *speeds)}
-    letters |= {f"chi_{c.name}" for c in system.bilateral} | {f"xi_{q.name}" for q in system.coordinates}
-    if letters.issuperset(motion.start):
+    symbols = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta, *speeds)}
+    symbols |= {f"chi_{c.name}" for c in system.bilateral} | {f"xi_{q.name}" for q in system.coordinates}
+    if symbols.issuperset(motion.start):
         return dict(motion.start)
-    velocities = first.book.kernel.velocities(first.step_t[:1], first.step_y[:1], first.book.parameters)[0]
-    known = {name: value for name, value in motion.start.items() if name in letters}
+    velocities = first.context.kernel.velocities(first.step_t[:1], first.step_y[:1], first.context.parameters)[0]
+    known = {name: value for name, value in motion.start.items() if name in symbols}
     return known | {v.name: float(value) for v, value in zip(system.velocities, velocities, strict=True)}
 
 
@@ -254,8 +254,8 @@ def _private(motion: Motion) -> Any:
         "outcome": motion.outcome.value,
         "message": motion.message,
         "modes": [list(segment.mode) for segment in motion.segments],
-        "letters": [[symbol.name for symbol in segment.book.kernel.equations.state] for segment in motion.segments],
-        "charts": [list(segment.book.kernel.equations.chart) for segment in motion.segments],
+        "letters": [[symbol.name for symbol in segment.context.kernel.equations.state] for segment in motion.segments],
+        "charts": [list(segment.context.kernel.equations.chart) for segment in motion.segments],
         "steps": [len(segment.step_t) for segment in motion.segments],
         "impacts": [[float(time), name] for time, name in motion.impacts],
         "switches": [[float(time), sentence] for time, sentence in motion.switches],

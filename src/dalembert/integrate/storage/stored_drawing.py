@@ -25,9 +25,9 @@ def drawing_record(motion: Motion) -> Any:
     drawing = scenario.drawing if scenario is not None else getattr(system, "drawing", None)
     if drawing is None:
         return None
-    letters = _letters(system)
+    symbols = _symbols(system)
     # Parameters that the system itself does not have are not kept by name.
-    others = {name: value for name, value in (scenario.parameters if scenario else {}).items() if name not in letters}
+    others = {name: value for name, value in (scenario.parameters if scenario else {}).items() if name not in symbols}
 
     def valued(value: Any) -> Any:
         if not isinstance(value, sympy.Basic):
@@ -41,7 +41,7 @@ def drawing_record(motion: Motion) -> Any:
         if isinstance(value, (list, tuple, sympy.MatrixBase)):
             return [plain(item, is_expression) for item in value]
         if isinstance(value, sympy.Expr):
-            return format(value, taken=set(letters)) if is_expression else float(value)
+            return format(value, taken=set(symbols)) if is_expression else float(value)
         return repr(value) if is_expression and value is not None else value
 
     try:
@@ -55,7 +55,7 @@ def drawing_record(motion: Motion) -> Any:
     return {"shapes": parts, "limits": plain(drawing.limits, False), "labels": list(drawing.labels)}
 
 
-def _letters(system: System) -> dict[str, sympy.Symbol]:
+def _symbols(system: System) -> dict[str, sympy.Symbol]:
     speeds = (*(system.image.speeds if system.image else ()), *system.bundle)
     moving = (*system.coordinates, *system.velocities, *system.momenta, *speeds, *system.inputs)
     return {symbol.name: symbol for symbol in (*moving, *system.parameters)} | {"t": t}
@@ -65,12 +65,12 @@ def drawing_from(record: Any, system: System) -> shapes.Drawing | None:
     """The drawing of a record."""
     if record is None:
         return None
-    letters = _letters(system)
+    symbols = _symbols(system)
 
     def read(value: Any, is_expression: bool) -> Any:
         if isinstance(value, list):
             return tuple(read(item, is_expression) for item in value)
-        return parse(value, letters) if is_expression and value is not None else value
+        return parse(value, symbols) if is_expression and value is not None else value
 
     parts = tuple(
         shapes.KINDS[part["kind"]](

@@ -15,11 +15,11 @@ from ...formulations.registry import derive
 from ...model.constraints import HolonomicConstraint
 from ...model.io.files import loads
 from ...model.system import System
-from ...runtime.context import Book
+from ...runtime.context import Context
 from ...runtime.kernel import kernel_of
 from ..motion import Motion, Segment
 from ..outcome import Outcome
-from ..state_symbols import reported_letters
+from ..state_symbols import reported_symbols
 from .stored_drawing import drawing_from
 from .stored_options import options_from
 from .stored_record import check_record, read_record
@@ -46,7 +46,7 @@ def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
         raise FileError("The motion was saved without its model", seen=record["model_note"], remedy="open the file with xarray")
     scenario = loads(record["model"])
     equations = derive(scenario.system, record["form"], **options_from(record.get("options", {}), scenario.system))
-    state = reported_letters(equations)
+    state = reported_symbols(equations)
     if [symbol.name for symbol in state] != record["state"]:
         raise FileError("The state of the motion is not that of its model", seen=", ".join(record["state"]))
     if set(record["parameters"]) != {symbol.name for symbol in scenario.system.parameters}:
@@ -74,15 +74,15 @@ def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
         scenario=replace(scenario, drawing=drawing_from(record["drawing"], scenario.system)),
         call=_call(record, private),
     )
-    segments, passages = len(motion.segments), _array(private["passage_y"])
+    segments, crossings = len(motion.segments), _array(private["passage_y"])
     fits = t.ndim == 1 and motion.owner.shape == t.shape and segments > 0 and min(record["steps"]) > 0
     fits = fits and np.all((motion.owner >= 0) & (motion.owner < segments)) and len(record["events"]) == len(record["passages"])
-    if not fits or len(passages) != places[-1] or passages.shape[1:] != (len(state),):
+    if not fits or len(crossings) != places[-1] or crossings.shape[1:] != (len(state),):
         raise FileError("The file holds a motion whose parts do not fit together")
     # The names and values of a motion come from what was observed; here that is read, not computed.
     motion.__dict__["_observed"] = _observed(public, record, equations.system)
-    own = {name for letters in record["letters"] for name in letters} - set(record["state"])
-    motion.__dict__["_own_letters"] = {
+    own = {name for symbols in record["letters"] for name in symbols} - set(record["state"])
+    motion.__dict__["_own_symbols"] = {
         name: _column(public, record, name) for name in record["variables"] if name in own and equations.rechoose is not None
     }
     return motion
@@ -100,12 +100,12 @@ def without_native_code(motion: Motion) -> tuple[Segment, ...]:
     modes: dict[Any, Equations] = {}
     found = []
     for segment in motion.segments:
-        book: Any = segment.book
-        if isinstance(book, Book):
-            equations = book.kernel.equations
-            letters = tuple(symbol.name for symbol in equations.state)
-            book = _LaterBook(motion.equations, segment.mode, letters, tuple(equations.chart), modes, record)
-        found.append(Segment(book, segment.mode, segment.step_t, segment.step_y))
+        context: Any = segment.context
+        if isinstance(context, Context):
+            equations = context.kernel.equations
+            symbols = tuple(symbol.name for symbol in equations.state)
+            context = LazyContext(motion.equations, segment.mode, symbols, tuple(equations.chart), modes, record)
+        found.append(Segment(context, segment.mode, segment.step_t, segment.step_y))
     return tuple(found)
 
 
@@ -160,21 +160,21 @@ def _observed(public: Any, record: Any, system: System) -> dict[str, Any]:
 
 def _segments(equations: Equations, record: Any, private: Any) -> tuple[Segment, ...]:
     times, states = _array(private["step_t"]), _array(private["step_y"])
-    width = max(len(letters) for letters in record["letters"])
+    width = max(len(symbols) for symbols in record["letters"])
     if states.shape != (len(times), width) or sum(record["steps"]) != len(times):
         raise FileError("The file holds steps that do not fit together")
     modes: dict[Any, Equations] = {}
     segments, first = [], 0
     parts = zip(record["modes"], record["letters"], record["charts"], record["steps"], strict=True)
-    for names, letters, chart, count in parts:
+    for names, symbols, chart, count in parts:
         here = slice(first, first + count)
-        book = _LaterBook(equations, tuple(names), tuple(letters), tuple(chart), modes, record)
-        segments.append(Segment(book, tuple(names), times[here], np.ascontiguousarray(states[here][:, : len(letters)])))
+        context = LazyContext(equations, tuple(names), tuple(symbols), tuple(chart), modes, record)
+        segments.append(Segment(context, tuple(names), times[here], np.ascontiguousarray(states[here][:, : len(symbols)])))
         first += count
     return tuple(segments)
 
 
-class _LaterBook:
+class LazyContext:
     """Stands for the `Book` of a segment, and makes it when it is first used.
 
     `modes` is shared by the segments of a motion, so that each mode of contact and choice of letters is derived once.
@@ -184,37 +184,37 @@ class _LaterBook:
         self,
         whole: Equations,
         mode: tuple[str, ...],
-        letters: tuple[str, ...],
+        symbols: tuple[str, ...],
         chart: tuple[str, ...],
         modes: dict[Any, Equations],
         record: Any,
     ) -> None:
-        self._whole, self._mode, self._letters, self._chart = whole, mode, letters, chart
+        self._whole, self._mode, self._symbols, self._chart = whole, mode, symbols, chart
         self._modes, self._record = modes, record
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_modes": {}, "_book": None}
+        return self.__dict__ | {"_modes": {}, "_context": None}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._made(), name)
 
-    def _made(self) -> Book:
-        book = self.__dict__.get("_book")
-        if book is None:
-            book = self.__dict__["_book"] = self._make()
-        return book  # type: ignore[no-any-return]
+    def _made(self) -> Context:
+        context = self.__dict__.get("_context")
+        if context is None:
+            context = self.__dict__["_context"] = self._make()
+        return context  # type: ignore[no-any-return]
 
-    def _make(self) -> Book:
+    def _make(self) -> Context:
         system = self._whole.system
         if any(value is None for value in system.inputs.values()):
             raise ModelError(self._record["model_note"].rstrip("."), remedy="simulate again for dense output")
-        key = (self._mode, self._letters, self._chart)
+        key = (self._mode, self._symbols, self._chart)
         if key not in self._modes:
             self._modes[key] = self._equations()
         kernel = kernel_of(self._modes[key], system.parameters)
-        return Book(kernel, [self._record["parameters"][symbol.name] for symbol in system.parameters])
+        return Context(kernel, [self._record["parameters"][symbol.name] for symbol in system.parameters])
 
     def _equations(self) -> Equations:
         """The equations of this mode in the letters that the segment was integrated in."""
@@ -222,6 +222,6 @@ class _LaterBook:
         found = derive(system.touching(self._mode), form) if system.unilateral else self._whole
         if found.rechoose is not None and found.chart != self._chart:
             found = found.rechoose(self._chart)
-        if tuple(symbol.name for symbol in found.state) != self._letters:
-            raise FileError("The letters of a saved motion cannot be found again", seen=", ".join(self._letters))
+        if tuple(symbol.name for symbol in found.state) != self._symbols:
+            raise FileError("The letters of a saved motion cannot be found again", seen=", ".join(self._symbols))
         return found

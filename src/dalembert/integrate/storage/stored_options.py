@@ -27,7 +27,7 @@ def options_record(options: Mapping[str, Any], system: System) -> Any:
     >>> options_record({"quasi_velocities": {"w": 2*x.dot}, "kind": "first"}, system)
     {'quasi_velocities': {'w': ['expression', '2*x_dot']}, 'kind': 'first'}
     """
-    return _written(options, list(_letters(system))) if options else {}
+    return _written(options, list(_symbols(system))) if options else {}
 
 
 def _written(value: Any, taken: list[str]) -> Any:
@@ -43,18 +43,18 @@ def _written(value: Any, taken: list[str]) -> Any:
 
 def options_from(record: Any, system: System) -> dict[str, Any]:
     """The options that a record holds, in the letters of a system."""
-    letters = _letters(system) if record else {}
+    symbols = _symbols(system) if record else {}
 
     def read(value: Any) -> Any:
         if isinstance(value, dict):
             return {str(key): read(item) for key, item in value.items()}
         if isinstance(value, list) and len(value) >= 2 and value[0] == EXPRESSION:
-            return parse(str(value[1]), letters | {str(name): Speed(str(name)) for name in value[2:]})
+            return parse(str(value[1]), symbols | {str(name): Speed(str(name)) for name in value[2:]})
         return value
 
     return {str(key): read(value) for key, value in record.items()}
 
 
-def _letters(system: System) -> dict[str, sympy.Symbol]:
+def _symbols(system: System) -> dict[str, sympy.Symbol]:
     symbols = (*system.coordinates, *system.velocities, *system.parameters, t)
     return {symbol.name: symbol for symbol in symbols}

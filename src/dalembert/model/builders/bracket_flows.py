@@ -26,13 +26,13 @@ from ..constraints import holonomic
 from ..flow_system import Action, Flow
 from ..symbols import Coordinate, as_expression, as_matrix
 
-__all__ = ["double_bracket", "orbit_flow", "skew_letters", "toda"]
+__all__ = ["double_bracket", "orbit_flow", "skew_symbols", "toda"]
 
 ZERO = sympy.Integer(0)
 MOST_ENTRIES = 400
 
 
-def skew_letters(name: str, n: int) -> tuple[list[Coordinate], sympy.Matrix]:
+def skew_symbols(name: str, n: int) -> tuple[list[Coordinate], sympy.Matrix]:
     """The letters name_12, name_13, ... of a skew matrix, and the matrix.
 
     >>> skew_letters("M", 2)[1]
@@ -40,11 +40,11 @@ def skew_letters(name: str, n: int) -> tuple[list[Coordinate], sympy.Matrix]:
     [    0, M_12],
     [-M_12,    0]])
     """
-    matrix, letters = sympy.zeros(n, n), []
+    matrix, symbols = sympy.zeros(n, n), []
     for i, j in combinations(range(n), 2):
-        letters.append(Coordinate(entry_name(name, i, j, n)))
-        matrix[i, j], matrix[j, i] = letters[-1], -letters[-1]
-    return letters, matrix
+        symbols.append(Coordinate(entry_name(name, i, j, n)))
+        matrix[i, j], matrix[j, i] = symbols[-1], -symbols[-1]
+    return symbols, matrix
 
 
 def entry_name(name: str, i: int, j: int, n: int) -> str:
@@ -97,21 +97,21 @@ def orbit_flow(
     """
     basis, labels = _basis(algebra)
     size = basis[0].shape[0]
-    letters = {key: [Coordinate(f"{key}_{label}") for label in labels] for key in ("x", "p")}
-    x, p = (sum((c * e for c, e in zip(letters[key], basis, strict=True)), sympy.zeros(size, size)) for key in ("x", "p"))
+    symbols = {key: [Coordinate(f"{key}_{label}") for label in labels] for key in ("x", "p")}
+    x, p = (sum((c * e for c, e in zip(symbols[key], basis, strict=True)), sympy.zeros(size, size)) for key in ("x", "p"))
     constants = _structure_constants(basis)
     weights = [sympy.Integer(1)] * len(basis) if inertia is None else [as_expression(value) for value in inertia]
     if len(weights) != len(basis):
         raise ModelError(
             "The inertia needs one entry for each element of the basis", seen=len(weights), remedy=f"give {len(basis)}"
         )
-    moments = _bracket(letters["p"], letters["x"], constants)
+    moments = _bracket(symbols["p"], symbols["x"], constants)
     controls = [c / w for c, w in zip(moments, weights, strict=True)]
     control = sum((c * e for c, e in zip(controls, basis, strict=True)), sympy.zeros(size, size))
     stored = _potential(x, potential, brockett, basis)
-    force = [sympy.diff(stored, letter) / _inner(e, e) for letter, e in zip(letters["x"], basis, strict=True)]
-    moved = _bracket(letters["x"], controls, constants)
-    driven = [rate - f for rate, f in zip(_bracket(letters["p"], controls, constants), force, strict=True)]
+    force = [sympy.diff(stored, symbol) / _inner(e, e) for symbol, e in zip(symbols["x"], basis, strict=True)]
+    moved = _bracket(symbols["x"], controls, constants)
+    driven = [rate - f for rate, f in zip(_bracket(symbols["p"], controls, constants), force, strict=True)]
     kinetic = sum((c * u * _inner(e, e) for c, u, e in zip(moments, controls, basis, strict=True)), ZERO) / 2
     integrals = {"energy": kinetic + stored} | _traces("x", x)
     if stored == 0:
@@ -122,7 +122,7 @@ def orbit_flow(
     generator = sympy.ImmutableMatrix(-control)
     actions = [Action("x", generator, generator)] + ([Action("p", generator, generator)] if stored == 0 else [])
     return Flow(
-        dict(zip([*letters["x"], *letters["p"]], [*moved, *driven], strict=True)),
+        dict(zip([*symbols["x"], *symbols["p"]], [*moved, *driven], strict=True)),
         integrals=integrals,
         matrices={"x": x, "p": p},
         actions=actions,
@@ -229,7 +229,7 @@ def double_bracket(n: int, target: Sequence[Expression] | None = None, *, name: 
     >>> flow.rates[flow.coordinates[1]]
     x_11*x_12 - x_12*x_22
     """
-    letters, x = _symmetric_letters("x", n)
+    symbols, x = _symmetric_symbols("x", n)
     numbers = list(range(1, n + 1)) if target is None else list(target)
     if len(numbers) != n:
         raise ModelError("The target needs one number for each row", seen=len(numbers), remedy=f"give {n}")
@@ -238,7 +238,7 @@ def double_bracket(n: int, target: Sequence[Expression] | None = None, *, name: 
     rates = x * generator - generator * x
     side = sympy.ImmutableMatrix(-generator)
     return Flow(
-        {letters[i, j]: sympy.expand(rates[i, j]) for i, j in letters},
+        {symbols[i, j]: sympy.expand(rates[i, j]) for i, j in symbols},
         integrals={"trace": x.trace(), "trace_2": (x * x).trace() / 2},
         outputs={"height": sympy.expand((x * goal).trace())},
         matrices={"x": x},
@@ -247,11 +247,11 @@ def double_bracket(n: int, target: Sequence[Expression] | None = None, *, name: 
     )
 
 
-def _symmetric_letters(name: str, n: int) -> tuple[dict[tuple[int, int], Coordinate], sympy.Matrix]:
+def _symmetric_symbols(name: str, n: int) -> tuple[dict[tuple[int, int], Coordinate], sympy.Matrix]:
     if not isinstance(n, int) or not 2 <= n <= MOST_ENTRIES:
         raise ModelError("A matrix flow needs at least two rows", seen=n, remedy=f"choose n from 2 to {MOST_ENTRIES}")
-    letters = {(i, j): Coordinate(entry_name(name, i, j, n)) for i in range(n) for j in range(i, n)}
-    return letters, sympy.Matrix(n, n, lambda i, j: letters[min(i, j), max(i, j)])
+    symbols = {(i, j): Coordinate(entry_name(name, i, j, n)) for i in range(n) for j in range(i, n)}
+    return symbols, sympy.Matrix(n, n, lambda i, j: symbols[min(i, j), max(i, j)])
 
 
 def toda(n: int, *, full: bool = False, frame: bool = False, factor: bool = False, name: str = "") -> Flow:
@@ -276,11 +276,11 @@ def toda(n: int, *, full: bool = False, frame: bool = False, factor: bool = Fals
     b_1*(a_1 - a_2)
     """
     if full:
-        letters, a = _symmetric_letters("A", n)
+        symbols, a = _symmetric_symbols("A", n)
         upper = sympy.Matrix(n, n, lambda i, j: a[i, j] if i < j else 0)
         generator = upper - upper.T
         moved = (a * generator - generator * a).applyfunc(sympy.expand)
-        rates: dict[Any, Any] = {letter: moved[i, j] for (i, j), letter in letters.items()}
+        rates: dict[Any, Any] = {symbol: moved[i, j] for (i, j), symbol in symbols.items()}
     else:
         a, generator, rates = _tridiagonal(n)
     side = sympy.ImmutableMatrix(-generator)
@@ -302,7 +302,7 @@ def toda(n: int, *, full: bool = False, frame: bool = False, factor: bool = Fals
         lower = sympy.Matrix(n, n, lambda i, j: places.get((i, j), 0))
         projected = a - generator
         moved_factor = projected * lower
-        rates |= {letter: moved_factor[i, j] for (i, j), letter in places.items()}
+        rates |= {symbol: moved_factor[i, j] for (i, j), symbol in places.items()}
         matrices["X"] = lower
         actions.append(Action("X", sympy.ImmutableMatrix(projected), None))
     return Flow(

@@ -20,7 +20,7 @@ from ...errors import ModelError
 from ...typing import Expression
 from ..flow_system import Flow
 from ..symbols import Coordinate, Input, as_expression
-from .bracket_flows import entry_name, skew_letters
+from .bracket_flows import entry_name, skew_symbols
 
 __all__ = ["brockett_form", "brockett_law"]
 
@@ -38,12 +38,12 @@ def brockett_form(n: int, name: str = "") -> Flow:
         raise ModelError("Brockett's form needs 2 to 20 dimensions", seen=n, remedy="give an integer n")
     x = [Coordinate(f"x_{k}") for k in range(1, n + 1)]
     u = [Input(f"u_{k}") for k in range(1, n + 1)]
-    letters, Y = skew_letters("Y", n)
+    symbols, Y = skew_symbols("Y", n)
     places = {entry_name("Y", i, j, n): (i, j) for i in range(n) for j in range(i + 1, n)}
     rates: dict[Any, Any] = dict(zip(x, u, strict=True))
-    for letter in letters:
-        i, j = places[letter.name]
-        rates[letter] = x[i] * u[j] - u[i] * x[j]
+    for symbol in symbols:
+        i, j = places[symbol.name]
+        rates[symbol] = x[i] * u[j] - u[i] * x[j]
     return Flow(rates, inputs=u, matrices={"Y": Y}, name=name or f"Brockett's form on so({n})")
 
 

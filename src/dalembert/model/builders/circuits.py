@@ -85,12 +85,12 @@ class Element:
 
     def part(self, by: str) -> sympy.Expr | None:
         """T where the element is an inertia, W where it is a spring; None where it was stated by the other one."""
-        letter, other = (self.driven, self.stored) if self.is_inertia(by) else (self.stored, self.driven)
-        if self.value.has(letter):
+        symbol, other = (self.driven, self.stored) if self.is_inertia(by) else (self.stored, self.driven)
+        if self.value.has(symbol):
             return self.value
         if self.value.has(other):
             return None
-        return self.value * letter**2 / 2 if self.is_inertia(by) else letter**2 / (2 * self.value)
+        return self.value * symbol**2 / 2 if self.is_inertia(by) else symbol**2 / (2 * self.value)
 
     def force(self, by: str) -> sympy.Expr:
         """W' of a spring: the voltage of a capacitor, the current of an inductor."""

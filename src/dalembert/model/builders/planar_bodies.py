@@ -104,11 +104,11 @@ def planar_tree(
     return PlanarBodies(upward, _listed(masses, "m", count), _listed(inertias, "I", count), table)
 
 
-def _listed(values: Sequence[Any] | None, letter: str, count: int) -> tuple[Expr, ...]:
+def _listed(values: Sequence[Any] | None, symbol: str, count: int) -> tuple[Expr, ...]:
     if values is None:
-        return tuple(Parameter(f"{letter}{i}", positive=True) for i in range(1, count + 1))
+        return tuple(Parameter(f"{symbol}{i}", positive=True) for i in range(1, count + 1))
     if len(values) != count:
-        raise ModelError(f"{count} bodies need {count} values of {letter}", seen=len(values), remedy="give one for each")
+        raise ModelError(f"{count} bodies need {count} values of {symbol}", seen=len(values), remedy="give one for each")
     return tuple(as_expression(value) for value in values)
 
 
@@ -272,7 +272,7 @@ class PlanarBodies:
         coupled, locked = sum(carried), self.locked_inertia
         beyond = Matrix([joint.momentum for joint in self.joints])
         own = self.differences.T * beyond + self.total * sympy.eye(self.count).col(0)
-        outputs = {letter.name: value for letter, value in zip(self.momenta, own, strict=True)}
+        outputs = {symbol.name: value for symbol, value in zip(self.momenta, own, strict=True)}
         return System(
             self.joints,
             lagrangian=turning.dot(carried) / 2 - (self.total - coupled) ** 2 / (2 * locked),

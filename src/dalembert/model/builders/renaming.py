@@ -18,7 +18,7 @@ _ORDER = cmp_to_key(sympy.Basic.compare)
 
 
 def renamed(
-    expression: sympy.Expr, letters: Sequence[sympy.Symbol], copies: Sequence[Sequence[sympy.Symbol]]
+    expression: sympy.Expr, symbols: Sequence[sympy.Symbol], copies: Sequence[Sequence[sympy.Symbol]]
 ) -> list[sympy.Expr]:
     """The expression with `letters` replaced by each of the copies; the letters of a copy must differ from each other.
 
@@ -26,11 +26,11 @@ def renamed(
     >>> renamed((x - y)**2, [x, y], [(a, b), (d, c)])
     [(a - b)**2, (-c + d)**2]
     """
-    steps = _steps(expression, letters)
+    steps = _steps(expression, symbols)
     found = []
     for copy in copies:
         if len(set(copy)) < len(copy):
-            found.append(expression.xreplace(dict(zip(letters, copy, strict=True))))
+            found.append(expression.xreplace(dict(zip(symbols, copy, strict=True))))
             continue
         values: list[Any] = list(copy)
         for node, places in steps:
@@ -39,14 +39,14 @@ def renamed(
     return found
 
 
-def _steps(expression: sympy.Expr, letters: Sequence[sympy.Symbol]) -> list[tuple[Any, list[Any]]]:
+def _steps(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[tuple[Any, list[Any]]]:
     """What has to be built, in order: nodes, with the places of those arguments that change and the others as they are."""
-    places: dict[Any, int] = {letter: number for number, letter in enumerate(letters)}
+    places: dict[Any, int] = {symbol: number for number, symbol in enumerate(symbols)}
     steps: list[tuple[Any, list[Any]]] = []
     for node in sympy.postorder_traversal(expression):
         if node not in places and any(argument in places for argument in node.args):
             steps.append((node, [places.get(argument, argument) for argument in node.args]))
-            places[node] = len(letters) + len(steps) - 1
+            places[node] = len(symbols) + len(steps) - 1
     return steps
 
 

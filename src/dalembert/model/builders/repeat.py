@@ -29,7 +29,7 @@ from ..frozen_table import FrozenTable
 from ..symbols import Coordinate, Input, Momentum, Parameter, Velocity, as_expression, t
 from ..system import System
 from ..system_checks import check_solved_for
-from ..without_gc import uncollected
+from ..without_gc import without_gc
 from .renaming import renamed, sum_of_terms
 
 __all__ = ["Repetition", "repeat"]
@@ -130,13 +130,13 @@ class Repetition:
         An expression of the part, the sum of all parts, and the terms that the other parts add to it.
     """
 
-    letters: Mapping[sympy.Symbol, tuple[sympy.Symbol, ...]]
+    symbols: Mapping[sympy.Symbol, tuple[sympy.Symbol, ...]]
     templates: Sequence[tuple[sympy.Expr, Sequence[sympy.Expr]]]
     sums: Sequence[tuple[sympy.Expr, sympy.Expr, Sequence[sympy.Expr]]]
 
     def lower(self, algebra: Any) -> None:
         """Make a graph algebra know the expressions of the system, for all inner parts at once."""
-        parts = algebra.for_parts(self.letters)
+        parts = algebra.for_parts(self.symbols)
         for template, instances in self.templates:
             algebra.know(instances, parts.column(template))
         for template, whole, others in self.sums:
@@ -178,7 +178,7 @@ class _Part:
             yield from (constraint.expression, *constraint.work.values())
 
     @cached_property
-    def letters(self) -> dict[sympy.Symbol, tuple[type, str, int]]:
+    def symbols(self) -> dict[sympy.Symbol, tuple[type, str, int]]:
         """Letters that differ from part to part: kind, name in the part, and how many parts further it is."""
         own = {q.name for q in self.coordinates}
         symbols = {symbol for expression in self.expressions() for symbol in expression.free_symbols}
@@ -201,7 +201,7 @@ class _Part:
     @property
     def reach(self) -> tuple[int, int]:
         """How far the neighbours are, before and after."""
-        offsets = [offset for _, _, offset in self.letters.values()]
+        offsets = [offset for _, _, offset in self.symbols.values()]
         return min(offsets), max(offsets)
 
     def check(self, count: Any, ring: bool) -> None:
@@ -253,7 +253,7 @@ class _Row:
 
     # -- letters -------------------------------------------------------------------------------------------------
 
-    def letter(self, k: int, kind: type, base: str, offset: int) -> sympy.Expr:
+    def symbol(self, k: int, kind: type, base: str, offset: int) -> sympy.Expr:
         """A letter of the part as it is seen from part k."""
         place = k + offset
         if self.ring:
@@ -268,8 +268,8 @@ class _Row:
 
     def at(self, k: int, expression: sympy.Expr) -> sympy.Expr:
         """An expression of the part as it is in part k, an end included."""
-        letters = self.part.letters
-        table = {symbol: self.letter(k, *letters[symbol]) for symbol in expression.free_symbols if symbol in letters}
+        symbols = self.part.symbols
+        table = {symbol: self.symbol(k, *symbols[symbol]) for symbol in expression.free_symbols if symbol in symbols}
         return expression.xreplace(table)
 
     @cached_property
@@ -282,7 +282,7 @@ class _Row:
     def tables(self) -> dict[sympy.Symbol, tuple[sympy.Symbol, ...]]:
         """Each letter of the part in every inner part."""
         found = {}
-        for symbol, (kind, base, offset) in self.part.letters.items():
+        for symbol, (kind, base, offset) in self.part.symbols.items():
             row = self.own[kind, base]
             places = (k + offset for k in self.inner)
             found[symbol] = tuple(row[place % self.count] for place in places)
@@ -290,7 +290,7 @@ class _Row:
 
     def everywhere(self, expression: sympy.Expr, where: str) -> list[sympy.Expr | None]:
         """An expression in every part; None where a neighbour is not there."""
-        used = [symbol for symbol in self.part.letters if symbol in expression.free_symbols]
+        used = [symbol for symbol in self.part.symbols if symbol in expression.free_symbols]
         inner = renamed(expression, used, list(zip(*(self.tables[symbol] for symbol in used), strict=True))) if used else None
         found: list[sympy.Expr | None] = []
         for k in range(self.count):
@@ -382,7 +382,7 @@ class _Row:
         rows = {key: self.everywhere(value, f"output `{key}`") for key, value in self.part.outputs.items()}
         return {f"{key}_{k + 1}": row[k] for key, row in rows.items() for k in range(self.count)}  # type: ignore[misc]
 
-    @uncollected
+    @without_gc
     def assembled(self) -> System:
         """The system without the checks, which a few parts have passed."""
         kinetic, potential, dissipation = self._energies()
@@ -405,8 +405,8 @@ class _Row:
         }
         system = System.of_checked(values)
         for attribute, kind in (("velocities", Velocity), ("momenta", Momentum)):
-            letters = tuple(self.own[kind, q.name][k] for k in range(self.count) for q in self.part.coordinates)
-            object.__setattr__(system, attribute, letters)
+            symbols = tuple(self.own[kind, q.name][k] for k in range(self.count) for q in self.part.coordinates)
+            object.__setattr__(system, attribute, symbols)
         self._check_names(system)
         repetition = self._repetition(values, kinetic, potential, dissipation)
         object.__setattr__(system, "repetition", repetition)
@@ -415,7 +415,7 @@ class _Row:
     def _check_names(self, system: System) -> None:
         """Numbered names must not meet others, such as a shared parameter x_2."""
         names = [
-            letter.name for kind in (Coordinate, Velocity, Momentum) for q in self.coordinates for letter in self.own[kind, q]
+            symbol.name for kind in (Coordinate, Velocity, Momentum) for q in self.coordinates for symbol in self.own[kind, q]
         ]
         names += [f"{q.name}_ddot" for q in system.coordinates]
         names += [symbol.name for symbol in (*system.parameters, *system.inputs)] + list(system.outputs)

@@ -68,9 +68,9 @@ def rigid_body(
     n = len(values)
     if symmetric and not attitude:
         raise ModelError("The symmetric form is made of attitudes", seen="attitude=False", remedy="leave one of the two out")
-    Q = _letters("Q", n)
+    Q = _symbols("Q", n)
     if symmetric:
-        P = _letters("P", n)
+        P = _symbols("P", n)
         product = Q.T * P if side == "left" else P * Q.T
         momentum, moving = product - product.T, {"Q": Q, "P": P}
     else:
@@ -78,7 +78,7 @@ def rigid_body(
     velocity = sympy.Matrix(n, n, lambda i, j: momentum[i, j] / (values[i] + values[j]) if i != j else 0)
     actions = [_turning(name, velocity, side) for name in moving]
     matrices: dict[str, Any] = dict(moving)
-    rates = {letter: rate for matrix in moving.values() for letter, rate in _rates(matrix, velocity, side)}
+    rates = {symbol: rate for matrix in moving.values() for symbol, rate in _rates(matrix, velocity, side)}
     if not symmetric:
         matrices["M"] = momentum
         bracket = momentum * velocity - velocity * momentum
@@ -125,7 +125,7 @@ def _place(i: int, j: int, n: int) -> str:
     return f"{i + 1}{j + 1}" if n < 10 else f"{i + 1}_{j + 1}"
 
 
-def _letters(name: str, n: int) -> sympy.Matrix:
+def _symbols(name: str, n: int) -> sympy.Matrix:
     return sympy.Matrix(n, n, lambda i, j: Coordinate(f"{name}_{_place(i, j, n)}"))
 
 

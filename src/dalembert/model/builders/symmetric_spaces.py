@@ -60,7 +60,7 @@ def grassmannian_flow(
             raise ModelError(f"The matrix needs 1 to {LARGEST} {what}", seen=size)
     real, imaginary = ("", "i") if complex else ("", None)
     size = max(p, q)
-    letters: list[Coordinate] = []
+    symbols: list[Coordinate] = []
 
     def entries(name: str) -> sympy.Matrix:
         """The matrix of letters, real or complex in its real form."""
@@ -69,7 +69,7 @@ def grassmannian_flow(
             if part is None:
                 continue
             found = [Coordinate(entry_name(name + part, i, j, size)) for i in range(p) for j in range(q)]
-            letters.extend(found)
+            symbols.extend(found)
             parts.append(sympy.Matrix(p, q, found))
         return _real_form(parts)
 
@@ -77,7 +77,7 @@ def grassmannian_flow(
     width = 2 if complex else 1
     left = _divided(costate * place.T - place * costate.T, left_inertia, p, width, "left")
     right = _divided(costate.T * place - place.T * costate, right_inertia, q, width, "right")
-    rates = [_top_letters(left * matrix - matrix * right, p, q, complex) for matrix in (place, costate)]
+    rates = [_top_symbols(left * matrix - matrix * right, p, q, complex) for matrix in (place, costate)]
     moment_left, moment_right = costate * place.T - place * costate.T, costate.T * place - place.T * costate
     energy = (_trace(left.T, moment_left) + _trace(right.T, moment_right)) / (8 * width)
     integrals = {
@@ -89,7 +89,7 @@ def grassmannian_flow(
     }
     sides = sympy.ImmutableMatrix(left), sympy.ImmutableMatrix(right)
     return Flow(
-        dict(zip(letters, [rate for block in rates for rate in block], strict=True)),
+        dict(zip(symbols, [rate for block in rates for rate in block], strict=True)),
         integrals={key: sympy.expand(value) if p * q <= 6 else value for key, value in integrals.items()},
         matrices={"Q": place, "P": costate},
         actions=[Action("Q", *sides), Action("P", *sides)],
@@ -105,7 +105,7 @@ def _real_form(parts: Sequence[sympy.Matrix]) -> sympy.Matrix:
     return sympy.Matrix(sympy.BlockMatrix([[a, -b], [b, a]]).as_explicit())
 
 
-def _top_letters(rates: sympy.Matrix, p: int, q: int, complex: bool) -> list[sympy.Expr]:
+def _top_symbols(rates: sympy.Matrix, p: int, q: int, complex: bool) -> list[sympy.Expr]:
     """The rates of the letters, in their order: real parts, then imaginary ones."""
     found = [rates[i, j] for i in range(p) for j in range(q)]
     return found + ([rates[p + i, j] for i in range(p) for j in range(q)] if complex else [])

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["drop_leftovers", "place_beside", "replaced_whole", "settle", "write_whole"]
+__all__ = ["drop_leftovers", "place_beside", "replaced_whole", "sync_to_disk", "write_whole"]
 
 PREFIX = ".dalembert-"
 #: Seconds for which nobody looks at what a process left that is no longer there.
@@ -58,10 +58,10 @@ def replaced_whole(path: str | os.PathLike[str], *, durable: bool = True) -> Ite
         with contextlib.suppress(FileNotFoundError):
             os.chmod(place, target.stat().st_mode & 0o7777)
         if durable:
-            settle(place)
+            sync_to_disk(place)
         os.replace(place, target)
         if durable:
-            settle(target.parent)
+            sync_to_disk(target.parent)
     finally:
         with contextlib.suppress(OSError):
             os.unlink(place)
@@ -80,7 +80,7 @@ def place_beside(target: Path) -> Path:
     return target.with_name(f"{PREFIX}{_machine()}-{os.getpid()}-{secrets.token_hex(6)}{suffix}")
 
 
-def settle(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk; where a system cannot do that, do not."""
     try:
         handle = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)

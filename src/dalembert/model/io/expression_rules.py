@@ -218,7 +218,7 @@ def _check_range(number: Any) -> None:
         raise ExpressionError("A number is outside the range of doubles", seen=_described(number), remedy="choose other units")
 
 
-def _settled(value: Any) -> sympy.Expr:
+def _rounded(value: Any) -> sympy.Expr:
     """The same value, checked: short, and for a constant finite and simple."""
     if _bits(value) > MOST_BITS:
         raise ExpressionError(
@@ -243,10 +243,10 @@ def _gathered(operation: Callable[..., Any], operands: Sequence[sympy.Expr]) -> 
     constants = [operand for operand in operands if operand.is_number]
     if len(constants) > 1:
         together = operation(*constants)
-        settled = _settled(together)
-        if settled is not together:
-            operands = [settled, *(operand for operand in operands if not operand.is_number)]
-    return _settled(operation(*operands))
+        converged = _rounded(together)
+        if converged is not together:
+            operands = [converged, *(operand for operand in operands if not operand.is_number)]
+    return _rounded(operation(*operands))
 
 
 def total(terms: Sequence[sympy.Expr]) -> sympy.Expr:
@@ -296,7 +296,7 @@ def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
             raise ExpressionError(
                 f"An exponent is larger than {LARGEST_EXPONENT}", seen=_described(height), remedy="use exp(...)"
             )
-    return _settled(result)
+    return _rounded(result)
 
 
 def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
@@ -314,7 +314,7 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     for argument in arguments:
         _check_inside(argument)
     if function in (sympy.Min, sympy.Max):
-        return _settled(_extreme(function, arguments))
+        return _rounded(_extreme(function, arguments))
     if function in _CIRCULAR and _is_fine_angle(arguments[0]):
         return sympy.Float(evaluate(function(*arguments, evaluate=False)))
     many = function is sympy.Abs and len(arguments[0].args) > MOST_FACTORS
@@ -322,16 +322,16 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     if function is sympy.tan:
         # SymPy turns tan(x + pi/2) into -cot(x), which the language does not have.
         result = result.xreplace({found: 1 / sympy.tan(*found.args) for found in result.atoms(sympy.cot)})
-    return _settled(result)
+    return _rounded(result)
 
 
 def _extreme(kind: Any, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     """The least or the greatest of arguments, with constants taken together; SymPy would compare them all with each other."""
     flat = [part for argument in arguments for part in (argument.args if isinstance(argument, kind) else (argument,))]
     constants = [part for part in flat if part.is_number]
-    letters = list(dict.fromkeys(part for part in flat if not part.is_number))
+    symbols = list(dict.fromkeys(part for part in flat if not part.is_number))
     chosen = [(min if kind is sympy.Min else max)(constants, key=evaluate)] if constants else []
-    together = [*letters, *chosen]
+    together = [*symbols, *chosen]
     return together[0] if len(together) == 1 else kind(*together, evaluate=False)
 
 

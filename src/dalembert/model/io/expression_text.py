@@ -45,9 +45,9 @@ def format(expression: sympy.Expr, *, taken: Collection[str] = ()) -> str:
     'where(x > 0, x, y)'
     """
     expression = as_expression(expression)
-    letters = {symbol.name for symbol in expression.free_symbols}
+    symbols = {symbol.name for symbol in expression.free_symbols}
     try:
-        return _Writer("pi" in letters or "pi" in taken).text(expression, _SUM)
+        return _Writer("pi" in symbols or "pi" in taken).text(expression, _SUM)
     except RecursionError as error:
         raise ExpressionError("An expression is nested too deeply to be written", remedy="write it flatter") from error
 
@@ -55,8 +55,8 @@ def format(expression: sympy.Expr, *, taken: Collection[str] = ()) -> str:
 class _Writer:
     """Writes the parts of an expression; `pi_is_letter` says that the constant needs another spelling."""
 
-    def __init__(self, pi_is_letter: bool) -> None:
-        self.pi = "acos(-1)" if pi_is_letter else "pi"
+    def __init__(self, pi_is_symbol: bool) -> None:
+        self.pi = "acos(-1)" if pi_is_symbol else "pi"
 
     def text(self, expression: Any, place: int) -> str:
         text, strength = self._written(expression)

@@ -220,7 +220,7 @@ class _Machine:
         elif token.kind == "number":
             self._accept(number(token, self.text))
         elif token.kind == "name":
-            self._accept(self._letter(token))
+            self._accept(self._symbol(token))
         elif token.text != "+":
             raise self._fault(f"A value is missing before `{token.text}`", token, "write a number or a name")
 
@@ -228,7 +228,7 @@ class _Machine:
         self.stack[-1].accept(value)
         self.wants_operand = False
 
-    def _letter(self, token: Token) -> sympy.Expr:
+    def _symbol(self, token: Token) -> sympy.Expr:
         name = token.text
         if name in self.symbols:
             return self.symbols[name]

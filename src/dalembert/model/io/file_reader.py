@@ -55,7 +55,7 @@ class _Reader:
     def __init__(self, table: Mapping[str, Any]) -> None:
         self.table = table
         self.faults: list[DalembertError] = []
-        self.letters: dict[str, sympy.Symbol] = {"t": t}
+        self.symbols: dict[str, sympy.Symbol] = {"t": t}
         self.owners: dict[str, str] = {"t": "time"}
         self.values: dict[Any, float] = {}
 
@@ -183,10 +183,10 @@ class _Reader:
             self._fault(FileError(f"`{where}` lists {shortened(name)} twice", remedy="list each name once"))
         return list(dict.fromkeys(value))
 
-    def _number(self, value: Any, where: str, letters: Mapping[str, sympy.Symbol]) -> float:
+    def _number(self, value: Any, where: str, symbols: Mapping[str, sympy.Symbol]) -> float:
         """A finite number, or a constant expression of parameters."""
         if isinstance(value, str):
-            expression = self._attempt(where, sympy.Integer(1), parse, value, letters)
+            expression = self._attempt(where, sympy.Integer(1), parse, value, symbols)
             return float(self._attempt(where, 1.0, evaluate, expression, self.values))
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self._wrong_type(where, "a number", value)
@@ -202,7 +202,7 @@ class _Reader:
 
     def _expression(self, value: Any, where: str) -> sympy.Expr:
         if isinstance(value, str):
-            return self._attempt(where, sympy.Integer(0), parse, value, self.letters)
+            return self._attempt(where, sympy.Integer(0), parse, value, self.symbols)
         if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 1000:
             return sympy.Integer(value)
         if isinstance(value, float) and math.isfinite(value):
@@ -216,23 +216,23 @@ class _Reader:
         """Every letter of the model with its meaning; no name may have two."""
         for name in coordinates:
             q = Coordinate(name)
-            self._letter(q, f"the coordinate {name}")
+            self._symbol(q, f"the coordinate {name}")
             for symbol, what in ((q.dot, "velocity"), (q.ddot, "acceleration"), (q.momentum, "momentum")):
-                self._letter(symbol, f"the {what} of {name}", checked=True)
+                self._symbol(symbol, f"the {what} of {name}", checked=True)
         for kind, names in (
             (Parameter, tables["parameters"]),
             (Input, tables["inputs"]),
             (Speed, (*speeds, *tables["bundle"])),
         ):
             for name in names:
-                self._letter(kind(name), f"the {kind.__name__.lower()} {name}")
+                self._symbol(kind(name), f"the {kind.__name__.lower()} {name}")
         entries = self.table.get("constraints", [])
         for number, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
             name = (entry.get("name") if isinstance(entry, dict) else None) or f"c{number}"
             for symbol in (Multiplier(f"mu_{name}"), Multiplier(f"lambda_{name}")):
-                self.letters.setdefault(symbol.name, symbol)  # known so that the system can refuse it
+                self.symbols.setdefault(symbol.name, symbol)  # known so that the system can refuse it
 
-    def _letter(self, symbol: sympy.Symbol, owner: str, checked: bool = False) -> None:
+    def _symbol(self, symbol: sympy.Symbol, owner: str, checked: bool = False) -> None:
         name = symbol.name
         if not checked and not self._is_name(name):
             return
@@ -241,7 +241,7 @@ class _Reader:
                 ModelError(f"The name `{name}` means both {self.owners[name]} and {owner}", remedy="rename one of them")
             )
             return
-        self.letters[name], self.owners[name] = symbol, owner
+        self.symbols[name], self.owners[name] = symbol, owner
 
     def _is_name(self, name: str) -> bool:
         count = len(self.faults)
@@ -250,14 +250,14 @@ class _Reader:
 
     def _parameters(self, table: Mapping[str, Any]) -> dict[str, float]:
         """Values of all parameters, those given by expressions after those they need."""
-        letters = {name: Parameter(name) for name in table if name in self.letters}
+        symbols = {name: Parameter(name) for name in table if name in self.symbols}
         formulas: dict[str, sympy.Expr] = {}
-        for name in letters:
+        for name in symbols:
             value = table[name]
             if isinstance(value, str):
-                formulas[name] = self._attempt(f"parameters.{name}", sympy.Integer(1), parse, value, letters)
+                formulas[name] = self._attempt(f"parameters.{name}", sympy.Integer(1), parse, value, symbols)
             else:
-                self.values[letters[name]] = self._number(value, f"parameters.{name}", letters)
+                self.values[symbols[name]] = self._number(value, f"parameters.{name}", symbols)
         needs = {name: {symbol.name for symbol in formula.free_symbols} for name, formula in formulas.items()}
         try:
             order = list(graphlib.TopologicalSorter(needs).static_order())
@@ -268,8 +268,8 @@ class _Reader:
         for name in order:
             if name in formulas:
                 value = self._attempt(f"parameters.{name}", 1.0, evaluate, formulas[name], self.values)
-                self.values[letters[name]] = value
-        return {name: self.values[letters[name]] for name in letters}
+                self.values[symbols[name]] = value
+        return {name: self.values[symbols[name]] for name in symbols}
 
     # -- the parts of the system -------------------------------------------------------------------------------------
 
@@ -312,7 +312,7 @@ class _Reader:
         if not isinstance(text, str):
             self._wrong_type(f"{where}.expression", "a relation in quotes", text)
             return None
-        relation, expression = parse_relation(text, self.letters)
+        relation, expression = parse_relation(text, self.symbols)
         kind = entry.get("kind", self._kind(relation, expression))
         if not isinstance(kind, str) or kind not in KINDS:
             self._wrong_type(f"{where}.kind", f"one of {', '.join(KINDS)}", kind)
@@ -371,7 +371,7 @@ class _Reader:
     ) -> dict[str, float]:
         known = {*coordinates, *speeds, *(f"{q}_dot" for q in coordinates), *(f"p_{q}" for q in coordinates)}
         known |= {f"chi_{name}" for name in constraints} | {f"xi_{q}" for q in coordinates}
-        letters = {symbol.name: symbol for symbol in self.values}
+        symbols = {symbol.name: symbol for symbol in self.values}
         values = {}
         for key, value in table.items():
             if key not in known:
@@ -379,12 +379,12 @@ class _Reader:
                 remedy = f"the nearest known name is `{match}`" if match else "name coordinates, velocities or momenta"
                 self._fault(StartError(f"The start names {shortened(key)}, which the model does not have", remedy=remedy))
                 continue
-            values[key] = self._number(value, f"start.{key}", letters)
+            values[key] = self._number(value, f"start.{key}", symbols)
         return values
 
     def _options(self, table: Mapping[str, Any]) -> dict[str, Any]:
         self._check_keys(table, OPTIONS, "[simulate]")
-        letters = {symbol.name: symbol for symbol in self.values}
+        symbols = {symbol.name: symbol for symbol in self.values}
         options: dict[str, Any] = {}
         for key, value in table.items():
             where = f"simulate.{key}"
@@ -392,11 +392,11 @@ class _Reader:
                 if not isinstance(value, list) or not value:
                     self._wrong_type(where, "an array of numbers", value)
                     continue
-                options[OPTIONS[key]] = tuple(self._number(item, where, letters) for item in value)
+                options[OPTIONS[key]] = tuple(self._number(item, where, symbols) for item in value)
             elif key in ("form", "method", "adapt"):
                 options[key] = self._text(value, f"option `{where}`")
             elif key in OPTIONS:
-                options[key] = self._number(value, where, letters)
+                options[key] = self._number(value, where, symbols)
         self._check_options(options)
         return options
 

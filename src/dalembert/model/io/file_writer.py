@@ -50,9 +50,9 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
             f"The parameters {', '.join(missing)} have no value",
             remedy="give the scenario a value for each, because a model file states them all",
         )
-    letters = {*given, *(q.name for q in system.coordinates), *(symbol.name for symbol in system.inputs)}
+    symbols = {*given, *(q.name for q in system.coordinates), *(symbol.name for symbol in system.inputs)}
     speeds = (*(system.image.speeds if system.image else ()), *system.bundle)
-    writer = _Writer(letters | {u.name for u in speeds})
+    writer = _Writer(symbols | {u.name for u in speeds})
     stated = flow_sections(system, writer.expression) if isinstance(system, Flow) else {}
     forces = {} if isinstance(system, Flow) else system.forces
     outputs = system.own_outputs if isinstance(system, Flow) else system.outputs
@@ -115,11 +115,11 @@ def _options(options: Mapping[str, Any]) -> dict[str, str]:
 class _Writer:
     """Writes the expressions of a system whose letters are `letters`."""
 
-    def __init__(self, letters: Collection[str]) -> None:
-        self.letters = letters
+    def __init__(self, symbols: Collection[str]) -> None:
+        self.symbols = symbols
 
     def expression(self, value: sympy.Expr) -> str:
-        return _text(format(value, taken=self.letters))
+        return _text(format(value, taken=self.symbols))
 
     def head(self, scenario: Scenario) -> str:
         system = scenario.system
@@ -142,7 +142,7 @@ class _Writer:
 
     def constraint(self, constraint: Constraint, default_name: str) -> str:
         one_sided = isinstance(constraint, UnilateralConstraint)
-        relation = _text(f"{format(constraint.expression, taken=self.letters)} {'<=' if one_sided else '='} 0")
+        relation = _text(f"{format(constraint.expression, taken=self.symbols)} {'<=' if one_sided else '='} 0")
         entries = {"expression": relation}
         if constraint.name != default_name:
             entries["name"] = _text(constraint.name)

@@ -148,14 +148,14 @@ def rank(rows: Any, tolerance: float = RANK_TOLERANCE) -> Rank:
     """
     table = np.atleast_2d(np.ascontiguousarray(rows, dtype=float))
     m, n = table.shape
-    columns, lengths, heads = np.zeros(m * n + 1), np.zeros(m + 1), np.zeros(max(m, n, 1))
+    columns, lengths, collected = np.zeros(m * n + 1), np.zeros(m + 1), np.zeros(max(m, n, 1))
     order = np.zeros(max(m, 1), np.int64)
     functions = _functions()
     functions["scaled_columns"](n, m, table.ravel() if table.size else np.zeros(1), columns, lengths, np.ones(n + 1), False)
-    found = int(functions["pivoted_qr"](n, m, columns, heads, order, tolerance, lengths, order, False))
+    found = int(functions["pivoted_qr"](n, m, columns, collected, order, tolerance, lengths, order, False))
     basis = np.eye(n)[found:]
     for vector in basis:
-        functions["reflect"](n, found, columns, heads, vector, True)
+        functions["reflect"](n, found, columns, collected, vector, True)
     return Rank(found, np.sort(order[:found]), basis.T)
 
 

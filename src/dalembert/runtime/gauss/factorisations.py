@@ -127,7 +127,7 @@ def pivoted_qr(
     n: int,
     m: int,
     columns: Reals,
-    heads: Reals,
+    collected: Reals,
     order: Integers,
     tolerance: float,
     sizes: Reals,
@@ -174,7 +174,7 @@ def pivoted_qr(
         first = columns[k * n + k]
         alpha = -norm if first >= 0.0 else norm
         head = first - alpha
-        heads[k] = head
+        collected[k] = head
         scale = 1.0 / (alpha * head)
         for j in range(k + 1, m):
             inner = head * columns[j * n + k]
@@ -190,15 +190,15 @@ def pivoted_qr(
 
 
 @native
-def reflect(n: int, rank: int, columns: Reals, heads: Reals, x: Reals, backwards: bool) -> None:
+def reflect(n: int, rank: int, columns: Reals, collected: Reals, x: Reals, backwards: bool) -> None:
     """x <- Q^T x, or Q x when `backwards`, for the factorisation of `pivoted_qr`."""
     for step in range(rank):
         k = rank - 1 - step if backwards else step
-        inner = heads[k] * x[k]
+        inner = collected[k] * x[k]
         for i in range(k + 1, n):
             inner += columns[k * n + i] * x[i]
-        inner /= columns[k * n + k] * heads[k]
-        x[k] += inner * heads[k]
+        inner /= columns[k * n + k] * collected[k]
+        x[k] += inner * collected[k]
         for i in range(k + 1, n):
             x[i] += inner * columns[k * n + i]
 

@@ -77,7 +77,7 @@ def gauss_solve(
     """
     k = max(max(n, m), 1)
     factor, columns, rest = work + 0, work + k * k, work + (k * k + n * m)
-    lengths, heads, y, residual = rest + 0, rest + k, rest + 2 * k, rest + 3 * k
+    lengths, collected, y, residual = rest + 0, rest + k, rest + 2 * k, rest + 3 * k
     reached, spare = rest + 4 * k, rest + 6 * k
     info[0], info[1], info[2], info[3] = 0.0, 1.0, -1.0, 1.0
     for i in range(n):
@@ -96,7 +96,7 @@ def gauss_solve(
         return REGULAR
     scaled_columns(n, m, A, columns, lengths, factor, True)
     compare_rows(n, m, columns, lengths, b, y, reached, residual)
-    rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE, lengths, choice, True)
+    rank = pivoted_qr(n, m, columns, collected, order, RANK_TOLERANCE, lengths, choice, True)
     info[0] = rank
     # R^T s = residual on the independent rows, then R nu = s.
     s = reached + m
@@ -109,7 +109,7 @@ def gauss_solve(
         mu[j] = 0.0
     for i in range(rank):
         mu[order[i]] = s[i] / lengths[order[i]]
-    reflect(n, rank, columns, heads, spare, True)
+    reflect(n, rank, columns, collected, spare, True)
     for i in range(n):
         z[i] = y[i] + spare[i]
     solve_upper(n, factor, z)

@@ -48,12 +48,12 @@ def solve_on_kernel(
     """The same problem on a basis of ker A: z = S (Q1 R^-T b + Q2 x), Q2^T S G S Q2 x = Q2^T S (f - G S Q1 R^-T b)."""
     k = max(max(n, m), 1)
     reduced, columns, rest = work + 0, work + k * k, work + (k * k + n * m)
-    lengths, heads, s, right = rest + 0, rest + k, rest + 2 * k, rest + 3 * k
-    vector, reached, inner_heads, unit, basis = rest + 4 * k, rest + 5 * k, rest + 7 * k, rest + 8 * k, rest + 9 * k
+    lengths, collected, s, right = rest + 0, rest + k, rest + 2 * k, rest + 3 * k
+    vector, reached, inner_collected, unit, basis = rest + 4 * k, rest + 5 * k, rest + 7 * k, rest + 8 * k, rest + 9 * k
     spare = basis + n * n
     equilibrate(n, m, G, A, unit)
     scaled_columns(n, m, A, columns, lengths, unit, False)
-    rank = pivoted_qr(n, m, columns, heads, order, RANK_TOLERANCE, lengths, choice, True)
+    rank = pivoted_qr(n, m, columns, collected, order, RANK_TOLERANCE, lengths, choice, True)
     info[0] = rank
     for j in range(m):
         reached[j] = 0.0
@@ -62,11 +62,11 @@ def solve_on_kernel(
     for i in range(n):
         s[i] = reached[m + i] if i < rank else 0.0
     contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, right, info, choice)
-    reflect(n, rank, columns, heads, s, True)
+    reflect(n, rank, columns, collected, s, True)
     for j in range(n):
         for i in range(n):
             basis[j * n + i] = 1.0 if i == j else 0.0
-        reflect(n, rank, columns, heads, basis + j * n, True)
+        reflect(n, rank, columns, collected, basis + j * n, True)
     free = n - rank
     for i in range(n):
         total = f[i]
@@ -74,7 +74,7 @@ def solve_on_kernel(
             total -= G[i * n + l] * unit[l] * s[l]
         right[i] = unit[i] * total
     metric_on_basis(n, free, G, unit, basis + rank * n, reduced, vector)
-    inner_rank = solve_symmetric(free, rank, n, reduced, basis, right, vector, inner_heads, spare, order + k, gauge, info)
+    inner_rank = solve_symmetric(free, rank, n, reduced, basis, right, vector, inner_collected, spare, order + k, gauge, info)
     if inner_rank < 0:
         return SINGULAR
     for i in range(n):
@@ -83,7 +83,7 @@ def solve_on_kernel(
             total += basis[(rank + a) * n + i] * vector[a]
         z[i] = unit[i] * total
     shorten(free, inner_rank, n, reduced, order + k, basis + rank * n, unit, z, spare + 2 * k)
-    multipliers_from_balance(n, m, rank, G, f, z, mu, columns, heads, order, lengths, unit, right)
+    multipliers_from_balance(n, m, rank, G, f, z, mu, columns, collected, order, lengths, unit, right)
     if rank < m:
         least_norm_multipliers(m, rank, n, columns, order, lengths, mu, rest + 8 * k)
     return verdict(n, m, rank, z, contradictory)
@@ -147,7 +147,7 @@ def solve_symmetric(
     basis: Reals,
     right: Reals,
     x: Reals,
-    heads: Reals,
+    collected: Reals,
     spare: Reals,
     order: Integers,
     gauge: bool,
@@ -174,11 +174,11 @@ def solve_symmetric(
             return 0
         info[1] = 0.0
         return -1
-    inner_rank = pivoted_qr(free, free, reduced, heads, order, RANK_TOLERANCE * largest, heads, order, False)
+    inner_rank = pivoted_qr(free, free, reduced, collected, order, RANK_TOLERANCE * largest, collected, order, False)
     info[1] = abs(reduced[(inner_rank - 1) * free + inner_rank - 1]) / largest if inner_rank == free else 0.0
     if inner_rank < free and not gauge:
         return -1
-    reflect(free, inner_rank, reduced, heads, load, False)
+    reflect(free, inner_rank, reduced, collected, load, False)
     for a in range(inner_rank, free):
         if abs(load[a]) > 1e-9 * (size + 1e-300):
             return -1
@@ -243,7 +243,7 @@ def multipliers_from_balance(
     z: Reals,
     mu: Reals,
     columns: Reals,
-    heads: Reals,
+    collected: Reals,
     order: Integers,
     lengths: Reals,
     unit: Reals,
@@ -255,7 +255,7 @@ def multipliers_from_balance(
         for l in range(n):
             total += G[i * n + l] * z[l]
         balance[i] = unit[i] * total
-    reflect(n, rank, columns, heads, balance, False)
+    reflect(n, rank, columns, collected, balance, False)
     for j in range(m):
         mu[j] = 0.0
     for i in range(rank - 1, -1, -1):

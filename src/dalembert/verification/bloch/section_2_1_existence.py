@@ -20,7 +20,7 @@ from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ...model.symbols import coordinates
 from ...model.system import System
-from ..numeric import distance, excess, largest, panel_nodes, slope, worst
+from ..numeric import derivative, distance, excess, largest, panel_nodes, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random starts in potentials of one, two and three dimensions"
@@ -40,12 +40,12 @@ class Particle:
     start: dict[str, float]
 
     @property
-    def letters(self) -> list[str]:
+    def symbols(self) -> list[str]:
         return [q.name for q in self.system.coordinates]
 
     def vector(self, motion: Motion, suffix: str = "") -> Any:
         """Coordinates or velocities of a motion (n, times)."""
-        return np.array([motion[f"{name}{suffix}"] for name in self.letters])
+        return np.array([motion[f"{name}{suffix}"] for name in self.symbols])
 
 
 @cache
@@ -71,12 +71,12 @@ def particles() -> tuple[Particle, ...]:
     )
     random = np.random.default_rng(21)
     found = []
-    for letters, potential, numeric, a, b in shapes:
+    for symbols, potential, numeric, a, b in shapes:
         mass = float(random.uniform(0.3, 0.8))
-        start = {q.name: float(random.uniform(-1, 1)) for q in letters}
-        start |= {q.dot.name: float(random.uniform(-1, 1)) for q in letters}
-        kinetic = mass / 2 * sum(q.dot**2 for q in letters)
-        found.append(Particle(System(letters, kinetic=kinetic, potential=mass * potential), numeric, mass, a, b, start))
+        start = {q.name: float(random.uniform(-1, 1)) for q in symbols}
+        start |= {q.dot.name: float(random.uniform(-1, 1)) for q in symbols}
+        kinetic = mass / 2 * sum(q.dot**2 for q in symbols)
+        found.append(Particle(System(symbols, kinetic=kinetic, potential=mass * potential), numeric, mass, a, b, start))
     return tuple(found)
 
 
@@ -116,7 +116,7 @@ def energy_is_conserved() -> float:
     found = []
     for k, particle in enumerate(particles()):
         motion = _motion(k)
-        momenta = np.array([motion[f"p_{name}"] for name in particle.letters])
+        momenta = np.array([motion[f"p_{name}"] for name in particle.symbols])
         potential = particle.mass * particle.numeric(particle.vector(motion))
         energy = (momenta**2).sum(axis=0) / (2 * particle.mass) + potential
         found += [distance(energy, energy[0]), excess(potential[0] - energy[0])]
@@ -249,7 +249,7 @@ def backwards() -> Corrected:
     printed: list[float] = []
     for particle in particles():
         past = _backwards(particle)
-        n = len(particle.letters)
+        n = len(particle.symbols)
         for residuals, signs, sign in ((right, (1.0, -1.0), -1.0), (printed, (-1.0, -1.0), 1.0)):
             start = {key: value * signs[key.endswith("_dot")] for key, value in particle.start.items()}
             motion = simulate(particle.system, start=start, span=(0, SPAN), at=TIMES, rtol=1e-12)
@@ -262,11 +262,11 @@ def _backwards(particle: Particle) -> Any:
     """q and q_dot (2n, times) at the times -t, by SciPy."""
     from scipy.integrate import solve_ivp
 
-    n = len(particle.letters)
-    start = [particle.start[f"{name}{suffix}"] for suffix in ("", "_dot") for name in particle.letters]
+    n = len(particle.symbols)
+    start = [particle.start[f"{name}{suffix}"] for suffix in ("", "_dot") for name in particle.symbols]
 
     def rates(_: float, y: Any) -> Any:
-        return np.concatenate([y[n:], -slope(particle.numeric, y[:n])])
+        return np.concatenate([y[n:], -derivative(particle.numeric, y[:n])])
 
     return solve_ivp(rates, (0, -SPAN), start, method="DOP853", t_eval=-TIMES, rtol=1e-11, atol=1e-12).y
 

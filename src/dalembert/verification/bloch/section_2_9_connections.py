@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..independent.matrix_bundles import GROUP, GROUPS, G, Here, R, library, over_places, places
-from ..numeric import distance, excess, largest, slope
+from ..numeric import derivative, distance, excess, largest
 from ..row_registry import Corrected, claim
 
 RANDOM = "random connections with SE(2) and SO(3)"
@@ -125,7 +125,7 @@ def right_actions() -> float:
         g = twin.element(here.q[G])
         lib = library(twin.name, sign=-1)
         local = _pair(lib.value(lib.connection.curvature, here.q), here.u[R], here.v[R])
-        there = np.concatenate([here.q[R], twin.letters(g @ here.h)])
+        there = np.concatenate([here.q[R], twin.symbols(g @ here.h)])
 
         def carried(v: Any) -> Any:  # right translations leave the spatial velocity alone
             spatial = twin.right_form(here.q[G]) @ v[G]
@@ -249,8 +249,8 @@ def _exterior_gap(here: Here, mu: Any) -> float:
 )
 def closed_up_to_curvature() -> float:
     def steps(here: Here) -> float:
-        slopes = slope(lambda x: here.twin.form(x).T @ here.mu, here.q)
-        return distance(_covector_block(here, "exterior_of", here.mu), slopes.T - slopes)
+        derivatives = derivative(lambda x: here.twin.form(x).T @ here.mu, here.q)
+        return distance(_covector_block(here, "exterior_of", here.mu), derivatives.T - derivatives)
 
     def turned(here: Here) -> float:
         there = _there(here)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...analysis.symmetry.planar_reduction import relative_equilibria
 from ..independent.hinged_bodies import CHAIN, Bodies, Lowered, bodies, collinear, library_rates, shape, states, turn
-from ..numeric import distance, excess, largest, slope, worst
+from ..numeric import derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
 PAIR = CHAIN[2]
@@ -77,7 +77,7 @@ def _inertia() -> Lowered:
     return Lowered(list(pair.inertia), pair.joints)
 
 
-def _slope_of_inertia(twin: Bodies, theta: float) -> Any:
+def _derivative_of_inertia(twin: Bodies, theta: float) -> Any:
     """dJ/dtheta of the library (2, 2)."""
     return _inertia()([theta], twin.values)[1].reshape(2, 2)
 
@@ -94,8 +94,8 @@ def over_pairs(residual: Callable[[Pair, Any], float], count: int = 4) -> float:
 )
 def standing_momenta() -> float:
     def residual(p: Pair, x: Any) -> float:
-        found, slope_of_energy = library_rates(p.twin, x), p.twin.gradient(x)[0]
-        return distance(found[1:], [slope_of_energy, -slope_of_energy])
+        found, derivative_of_energy = library_rates(p.twin, x), p.twin.gradient(x)[0]
+        return distance(found[1:], [derivative_of_energy, -derivative_of_energy])
 
     return over_pairs(residual)
 
@@ -105,9 +105,9 @@ def standing_momenta() -> float:
     "H_theta = -1/2 mu^T J^-1 J' J^-1 mu",
     how=f"{RANDOM}: the library's mu_1_dot against J and J' by complex steps",
 )
-def slope_of_the_energy() -> float:
+def derivative_of_the_energy() -> float:
     def residual(p: Pair, x: Any) -> float:
-        bend = slope(lambda a: p.twin.inertia(a).ravel(), x[:1]).reshape(2, 2)
+        bend = derivative(lambda a: p.twin.inertia(a).ravel(), x[:1]).reshape(2, 2)
         w = p.twin.rates(x)
         return distance(library_rates(p.twin, x)[1], -w @ bend @ w / 2)
 
@@ -119,13 +119,13 @@ def slope_of_the_energy() -> float:
     "J' has eps lambda' off the diagonal and zeros on it, with lambda(theta) = -d12 . R(theta) d21",
     how=f"{RANDOM}: the library's J and dJ/dtheta against the closed form",
 )
-def slope_of_the_inertia() -> float:
+def derivative_of_the_inertia() -> float:
     def residual(p: Pair, x: Any) -> float:
         own, c, bend = p.own, p.eps * p.lam(x[0]), p.eps * p.lam(x[0], 1)
         values, _ = _inertia()(x[:1], p.twin.values)
         return largest(
             distance(values, [own[0], c, c, own[1]]),
-            distance(_slope_of_inertia(p.twin, x[0]), [[0, bend], [bend, 0]]),
+            distance(_derivative_of_inertia(p.twin, x[0]), [[0, bend], [bend, 0]]),
         )
 
     return over_pairs(residual)
@@ -136,10 +136,10 @@ def slope_of_the_inertia() -> float:
     "H_theta = -1/2 w^T J' w, with w = J^-1 mu on both sides; the print has mu on the right",
     how=f"{RANDOM}: the library's mu_1_dot and dJ/dtheta, w by a dense solve",
 )
-def slope_by_rates() -> Corrected:
+def derivative_by_rates() -> Corrected:
     def residual(p: Pair, x: Any, printed: bool) -> float:
         w = p.twin.rates(x)
-        return distance(library_rates(p.twin, x)[1], -w @ _slope_of_inertia(p.twin, x[0]) @ (x[1:] if printed else w) / 2)
+        return distance(library_rates(p.twin, x)[1], -w @ _derivative_of_inertia(p.twin, x[0]) @ (x[1:] if printed else w) / 2)
 
     return Corrected(over_pairs(lambda p, x: residual(p, x, False)), over_pairs(lambda p, x: residual(p, x, True)))
 
@@ -149,7 +149,7 @@ def slope_by_rates() -> Corrected:
     "H_theta = -eps lambda' w_1 w_2, and vanishes in equilibrium",
     how=f"{RANDOM}: the library's mu_1_dot against the closed form",
 )
-def slope_in_closed_form() -> float:
+def derivative_in_closed_form() -> float:
     return over_pairs(lambda p, x: distance(library_rates(p.twin, x)[1], p.gradient(x)[0]))
 
 
@@ -223,12 +223,12 @@ def _apart(twin: Bodies) -> float:
     "With collinear hinge vectors lambda' = (d12 . d21) sin(theta), so that in case (ii) theta is 0 or pi",
     how="random collinear pairs: slopes of the library's J, and its proved relative equilibria",
 )
-def collinear_slope() -> float:
+def collinear_derivative() -> float:
     found = []
     for seed in range(3):
         p = Pair(collinear(2, seed))
         inner = float(p.hinges[0] @ p.hinges[1])
-        found += [distance(_slope_of_inertia(p.twin, theta)[0, 1] / p.eps, inner * np.sin(theta)) for theta in (0.4, 1.9, -2.2)]
+        found += [distance(_derivative_of_inertia(p.twin, theta)[0, 1] / p.eps, inner * np.sin(theta)) for theta in (0.4, 1.9, -2.2)]
         angles = sorted(float(e.angles[0]) for e in relative_equilibria(shape(PAIR), p.twin.values).found)
         found.append(distance(angles, [0.0, np.pi]))
     return worst(found)
@@ -277,7 +277,7 @@ def derivatives_of_the_energy() -> Corrected:
 def first_variation() -> float:
     def residual(p: Pair, x: Any) -> float:
         total = x[1] + x[2]
-        whole = slope(lambda y: p.twin.energy(y) + np.sin(y[1] + y[2]), x)
+        whole = derivative(lambda y: p.twin.energy(y) + np.sin(y[1] + y[2]), x)
         return distance(whole, [library_rates(p.twin, x)[1], *(p.rates(x) + np.cos(total))])
 
     return over_pairs(residual)

@@ -138,13 +138,13 @@ def structure() -> float:
         s, n = _structure(parents), len(parents) + 1
         matrix = s.at({})
         bent = sympy.Matrix(s.matrix)
-        bent[0, n - 1] += s.letters[-1]
-        bent[n - 1, 0] -= s.letters[-1]
+        bent[0, n - 1] += s.symbols[-1]
+        bent[n - 1, 0] -= s.symbols[-1]
         found += [
             worst((matrix + matrix.T).ravel()),
-            float(s.certificate.by != "symbolically" or jacobi_identity(bent, s.letters).holds != (n == 2)),
+            float(s.certificate.by != "symbolically" or jacobi_identity(bent, s.symbols).holds != (n == 2)),
             float(s.generic_rank != 2 * (n - 1) or np.linalg.matrix_rank(matrix) != 2 * (n - 1)),
-            float(s.casimirs() != (sum(s.letters[n - 1 :]),)),
+            float(s.casimirs() != (sum(s.symbols[n - 1 :]),)),
             worst(matrix @ np.append(np.zeros(n - 1), np.ones(n))),
         ]
     return largest(*found)
@@ -198,14 +198,14 @@ def _difference(twin: Bodies) -> float:
 
 def _hinged(twin: Bodies, joints: Any, w: Any) -> tuple[System, dict[str, float]]:
     """Bodies with places and angles of their own, held at the hinges, and their start without linear momentum."""
-    letters = [tuple(Coordinate(f"{name}{i}") for name in ("x", "y", "theta")) for i in range(1, twin.count + 1)]
+    symbols = [tuple(Coordinate(f"{name}{i}") for name in ("x", "y", "theta")) for i in range(1, twin.count + 1)]
     parts = [
         body(float(m), float(inertia), q[:2], angle=q[2])
-        for m, inertia, q in zip(twin.masses, twin.inertias, letters, strict=True)
+        for m, inertia, q in zip(twin.masses, twin.inertias, symbols, strict=True)
     ]
 
     def end(i: int, vector: Any) -> sympy.Matrix:
-        x, y, angle = letters[i - 1]
+        x, y, angle = symbols[i - 1]
         c, s = sympy.cos(angle), sympy.sin(angle)
         return sympy.Matrix([x + c * vector[0] - s * vector[1], y + s * vector[0] + c * vector[1]])
 
@@ -221,7 +221,7 @@ def _hinged(twin: Bodies, joints: Any, w: Any) -> tuple[System, dict[str, float]
         values = (*place, angles[i], *speed, w[i])
         names = [f"{name}{i + 1}{suffix}" for suffix in ("", "_dot") for name in ("x", "y", "theta")]
         start |= dict(zip(names, map(float, values), strict=True))
-    return System([q for group in letters for q in group], parts=parts, constraints=constraints), start
+    return System([q for group in symbols for q in group], parts=parts, constraints=constraints), start
 
 
 def _turned(angle: float, vector: Any) -> Any:

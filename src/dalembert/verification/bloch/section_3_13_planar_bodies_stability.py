@@ -19,7 +19,7 @@ from ...formulations.registry import derive
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ..independent.hinged_bodies import Lowered, collinear, shape, states
-from ..numeric import Probe, distance, excess, largest, panel_nodes, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, panel_nodes, worst
 from ..row_registry import Corrected, claim
 from .section_3_13_planar_bodies import PAIR, Pair
 
@@ -31,9 +31,9 @@ SEEDS = range(3)
 def _hessian() -> Lowered:
     """The library's Hamiltonian, differentiated in letters once and by its graph again."""
     pair = shape(PAIR)
-    letters = (*pair.joints, *pair.momenta)
+    symbols = (*pair.joints, *pair.momenta)
     energy = reduced_hamiltonian(pair)
-    return Lowered([sympy.diff(energy, letter) for letter in letters], letters)
+    return Lowered([sympy.diff(energy, symbol) for symbol in symbols], symbols)
 
 
 def _at(p: Pair, x: Any) -> Any:
@@ -52,8 +52,8 @@ def _turning() -> Iterator[tuple[Pair, Any, float, float]]:
 def _method(p: Pair, x: Any) -> EnergyCasimir:
     """The library's energy-Casimir method at a state."""
     pair = shape(PAIR)
-    letters = (*pair.joints, *pair.momenta)
-    point = dict(zip(letters, map(float, x), strict=True)) | {sympy.Symbol(k): v for k, v in p.twin.values.items()}
+    symbols = (*pair.joints, *pair.momenta)
+    point = dict(zip(symbols, map(float, x), strict=True)) | {sympy.Symbol(k): v for k, v in p.twin.values.items()}
     return energy_casimir(reduced_structure(pair), reduced_hamiltonian(pair), [sum(pair.momenta)], point)
 
 
@@ -89,7 +89,7 @@ def second_variation() -> float:
         added[1:, 1:] = 0.3
         matrix = _method(p, x).second_variation(0.3)
         inverse = np.array([[i2, -c], [-c, i1]]) / p.delta(x[0])
-        found += [distance(matrix, slope(p.gradient, x) + added), distance(matrix[1:, 1:], inverse + 0.3)]
+        found += [distance(matrix, derivative(p.gradient, x) + added), distance(matrix[1:, 1:], inverse + 0.3)]
     return worst(found)
 
 
@@ -234,8 +234,8 @@ def stability_by_the_potential() -> float:
         linear = [e.linear.eigenvalues, _method(p, x).eigenvalues]
         found += [float(np.min(np.abs(values - expected))) for values in linear]
         found += [distance(e.rate, rate), float(e.stability != ("stable" if sign > 0 else "unstable"))]
-        slope_of_force = _second_difference(p, float(x[0]), total)
-        found.append(float(np.sign(slope_of_force) != sign))
+        derivative_of_force = _second_difference(p, float(x[0]), total)
+        found.append(float(np.sign(derivative_of_force) != sign))
     return worst(found)
 
 

@@ -23,7 +23,7 @@ from ...formulations.registry import derive
 from ...integrate.simulate import simulate
 from ...model.builders.planar_bodies import planar_chain
 from ..independent.hinged_bodies import CHAIN, Bodies, Lowered, bodies, collinear, library_rates, shape, states, turn
-from ..numeric import Probe, distance, excess, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
 TRIPLE = CHAIN[3]
@@ -230,8 +230,8 @@ def magnetic_terms() -> float:
                 table = twin.inertia(joints)
                 return 1.3 * (table.sum(axis=0) @ beyond) / table.sum()
 
-            rival = slope(form, x[: count - 1])
-            found.append(distance(bend - bend.T, rival - rival.T))
+            reference = derivative(form, x[: count - 1])
+            found.append(distance(bend - bend.T, reference - reference.T))
             if count == 3:
                 found.append(excess(APART - abs(float(bend[0, 1] - bend[1, 0]))))
         found.append(float(len(probe.equations.state) != 2 * (count - 1)))
@@ -274,10 +274,10 @@ def four_or_six() -> float:
     found, counts = [], set()
     locked = shape(TRIPLE).locked_inertia
     joints = shape(TRIPLE).joints
-    slopes = [sympy.diff(locked, joint) for joint in joints]
+    derivatives = [sympy.diff(locked, joint) for joint in joints]
     straight = [*(collinear(3, seed) for seed in range(2)), *(_light_middle(seed, 0.15) for seed in range(2))]
     for twin in [*straight, bodies(TRIPLE, 0), bodies(TRIPLE, 1)]:
-        zeros = find_zeros(slopes, joints, parameters=twin.values)
+        zeros = find_zeros(derivatives, joints, parameters=twin.values)
         counts.add(len(zeros))
         expected = _expected_count(twin) if any(twin is other for other in straight) else len(zeros)
         found.append(float(not zeros.complete or zeros.index != 0 or len(zeros) not in (4, 6) or len(zeros) != expected))
@@ -311,8 +311,8 @@ def critical_mass() -> float:
     middle = sympy.Symbol("m", positive=True)
     ends = {(1, 2): (0.9, 0), (2, 1): (-0.4, 0), (2, 3): (0.4, 0), (3, 2): (-0.9, 0)}
     chain = planar_chain(3, masses=[1.2, middle, 1.2], inertias=[1, 1, 1], hinges=ends)
-    slopes = [sympy.diff(chain.locked_inertia, joint) for joint in chain.joints]
-    diagram = zero_diagram(slopes, chain.joints, middle, [0.6, 3.9])
+    derivatives = [sympy.diff(chain.locked_inertia, joint) for joint in chain.joints]
+    diagram = zero_diagram(derivatives, chain.joints, middle, [0.6, 3.9])
     if len(diagram.bifurcations) != 1:
         return 1.0
     (change,) = diagram.bifurcations
@@ -333,7 +333,7 @@ def _symmetric() -> dict[str, float]:
     return twin.values | {"mu": 2.0}
 
 
-def _passage(speeds: Any, time: float) -> Any:
+def _crossing(speeds: Any, time: float) -> Any:
     """Angles and rates (4,) of the hinges a time after both were at zero."""
     start = {"theta_21_dot": float(speeds[0]), "theta_32_dot": float(speeds[1])}
     motion = simulate(
@@ -346,8 +346,8 @@ def _half_orbit(sign: float, frequency: float, speed: float) -> tuple[Any, float
     """Rates at zero angles and half the period of an orbit near a mode, by Newton's method on the return to zero angles."""
     unknowns = np.array([sign * speed, np.pi / frequency])
     for _ in range(8):
-        here = _passage([speed, unknowns[0]], float(unknowns[1]))
-        there = _passage([speed, unknowns[0] + 1e-7], float(unknowns[1]))
+        here = _crossing([speed, unknowns[0]], float(unknowns[1]))
+        there = _crossing([speed, unknowns[0] + 1e-7], float(unknowns[1]))
         table = np.column_stack([(there - here)[:2] / 1e-7, here[2:]])
         unknowns = unknowns - np.linalg.solve(table, here[:2])
         if np.max(np.abs(here[:2])) < 1e-10:
@@ -371,7 +371,7 @@ def periodic_orbits() -> float:
         gaps = []
         for speed in (0.02, 0.01):
             speeds, half = _half_orbit(sign, frequency, speed)
-            early, late, returned = (_passage(speeds, part * half) for part in (0.3, 1.3, 2.0))
+            early, late, returned = (_crossing(speeds, part * half) for part in (0.3, 1.3, 2.0))
             gaps.append(abs(half * frequency / np.pi - 1))
             swapped = -early[[1, 0, 3, 2]]
             found += [worst(returned - np.array([0, 0, *speeds])), worst((early if sign < 0 else late) - swapped)]

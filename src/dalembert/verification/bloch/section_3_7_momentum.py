@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
 from ..independent.principal_bundles import GROUP, SIZE, G, Spot, over_spots, spots
-from ..numeric import distance, excess, largest, null_space, slope
+from ..numeric import derivative, distance, excess, largest, null_space
 from ..row_registry import Corrected, claim
 
 RANDOM = "random invariant systems with the group SE(2) x R"
@@ -80,12 +80,12 @@ def regular_points() -> Corrected:
     J = _turning(3)
     gaps = []
     for z, rank in _space_points():
-        point, slopes = _point(z[:3], z[3:]), slope(_momentum, z)
+        point, derivatives = _point(z[:3], z[3:]), derivative(_momentum, z)
         isotropy = J.isotropy(point)
         gaps += [
-            distance(J.slope(point), slopes),
+            distance(J.derivative(point), derivatives),
             distance(J.lifted(point), _infinitesimal(z)),
-            abs(J.rank(point) - rank) + abs(_svd_rank(slopes) - rank),
+            abs(J.rank(point) - rank) + abs(_svd_rank(derivatives) - rank),
             abs(3 - isotropy.shape[1] - rank),
             distance(_infinitesimal(z) @ isotropy, np.zeros((6, isotropy.shape[1]))),
             float(J.is_regular(point) is not (isotropy.shape[1] == 0)),
@@ -103,12 +103,12 @@ def regular_points() -> Corrected:
     "zeta annihilates the range of DJ(z) if and only if zeta_P(z) = 0, because d<J, zeta>(z) v = Omega(zeta_P(z), v)",
     how="SO(3) on T*R^3: library slope and lifted generators against the symplectic matrix; annihilators by singular values",
 )
-def range_of_the_slope() -> float:
+def range_of_the_derivative() -> float:
     J, gaps = _turning(3), []
     canonical = np.block([[np.zeros((3, 3)), np.eye(3)], [-np.eye(3), np.zeros((3, 3))]])
     for z, _ in _space_points():
         point = _point(z[:3], z[3:])
-        DJ, X = J.slope(point), J.lifted(point)
+        DJ, X = J.derivative(point), J.lifted(point)
         gaps.append(distance(DJ, (canonical.T @ X).T))
         annihilates, rests = (null_space(m) if np.any(m) else np.eye(3) for m in (DJ.T, X))
         gaps.append(distance(annihilates @ annihilates.T, rests @ rests.T))
@@ -122,7 +122,7 @@ def range_of_the_slope() -> float:
     how="complex steps of J; the bracket by the symplectic matrix",
 )
 def momentum_that_is_not_equivariant() -> float:
-    DJ = slope(lambda z: np.array([z[1], -z[0]]), [0.4, -0.3])
+    DJ = derivative(lambda z: np.array([z[1], -z[0]]), [0.4, -0.3])
     canonical = np.array([[0.0, 1.0], [-1.0, 0.0]])
     bracket = DJ[0] @ canonical @ DJ[1]
     generators = canonical @ DJ.T

@@ -20,7 +20,7 @@ from ...formulations.registry import derive
 from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
 from ...model.symbols import coordinates, inputs, t
-from ..numeric import Probe, distance, excess, largest, panel_nodes, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, panel_nodes, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random numbers with fixed seeds"
@@ -85,7 +85,7 @@ def control_system() -> float:
 
     def field(moment: float, x: Any) -> Any:
         u = np.array([np.sin(moment), np.cos(2 * moment) / 2])
-        return symplectic(2) @ slope(lambda z: energy_numbers(z, u), x)
+        return symplectic(2) @ derivative(lambda z: energy_numbers(z, u), x)
 
     x, h = np.array([0.3, 0.0, 0.0, 0.4]), end / steps
     for k in range(steps):
@@ -93,7 +93,7 @@ def control_system() -> float:
         b = field((k + 0.5) * h, x + h / 2 * a)
         c = field((k + 0.5) * h, x + h / 2 * b)
         x = x + h / 6 * (a + 2 * b + 2 * c + field((k + 1) * h, x + h * c))
-    y = slope(lambda w: energy_numbers(x, w), np.array([np.sin(end), np.cos(2 * end) / 2]))
+    y = derivative(lambda w: energy_numbers(x, w), np.array([np.sin(end), np.cos(2 * end) / 2]))
     reached = [motion[name][0] for name in ("q1", "q2", "p1", "p2")]
     return largest(distance(reached, x), distance([motion["y_u1"][0], motion["y_u2"][0]], y))
 
@@ -130,14 +130,14 @@ def product_matrix(n: int, k: int, sign: float) -> Any:
 )
 def generated() -> float:
     flow = nonlinear()
-    letters = in_order(flow)
+    symbols = in_order(flow)
     residuals = []
     for x, u in points(1):
-        order = [x[letters.index(c)] for c in flow.coordinates]
-        rates = library_values(flow, [flow.rates[c] for c in letters], order, u)
+        order = [x[symbols.index(c)] for c in flow.coordinates]
+        rates = library_values(flow, [flow.rates[c] for c in symbols], order, u)
         y = library_values(flow, [flow.outputs["y_u1"], flow.outputs["y_u2"]], order, u)
-        residuals.append(distance(rates, symplectic(2) @ slope(partial(_of_state, u), x)))
-        residuals.append(distance(y, slope(partial(energy_numbers, x), u)))
+        residuals.append(distance(rates, symplectic(2) @ derivative(partial(_of_state, u), x)))
+        residuals.append(distance(y, derivative(partial(energy_numbers, x), u)))
     return worst(residuals)
 
 
@@ -149,13 +149,13 @@ def generated() -> float:
 )
 def lagrangian_graph() -> Corrected:
     flow = nonlinear()
-    letters, u = in_order(flow), list(flow.inputs)
-    maps = [flow.rates[c] for c in letters] + [flow.outputs["y_u1"], flow.outputs["y_u2"]]
-    slopes = [sympy.diff(e, s) for e in maps for s in (*letters, *u)]
+    symbols, u = in_order(flow), list(flow.inputs)
+    maps = [flow.rates[c] for c in symbols] + [flow.outputs["y_u1"], flow.outputs["y_u2"]]
+    derivatives = [sympy.diff(e, s) for e in maps for s in (*symbols, *u)]
     right, printed = [], []
     for x, w in points(2):
-        order = [x[letters.index(c)] for c in flow.coordinates]
-        table = library_values(flow, slopes, order, w).reshape(6, 6)
+        order = [x[symbols.index(c)] for c in flow.coordinates]
+        table = library_values(flow, derivatives, order, w).reshape(6, 6)
         tangent = np.vstack([np.eye(4, 6), table[:4], np.eye(6)[4:], table[4:]])
         right.append(np.max(np.abs(tangent.T @ product_matrix(2, 2, -1.0) @ tangent)))
         printed.append(np.max(np.abs(tangent.T @ product_matrix(2, 2, 1.0) @ tangent)))
@@ -212,11 +212,11 @@ def exponential(matrix: Any, time: float) -> Any:
 def convolution() -> float:
     S, C = random_linear(5)
     J, end = symplectic(2), 3.0
-    letters = coordinates("x1 x2 x3 x4")
+    symbols = coordinates("x1 x2 x3 x4")
     u = inputs("u1 u2")
-    rates = sympy.Matrix(J @ S) * sympy.Matrix(letters) + sympy.Matrix(J @ C.T) * sympy.Matrix(u)
-    y = sympy.Matrix(C) * sympy.Matrix(letters)
-    flow = Flow(dict(zip(letters, rates, strict=True)), inputs=u, outputs={"y1": y[0], "y2": y[1]})
+    rates = sympy.Matrix(J @ S) * sympy.Matrix(symbols) + sympy.Matrix(J @ C.T) * sympy.Matrix(u)
+    y = sympy.Matrix(C) * sympy.Matrix(symbols)
+    flow = Flow(dict(zip(symbols, rates, strict=True)), inputs=u, outputs={"y1": y[0], "y2": y[1]})
     motion = simulate(flow, {}, (0, end), inputs={u[0]: sympy.sin(3 * t), u[1]: sympy.exp(-t)}, at=[end], rtol=1e-11)
     times, weights = panel_nodes(0.0, end, panels=8)
     system = LinearInputOutput(J @ S, J @ C.T, C, np.zeros((2, 2)))
@@ -316,8 +316,8 @@ def skew_form() -> float:
     u1, u2 = flow.inputs
     drive, start = {u1: sympy.sin(t), u2: sympy.cos(2 * t) / 2}, {"q1": 0.3, "p2": 0.4}
     honest = variational_skew_form(flow, ["y_u1", "y_u2"], drive, start, (0, 3)).residual
-    letters = in_order(flow)
-    damped = flow.replacing(rates={c: rate - (c / 4 if c in letters[2:] else 0) for c, rate in flow.rates.items()})
+    symbols = in_order(flow)
+    damped = flow.replacing(rates={c: rate - (c / 4 if c in symbols[2:] else 0) for c, rate in flow.rates.items()})
     swapped = variational_skew_form(flow, ["y_u2", "y_u1"], drive, start, (0, 3)).residual
     lossy = variational_skew_form(damped, ["y_u1", "y_u2"], drive, start, (0, 3)).residual
     return largest(honest, excess(APART - swapped), excess(APART - lossy))
@@ -344,11 +344,11 @@ def rate_of_product() -> float:
 def _hessian(point: Any) -> Any:
     """Second derivatives of H(x, u), (6, 6), from the slopes of the library's rates and outputs."""
     flow = nonlinear()
-    letters = [*in_order(flow), *flow.inputs]
-    q1, q2, p1, p2 = letters[:4]
+    symbols = [*in_order(flow), *flow.inputs]
+    q1, q2, p1, p2 = symbols[:4]
     gradient = [-flow.rates[p1], -flow.rates[p2], flow.rates[q1], flow.rates[q2], flow.outputs["y_u1"], flow.outputs["y_u2"]]
-    table = dict(zip(letters, map(float, point), strict=True))
-    return np.array([[float(sympy.diff(e, s).xreplace(table)) for s in letters] for e in gradient])
+    table = dict(zip(symbols, map(float, point), strict=True))
+    return np.array([[float(sympy.diff(e, s).xreplace(table)) for s in symbols] for e in gradient])
 
 
 @claim(
@@ -370,11 +370,11 @@ def regularity() -> Corrected:
     return Corrected(residual, float(abs(np.linalg.det(mass))) - float(np.max(np.abs(second))))
 
 
-def _euler(L: sympy.Expr, letters: list[Any]) -> list[sympy.Expr]:
+def _euler(L: sympy.Expr, symbols: list[Any]) -> list[sympy.Expr]:
     found = []
-    for c in letters:
+    for c in symbols:
         p = sympy.diff(L, c.dot)
-        rate = sum((sympy.diff(p, b) * b.dot + sympy.diff(p, b.dot) * b.ddot for b in letters), sympy.S.Zero)
+        rate = sum((sympy.diff(p, b) * b.dot + sympy.diff(p, b.dot) * b.ddot for b in symbols), sympy.S.Zero)
         found.append(rate - sympy.diff(L, c))
     return found
 
@@ -420,9 +420,9 @@ def compiled_rates() -> float:
     residuals = []
     for x, u in points(41, 3):
         driven = flow.driven(dict(zip(flow.inputs, map(float, u), strict=True)))
-        letters = in_order(flow)
-        state = np.array([x[letters.index(c)] for c in flow.coordinates])
+        symbols = in_order(flow)
+        state = np.array([x[symbols.index(c)] for c in flow.coordinates])
         rates = Probe(derive(driven), {}).rates(0.0, state)
-        expected = symplectic(2) @ slope(partial(_of_state, u), x)
-        residuals.append(distance(rates, [expected[letters.index(c)] for c in flow.coordinates]))
+        expected = symplectic(2) @ derivative(partial(_of_state, u), x)
+        residuals.append(distance(rates, [expected[symbols.index(c)] for c in flow.coordinates]))
     return worst(residuals)

@@ -24,7 +24,7 @@ from ...formulations.registry import derive
 from ...integrate.simulate import simulate
 from ...model.system import System
 from ..independent.tangent_bundle_systems import FLAT, Place, connection, over_places, places, tangent_probe, tangent_system
-from ..numeric import Probe, distance, excess, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
 BASE, FIBRE = slice(0, 3), slice(3, 5)
@@ -38,7 +38,7 @@ APART = 1e-3
 
 def _connection(place: Place, q: Any) -> Any:
     """A^a_al by the rival (2, 3)."""
-    return np.array(connection(place.twin.kind, place.twin.waves, q))
+    return np.array(connection(place.twin.kind, place.twin.sinusoids, q))
 
 
 def _lift(place: Place, base: Any) -> Any:
@@ -52,16 +52,16 @@ def _exterior(place: Place, first: Any, second: Any) -> Any:
     def coefficients(x: Any) -> Any:
         return np.hstack([_connection(place, x), np.eye(2)]).ravel()
 
-    slopes = slope(coefficients, place.q).reshape(2, 5, 5)  # form, component, direction of the derivative
-    return np.einsum("bji,i,j->b", slopes, first, second) - np.einsum("bji,i,j->b", slopes, second, first)
+    derivatives = derivative(coefficients, place.q).reshape(2, 5, 5)  # form, component, direction of the derivative
+    return np.einsum("bji,i,j->b", derivatives, first, second) - np.einsum("bji,i,j->b", derivatives, second, first)
 
 
 def _curvature(place: Place) -> Any:
     """B^b_{al be} as printed, by complex steps of A (2, 3, 3)."""
     A = _connection(place, place.q)
-    slopes = slope(lambda x: _connection(place, x).ravel(), place.q).reshape(2, 3, 5)
-    by_base = slopes[:, :, BASE] - np.swapaxes(slopes[:, :, BASE], 1, 2)
-    along_fibre = np.einsum("ax,bya->bxy", A, slopes[:, :, FIBRE])
+    derivatives = derivative(lambda x: _connection(place, x).ravel(), place.q).reshape(2, 3, 5)
+    by_base = derivatives[:, :, BASE] - np.swapaxes(derivatives[:, :, BASE], 1, 2)
+    along_fibre = np.einsum("ax,bya->bxy", A, derivatives[:, :, FIBRE])
     return by_base + along_fibre - np.swapaxes(along_fibre, 1, 2)
 
 
@@ -86,11 +86,11 @@ def _constrained_momenta(place: Place, q: Any, base: Any) -> Any:
 def _left_side(place: Place, accelerations: Any) -> Any:
     """d/dt dL_c/dr_dot - dL_c/dr + A^a dL_c/ds^a along the curve with these base accelerations (3,)."""
     base = place.v[BASE]
-    inertia = slope(
+    inertia = derivative(
         lambda w: _constrained_momenta(place, place.q + w[0] * place.v, base + w[0] * accelerations),
         [0.0],
     )[:, 0]
-    by_place = slope(lambda x: _constrained(place, x, base), place.q)
+    by_place = derivative(lambda x: _constrained(place, x, base), place.q)
     return inertia - by_place[BASE] + _connection(place, place.q).T @ by_place[FIBRE]
 
 
@@ -180,10 +180,10 @@ def constrained_momenta() -> float:
     )
 
 
-def _slopes_of_constrained(place: Place) -> Any:
+def _derivatives_of_constrained(place: Place) -> Any:
     """dL/dq - dL/ds_dot^b dA^b_be/dq r_dot^be, the printed slopes of L_c by the coordinates (5,)."""
-    plain = slope(lambda x: place.twin.lagrangian(x, place.v), place.q)
-    turning = slope(lambda x: _connection(place, x) @ place.v[BASE], place.q)
+    plain = derivative(lambda x: place.twin.lagrangian(x, place.v), place.q)
+    turning = derivative(lambda x: _connection(place, x) @ place.v[BASE], place.q)
     return plain - _fibre_momenta(place) @ turning
 
 
@@ -192,8 +192,8 @@ def _slopes_of_constrained(place: Place) -> Any:
     "dL_c/dr^al = dL/dr^al - dL/ds_dot^b (dA^b_be/dr^al) r_dot^be",
     how=f"{RANDOM}: slope of the library's L_c against complex steps of L and of A",
 )
-def constrained_slope_by_base() -> float:
-    return over_places(lambda p: distance(_library(p)[3][BASE], _slopes_of_constrained(p)[BASE]), "bent", "flat")
+def constrained_derivative_by_base() -> float:
+    return over_places(lambda p: distance(_library(p)[3][BASE], _derivatives_of_constrained(p)[BASE]), "bent", "flat")
 
 
 @claim(
@@ -201,8 +201,8 @@ def constrained_slope_by_base() -> float:
     "dL_c/ds^a = dL/ds^a - dL/ds_dot^b (dA^b_be/ds^a) r_dot^be",
     how=f"{RANDOM}: slope of the library's L_c against complex steps of L and of A",
 )
-def constrained_slope_by_fibre() -> float:
-    return over_places(lambda p: distance(_library(p)[3][FIBRE], _slopes_of_constrained(p)[FIBRE]), "bent", "flat")
+def constrained_derivative_by_fibre() -> float:
+    return over_places(lambda p: distance(_library(p)[3][FIBRE], _derivatives_of_constrained(p)[FIBRE]), "bent", "flat")
 
 
 @claim(
@@ -214,7 +214,7 @@ def constrained_slope_by_fibre() -> float:
 def substitution() -> float:
     def residual(place: Place) -> float:
         base = place.z[BASE]
-        turned = slope(lambda w: _connection(place, place.q + w[0] * place.v) @ (place.v[BASE] + w[0] * base), [0.0])
+        turned = derivative(lambda w: _connection(place, place.q + w[0] * place.v) @ (place.v[BASE] + w[0] * base), [0.0])
         full = np.concatenate([base, -turned[:, 0]])
         allowed = np.vstack([np.eye(3), -_connection(place, place.q)])
         by_euler = allowed.T @ place.twin.euler(place.q, place.v, full)
@@ -276,8 +276,8 @@ def exterior_derivative() -> float:
     def residual(place: Place) -> float:
         first, second = place.z[BASE], place.q[BASE] - 0.4 * place.v[BASE]
         A = _connection(place, place.q)
-        slopes = slope(lambda x: _connection(place, x).ravel(), place.q).reshape(2, 3, 5)
-        table = slopes[:, :, BASE] - np.einsum("bxa,ay->bxy", slopes[:, :, FIBRE], A)  # b, al, be
+        derivatives = derivative(lambda x: _connection(place, x).ravel(), place.q).reshape(2, 3, 5)
+        table = derivatives[:, :, BASE] - np.einsum("bxa,ay->bxy", derivatives[:, :, FIBRE], A)  # b, al, be
         wedge = np.einsum("y,x->xy", first, second) - np.einsum("y,x->xy", second, first)
         found = _exterior(place, _lift(place, first), _lift(place, second))
         bend = np.einsum("bxy,y,x->b", _library(place)[1], first, second)

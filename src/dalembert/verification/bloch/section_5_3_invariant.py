@@ -23,14 +23,14 @@ from ..independent.tangent_forms import (
     fundamental,
     in_second_chart,
     lagrangian_form,
+    library_derivatives,
     library_form,
-    library_slopes,
     principal,
     pulled,
     random_vector,
     second_chart,
 )
-from ..numeric import Probe, distance, largest, slope, worst
+from ..numeric import Probe, derivative, distance, largest, worst
 from ..row_registry import Corrected, claim
 
 EVERY = ("free", "linear", "affine", "nonlinear")
@@ -60,14 +60,14 @@ def first_order_system() -> float:
     from scipy.integrate import solve_ivp
 
     place = places("free")[0]
-    n, names = place.twin.size, [letter.name for letter in place.probe.equations.state]
+    n, names = place.twin.size, [symbol.name for symbol in place.probe.equations.state]
     motion = simulate(place.probe.equations, dict(zip(names, place.state, strict=True)), (0, 0.5), rtol=1e-11)
 
     def field(_: float, y: Any) -> Any:
         return np.concatenate([y[n:], place.twin.accelerations(y[:n], y[n:])[0]])
 
-    rival = solve_ivp(field, (0, 0.5), place.state, "DOP853", rtol=1e-10, atol=1e-11)
-    return distance(motion.y[:, -1], rival.y[:, -1])
+    reference = solve_ivp(field, (0, 0.5), place.state, "DOP853", rtol=1e-10, atol=1e-11)
+    return distance(motion.y[:, -1], reference.y[:, -1])
 
 
 @claim(
@@ -92,7 +92,7 @@ def special_field() -> float:
 )
 def vertical_lift() -> float:
     def residual(p: Place) -> float:
-        by_steps = slope(lambda w: p.twin.lagrangian(p.q, p.v + w[0] * p.z), [0.0])[0]
+        by_steps = derivative(lambda w: p.twin.lagrangian(p.q, p.v + w[0] * p.z), [0.0])[0]
         return distance(p.probe.blocks(0.0, p.state).momenta @ p.z, by_steps)
 
     return over_places(residual, "free")
@@ -136,7 +136,7 @@ def _rows(place: Place) -> Any:
 def _along(place: Place, vector: Any) -> Any:
     """The derivative of f along a vector on TQ, by complex steps (m,)."""
     n = place.twin.size
-    return slope(lambda w: place.twin.condition(place.q + w[0] * vector[:n], place.v + w[0] * vector[n:]), [0.0])[:, 0]
+    return derivative(lambda w: place.twin.condition(place.q + w[0] * vector[:n], place.v + w[0] * vector[n:]), [0.0])[:, 0]
 
 
 @claim(
@@ -147,7 +147,7 @@ def _along(place: Place, vector: Any) -> Any:
 def dual_tensor() -> float:
     def residual(p: Place) -> float:
         n = p.twin.size
-        kept = pulled(library_slopes(p)[1])
+        kept = pulled(library_derivatives(p)[1])
         by_hessian = p.probe.blocks(0.0, p.state).G @ p.v
         return largest(distance(kept, pulled(energy_form(p))), distance(kept[:n], by_hessian), worst(kept[n:]))
 
@@ -194,7 +194,7 @@ def dual_tensor_in_two_charts() -> float:
 )
 def fundamental_field() -> float:
     def residual(p: Place) -> float:
-        stretched = slope(lambda w: p.twin.lagrangian(p.q, p.v * np.exp(w[0])), [0.0])[0]
+        stretched = derivative(lambda w: p.twin.lagrangian(p.q, p.v * np.exp(w[0])), [0.0])[0]
         found = [distance(p.probe.blocks(0.0, p.state).momenta @ p.v, stretched)]
         if p.twin.kind != "free":
             found.append(distance(_rows(p) @ p.v, _along(p, fundamental(p.v))))
@@ -228,7 +228,7 @@ def special_where_principal() -> float:
 def impulse_form() -> float:
     def residual(p: Place) -> float:
         n = p.twin.size
-        differential = slope(lambda y: p.twin.lagrangian(y[:n], y[n:]), p.state)
+        differential = derivative(lambda y: p.twin.lagrangian(y[:n], y[n:]), p.state)
         momenta = p.probe.blocks(0.0, p.state).momenta
         return distance(np.concatenate([momenta, np.zeros(n)]), pulled(differential))
 
@@ -251,7 +251,7 @@ def two_form() -> float:
 )
 def energy_function() -> float:
     def residual(p: Place) -> float:
-        stretched = slope(lambda w: p.twin.lagrangian(p.q, p.v * (1 + w[0])), [0.0])[0]
+        stretched = derivative(lambda w: p.twin.lagrangian(p.q, p.v * (1 + w[0])), [0.0])[0]
         return distance(p.probe.blocks(0.0, p.state).energy, stretched - p.twin.lagrangian(p.q, p.v))
 
     return over_places(residual, "free")
@@ -333,7 +333,7 @@ def field_from_the_principle() -> float:
 def _written_out(p: Place, field: Any, other: Any, last: Any) -> float:
     """The printed Omega_L(X, Y) with `last` in the place of the second bracket's last letter."""
     n = p.twin.size
-    momenta, _ = library_slopes(p)
+    momenta, _ = library_derivatives(p)
     mixed, second = momenta[:, :n], p.probe.blocks(0.0, p.state).G
     v, a, b = field[:n], other[:n], other[n:]
     return float(-(a @ mixed @ v - v @ mixed @ a) + v @ second @ b - a @ second @ last)
@@ -354,9 +354,9 @@ def two_form_on_the_field() -> Corrected:
     return Corrected(worst(right), worst(printed))
 
 
-def _slope_by_place(place: Place) -> Any:
+def _derivative_by_place(place: Place) -> Any:
     """L_q by complex steps (n,)."""
-    return slope(lambda x: place.twin.lagrangian(x, place.v), place.q)
+    return derivative(lambda x: place.twin.lagrangian(x, place.v), place.q)
 
 
 @claim(
@@ -369,8 +369,8 @@ def differential_of_energy() -> Corrected:
     for p in places("free"):
         n, other = p.twin.size, random_vector(p, 18)
         a, b = other[:n], other[n:]
-        momenta, blocks = library_slopes(p)[0], p.probe.blocks(0.0, p.state)
-        by_place = _slope_by_place(p)
+        momenta, blocks = library_derivatives(p)[0], p.probe.blocks(0.0, p.state)
+        by_place = _derivative_by_place(p)
         start = blocks.momenta @ b + p.v @ momenta[:, :n] @ a + p.v @ blocks.G @ b - by_place @ a
         found = energy_form(p) @ other
         right.append(distance(start - blocks.momenta @ b, found))
@@ -387,8 +387,8 @@ def differential_of_energy() -> Corrected:
 def coefficients_along_positions() -> Corrected:
     def residual(p: Place, last: Any) -> float:
         n = p.twin.size
-        mixed, second = library_slopes(p)[0][:, :n], p.probe.blocks(0.0, p.state).G
-        by_place = _slope_by_place(p)
+        mixed, second = library_derivatives(p)[0][:, :n], p.probe.blocks(0.0, p.state).G
+        by_place = _derivative_by_place(p)
         return distance(-mixed @ p.v + mixed.T @ p.v - second @ last, -by_place + mixed.T @ p.v)
 
     right = over_places(lambda p: residual(p, p.accelerations), "free")
@@ -403,7 +403,7 @@ def coefficients_along_positions() -> Corrected:
 def coefficients_along_velocities() -> float:
     def residual(p: Place) -> float:
         n, field = p.twin.size, np.concatenate([p.v, p.z])
-        return distance((lagrangian_form(p).T @ field)[n:], library_slopes(p)[1][n:])
+        return distance((lagrangian_form(p).T @ field)[n:], library_derivatives(p)[1][n:])
 
     return over_places(residual, "free")
 

@@ -23,7 +23,7 @@ from ...model.symbols import coordinates
 from ...model.system import System
 from ..independent.tangent_bundle_systems import Place, over_places, places, tangent_probe, tangent_system
 from ..independent.tangent_forms import fundamental, principal
-from ..numeric import Probe, distance, excess, largest, null_space, panel_nodes, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, null_space, panel_nodes, worst
 from ..row_registry import Corrected, claim
 
 BOUND = ("linear", "affine", "nonlinear", "homogeneous")
@@ -69,7 +69,7 @@ def linear_forms() -> float:
             """a(q): a linear condition at the unit velocities."""
             return np.stack([p.twin.condition(x, e) for e in np.eye(p.twin.size)], axis=1)
 
-        turning = slope(lambda x: coefficients(x) @ p.v, p.q)
+        turning = derivative(lambda x: coefficients(x) @ p.v, p.q)
         return distance(found, np.hstack([turning, coefficients(p.q)]))
 
     return over_places(residual, "linear")
@@ -132,8 +132,8 @@ def admissibility() -> float:
             ranks = [np.linalg.matrix_rank(item, tol=1e-9) for item in (b, np.hstack([a, b]))]
             found.append(float((ranks[0] == ranks[1]) != _described(kind).admissible))
     b, both = np.array([[1.0, 0, 0], [1, 0, 0]]), np.array([[0, -1.0, 0, 1, 0, 0], [0, 0, 0, 1, 0, 0]])
-    rival = np.linalg.matrix_rank(b) == np.linalg.matrix_rank(both)
-    found.append(float(rival != describe(_colliding(), start={"y": 0.0, "z": 0.3, "z_dot": 1.0}).admissible))
+    reference = np.linalg.matrix_rank(b) == np.linalg.matrix_rank(both)
+    found.append(float(reference != describe(_colliding(), start={"y": 0.0, "z": 0.3, "z_dot": 1.0}).admissible))
     x, y = coordinates("x y")
     try:
         System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[velocity(x - y)])
@@ -205,7 +205,7 @@ def special_and_compatible() -> float:
 def compatibility_equations() -> float:
     def residual(p: Place) -> float:
         z, blocks = p.accelerations, p.probe.blocks(0.0, p.state)
-        along = slope(lambda w: p.twin.condition(p.q + w[0] * p.v, p.v + w[0] * z), [0.0])[:, 0]
+        along = derivative(lambda w: p.twin.condition(p.q + w[0] * p.v, p.v + w[0] * z), [0.0])[:, 0]
         a, b = p.twin.forms(p.q, p.v)
         return largest(worst(along), worst(b @ z + a @ p.v), distance(blocks.A @ z, blocks.b))
 
@@ -220,7 +220,7 @@ def _motion(kind: str) -> tuple[Motion, Any]:
     """A library motion from a random place, at Gauss-Legendre nodes, with the weights."""
     place = places(kind)[0]
     times, weights = panel_nodes(0.0, SPAN, 6)
-    start = {letter.name: value for letter, value in zip(place.probe.equations.state, place.state, strict=True)}
+    start = {symbol.name: value for symbol, value in zip(place.probe.equations.state, place.state, strict=True)}
     at = np.concatenate([[0.0], times, [SPAN]])
     return simulate(place.probe.equations, start, (0.0, SPAN), at=at, rtol=1e-12), weights
 

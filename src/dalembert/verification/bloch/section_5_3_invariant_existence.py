@@ -42,7 +42,7 @@ def motion_exists() -> float:
 def _bicycle() -> float:
     """Accelerations and reaction of the bicycle at its start: blocks of the library in one dense system."""
     probe, start = gallery_probe("bicycle", "lagrange"), gallery.load("bicycle").start
-    names = [letter.name for letter in probe.equations.state]
+    names = [symbol.name for symbol in probe.equations.state]
     state = probe.projected(0.0, np.array([start.get(name, 0.0) for name in names]) + 0.05)
     blocks = probe.blocks(0.0, state)
     n, m = len(blocks.f), len(blocks.b)

@@ -142,8 +142,8 @@ def constraints_and_momenta() -> float:
 def horizontal_space() -> float:
     def residual(spot: Spot) -> float:
         twin, found = spot.twin, spot.twin.connection.split(spot.place).horizontal
-        rival = twin.horizontal(spot.q)
-        first, second = (basis @ np.linalg.pinv(basis) for basis in (found, rival))
+        reference = twin.horizontal(spot.q)
+        first, second = (basis @ np.linalg.pinv(basis) for basis in (found, reference))
         whole = np.hstack([found, twin.generators(spot.q)])
         return largest(distance(first, second), abs(np.linalg.matrix_rank(whole, tol=1e-10) - SIZE))
 
@@ -233,9 +233,9 @@ def kinds_of_connections() -> float:
 
 
 def _plane_or_turns(system: System) -> dict[str, dict[Any, Any]]:
-    q = {letter.name: letter for letter in system.coordinates}
+    q = {symbol.name: symbol for symbol in system.coordinates}
     if "theta" not in q:
-        return {name: {letter: 1} for name, letter in (("a", q["turn_x"]), ("b", q["turn_y"]), ("c", q["turn_z"]))}
+        return {name: {symbol: 1} for name, symbol in (("a", q["turn_x"]), ("b", q["turn_y"]), ("c", q["turn_z"]))}
     x, y, angle = q["x"], q["y"], q["theta"]
     return {"ahead": {x: cos(angle), y: sin(angle)}, "aside": {x: -sin(angle), y: cos(angle)}, "turn": {angle: 1}}
 

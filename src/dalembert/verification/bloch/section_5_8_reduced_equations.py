@@ -17,7 +17,7 @@ from ...analysis.symmetry.reduced_coefficients import CoefficientField, reduced_
 from ...formulations.reduction.bundle_equations import bundle_of
 from ...integrate.simulate import simulate
 from ..independent.planar_bundles import Spot, bracket, frame, over_spots, planar, planar_probe, spots
-from ..independent.planar_charts import covariant, curvature_on, momentum_rate, section_slopes, shape_left_side
+from ..independent.planar_charts import covariant, curvature_on, momentum_rate, section_derivatives, shape_left_side
 from ..numeric import distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
@@ -69,7 +69,7 @@ def locked_momenta() -> float:
     how=f"{EVERY}: the library's lambda and frame against dl/dxi of the rival on the constraints",
 )
 def body_momenta() -> float:
-    return over_spots(lambda s: distance(s.library.body_momenta(s.v, s.p), s.library.frame.T @ s.slopes[1]))
+    return over_spots(lambda s: distance(s.library.body_momenta(s.v, s.p), s.library.frame.T @ s.derivatives[1]))
 
 
 @claim(
@@ -118,7 +118,7 @@ def bracket_with_the_section() -> float:
     def residual(s: Spot) -> float:
         c, m = s.library, s.planar.m
         omega = (inside(s, s.xi) + c.connection @ s.v)[:m]
-        e, turning = s.planar.section(s.r), section_slopes(s) @ s.v
+        e, turning = s.planar.section(s.r), section_derivatives(s) @ s.v
         found = np.stack([inside(s, bracket(s.xi, e[:, b]) + turning[:, b]) for b in range(m)], axis=1)
         return distance(
             np.einsum("cab,a->cb", c.structure[:, :m, :m], omega)
@@ -135,8 +135,8 @@ def bracket_with_the_section() -> float:
     "de_b/dr^al = gamma^{c'}_{b al} e_{c'}",
     how=f"{EVERY}: the library's gamma in its frame against complex steps of the section",
 )
-def slopes_of_the_section() -> float:
-    return over_spots(lambda s: distance(np.einsum("ca,abx->cbx", s.library.frame, s.library.gamma), section_slopes(s)))
+def derivatives_of_the_section() -> float:
+    return over_spots(lambda s: distance(np.einsum("ca,abx->cbx", s.library.frame, s.library.gamma), section_derivatives(s)))
 
 
 @claim(
@@ -292,7 +292,7 @@ def reduced_equations() -> float:
         )
 
     def gap(s: Spot) -> float:
-        half = s.library.shape_force(s.v, s.p) + np.einsum("cdx,c,d->x", s.library.inverse_slope, s.p, s.p) / 2
+        half = s.library.shape_force(s.v, s.p) + np.einsum("cdx,c,d->x", s.library.inverse_derivative, s.p, s.p) / 2
         return distance(half, shape_left_side(s, *s.exact))
 
     return largest(over_spots(residual), _apart(max(gap(s) for s in spots("random"))))
@@ -307,16 +307,16 @@ def reduced_equations() -> float:
 )
 def vector_form() -> float:
     def residual(s: Spot) -> float:
-        left, c, mu = shape_left_side(s, *s.rates), s.library, s.slopes[1]
+        left, c, mu = shape_left_side(s, *s.rates), s.library, s.derivatives[1]
         found = []
         for x, direction in enumerate(np.eye(2)):
             bend, turn = curvature_on(s, s.v, direction), covariant(s, direction)[1]
             found += [distance(left[x], -mu @ (bend + turn)), distance(c.frame @ c.curvature[:, x] @ s.v, bend)]
-            found.append(distance(c.frame @ c.lift_slope[:, :, x] @ s.p, turn))
+            found.append(distance(c.frame @ c.lift_derivative[:, :, x] @ s.p, turn))
         return worst(found)
 
     def gap(s: Spot) -> float:
-        return worst(s.slopes[1] @ np.subtract(*covariant(s, direction)) for direction in np.eye(2))
+        return worst(s.derivatives[1] @ np.subtract(*covariant(s, direction)) for direction in np.eye(2))
 
     return largest(over_spots(residual), _apart(max(gap(s) for s in spots("random"))))
 

@@ -25,7 +25,7 @@ from ..independent.planar_charts import (
     momentum_rates,
     velocities_of,
 )
-from ..numeric import distance, largest, null_space, slope, worst
+from ..numeric import derivative, distance, largest, null_space, worst
 from ..row_registry import Corrected, claim
 
 #: Covectors of the chart.
@@ -129,9 +129,9 @@ class Bicycle:
         return (by_p * p - by_psi * lever) / F
 
     @cached_property
-    def mu_slopes(self) -> Any:
+    def mu_derivatives(self) -> Any:
         """d mu_1, d mu_2, d mu_3 as covectors of the chart (3, 8)."""
-        return slope(self.mu, self.chart)
+        return derivative(self.mu, self.chart)
 
 
 def bicycles() -> list[Bicycle]:
@@ -387,8 +387,8 @@ def distribution() -> float:
 )
 def symmetries() -> float:
     def residual(b: Bicycle) -> float:
-        slopes = chart_of_library(b.spot.planar, b.velocities, b.chart)
-        inside, *_ = np.linalg.lstsq(slopes, library_form(b.spot).frame, rcond=None)
+        derivatives = chart_of_library(b.spot.planar, b.velocities, b.chart)
+        inside, *_ = np.linalg.lstsq(derivatives, library_form(b.spot).frame, rcond=None)
         return gap_of_spans(inside @ null_space(inside[3:]), b.symmetry[:, None])
 
     return over_bicycles(residual)

@@ -11,7 +11,7 @@ from ...formulations.reduction.bundle_equations import reduce
 from ...integrate.simulate import simulate
 from ..independent.planar_bundles import planar, planar_probe
 from ..independent.planar_charts import library_differential, library_two_form, reduced_form, wedge
-from ..numeric import distance, largest, null_space, slope
+from ..numeric import derivative, distance, largest, null_space
 from ..row_registry import Corrected, claim
 from .section_5_9_bicycle import (
     DP,
@@ -42,7 +42,7 @@ def kernel(b: Bicycle) -> Any:
 def pulled_back_form() -> float:
     def residual(b: Bicycle) -> float:
         one, two, _ = b.mu(b.chart)
-        first, second, third = b.mu_slopes
+        first, second, third = b.mu_derivatives
         found = (
             wedge(b.along, first)
             + one * wedge(b.across, DTHETA)
@@ -65,7 +65,7 @@ def pulled_back_form() -> float:
 def contraction_with_the_section() -> float:
     def residual(b: Bicycle) -> float:
         one, two, _ = b.mu(b.chart)
-        first, _, third = b.mu_slopes
+        first, _, third = b.mu_derivatives
         long = first - one * b.phi * b.across - two * DTHETA + two * b.phi * b.along + b.phi * third
         there = b.symmetry @ library_two_form(b.spot, b.velocities, b.chart) @ b.allowed
         short = first + b.phi * third
@@ -144,7 +144,7 @@ def contraction() -> Corrected:
     def pair(b: Bicycle) -> tuple[float, float]:
         ahead, side, turn = b.along @ b.rates, b.across @ b.rates, b.rates[2]
         one, two, _ = b.mu(b.chart)
-        first, second, third = b.mu_slopes
+        first, second, third = b.mu_derivatives
         psi, phi, p_psi, p_phi, _ = b.rates[3:]
         printed = (
             ahead * first + one * side * DTHETA - one * turn * b.across
@@ -197,12 +197,12 @@ def reduced_differential() -> float:
             return K * s / F * p_psi / b.a + b.c * phi * s * np.cos(psi) / F * p
 
         one, two, _ = b.mu(b.chart)
-        first, second, _ = b.mu_slopes
+        first, second, _ = b.mu_derivatives
         found = (
             -b.m * b.g * b.a * np.sin(b.psi) * DPSI
             + b.p_phi / b.J * DP_PHI
             - b.p_phi**2 / (2 * b.J**2) * (b.J_psi * DPSI + b.J_phi * DPHI)
-            + (one * first + two * second + up(b.chart) * slope(up, b.chart)) / b.m
+            + (one * first + two * second + up(b.chart) * derivative(up, b.chart)) / b.m
         )
         return distance(found @ b.allowed, library_differential(b.spot, b.velocities, b.chart, b.allowed))
 
@@ -217,7 +217,7 @@ def reduced_differential() -> float:
 )
 def pushed_down() -> float:
     def residual(b: Bicycle) -> float:
-        first, _, third = b.mu_slopes
+        first, _, third = b.mu_derivatives
         psi, phi, p_psi, p_phi, _ = b.rates[3:]
         found = (b.along @ b.rates) * first + b.rates[2] * third + psi * DP_PSI + phi * DP_PHI - p_psi * DPSI - p_phi * DPHI
         return distance(found[3:], library_differential(b.spot, b.velocities, b.chart, b.allowed[:, 1:]))

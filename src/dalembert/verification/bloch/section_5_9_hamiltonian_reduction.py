@@ -25,7 +25,7 @@ from ..independent.planar_charts import (
     reduced_form,
     turned_sections,
 )
-from ..numeric import distance, excess, largest, null_space, slope, worst
+from ..numeric import derivative, distance, excess, largest, null_space, worst
 from ..row_registry import claim
 
 EVERY = "random planar system with a constraint on shape velocities, snakeboard, bicycle"
@@ -43,7 +43,7 @@ def _image_of_constraints(s: Spot) -> float:
     state = np.concatenate([s.q, free_momenta(s.planar, s.q, s.u)])
     blocks = planar_probe(s.planar.kind, "bates-sniatycki").blocks(0.0, state)
     frames = directions(s.planar, s.q)
-    spread = frames.T @ slope(lambda w: s.planar.momenta(s.q, frames @ w), np.zeros(k))
+    spread = frames.T @ derivative(lambda w: s.planar.momenta(s.q, frames @ w), np.zeros(k))
     return largest(
         distance(blocks.momenta, s.planar.momenta(s.q, s.u)),
         distance(blocks.velocities, s.u),
@@ -82,7 +82,7 @@ def allowed_on_momenta() -> float:
             w = np.concatenate([z[5:7], s.planar.body_velocity(z[3:5], z[5:7], z[7:])])
             return np.concatenate([z[:5], s.planar.momenta(z[:5], s.planar.velocities(z[:5], w))])
 
-        tangent, rows = slope(place, s.z), s.planar.full_rows(s.q)
+        tangent, rows = derivative(place, s.z), s.planar.full_rows(s.q)
         kept = tangent @ null_space(rows @ tangent[:5])
         return gap_of_spans(kept, embedded_frame(s))
 
@@ -121,7 +121,7 @@ def invariance() -> float:
             w = np.concatenate([z[5:7], s.planar.body_velocity(z[3:5], z[5:7], z[7:])])
             return np.concatenate([z[:5], free_momenta(s.planar, z[:5], s.planar.velocities(z[:5], w))])
 
-        fields = slope(chart, s.z) @ s.planar.allowed(s.z)
+        fields = derivative(chart, s.z) @ s.planar.allowed(s.z)
         return fields.T @ form.whole @ fields
 
     def residual(s: Spot) -> float:
@@ -224,8 +224,8 @@ def reduced_form_is_not_closed() -> float:
         fields = graph(c)[0][m:]
         h = 1e-3
         steps = [[graph(c + k * h * u)[1] for k in (-2, -1, 1, 2)] for u in fields.T]
-        slopes = np.stack([(8 * (w[2] - w[1]) - (w[3] - w[0])) / (12 * h) for w in steps])  # along, first, second
-        cyclic = slopes + np.transpose(slopes, (1, 2, 0)) + np.transpose(slopes, (2, 0, 1))
+        derivatives = np.stack([(8 * (w[2] - w[1]) - (w[3] - w[0])) / (12 * h) for w in steps])  # along, first, second
+        cyclic = derivatives + np.transpose(derivatives, (1, 2, 0)) + np.transpose(derivatives, (2, 0, 1))
         return distance(reduced_form(s).derivative, cyclic)
 
     gaps = [

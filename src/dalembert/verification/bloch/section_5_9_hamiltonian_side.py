@@ -27,7 +27,7 @@ from ..independent.planar_charts import (
     library_form,
     on_tangent_bundle,
 )
-from ..numeric import distance, excess, largest, null_space, slope, worst
+from ..numeric import derivative, distance, excess, largest, null_space, worst
 from ..row_registry import Corrected, claim
 
 EVERY = "random planar system with a constraint on shape velocities, snakeboard, bicycle"
@@ -44,7 +44,7 @@ def _hamiltonian(s: Spot, q: Any, p: Any) -> Any:
 
 def _differential(s: Spot, state: Any) -> Any:
     """dH at (q, p) (10,)."""
-    return slope(lambda y: _hamiltonian(s, y[:5], y[5:]), state)
+    return derivative(lambda y: _hamiltonian(s, y[:5], y[5:]), state)
 
 
 @claim(
@@ -103,7 +103,7 @@ def restricted_equation() -> float:
     def residual(s: Spot) -> float:
         form, (q_dot, y_dot) = library_form(s), canonical_rates(s)
         z, _ = s.planar.accelerations(s.q, s.u)
-        exact = slope(lambda w: free_momenta(s.planar, s.q + w[0] * s.u, s.u + w[0] * z), [0.0])[:, 0]
+        exact = derivative(lambda w: free_momenta(s.planar, s.q + w[0] * s.u, s.u + w[0] * z), [0.0])[:, 0]
         embedded = embedded_frame(s)
         half = embedded[:5].T @ embedded[5:]
         return largest(
@@ -129,7 +129,7 @@ def failure_to_close() -> float:
         form, found = library_form(s), s.planar
         k = form.frame.shape[1] // 2
         F = directions(found, s.q)
-        turned = slope(lambda x: directions(found, x).ravel(), s.q).reshape(5, k, 5) @ F  # component, field, along field
+        turned = derivative(lambda x: directions(found, x).ravel(), s.q).reshape(5, k, 5) @ F  # component, field, along field
         bend = np.swapaxes(turned, 1, 2) - turned  # [X_s, X_t] = X_s X_t - X_t X_s, all along dependent coordinates
         by_momenta = np.linalg.solve(
             F.T @ coordinate_metric(s.planar, s.q) @ F, (coordinate_metric(s.planar, s.q) @ F).T
@@ -191,7 +191,7 @@ def _pushed(s: Spot) -> Any:
         w = np.concatenate([z[5:7], s.planar.body_velocity(z[3:5], z[5:7], z[7:])])
         return np.concatenate([q, s.planar.velocities(q, w)])
 
-    return slope(place, s.z) @ s.planar.allowed(s.z)
+    return derivative(place, s.z) @ s.planar.allowed(s.z)
 
 
 def _spans_allowed(s: Spot) -> float:
@@ -207,7 +207,7 @@ def _spans_allowed(s: Spot) -> float:
 def legendre_images() -> float:
     def residual(s: Spot) -> float:
         K = on_tangent_bundle(s)[3]
-        carried = slope(lambda y: np.concatenate([y[:5], s.planar.momenta(y[:5], y[5:])]), np.concatenate([s.q, s.u])) @ K
+        carried = derivative(lambda y: np.concatenate([y[:5], s.planar.momenta(y[:5], y[5:])]), np.concatenate([s.q, s.u])) @ K
         return gap_of_spans(carried, embedded_frame(s))
 
     return over_spots(residual)

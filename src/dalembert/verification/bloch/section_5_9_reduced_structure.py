@@ -16,12 +16,12 @@ from ..independent.planar_charts import (
     momentum_rate,
     on_tangent_bundle,
     preimage,
-    section_slopes,
+    section_derivatives,
     shape_left_side,
     spatial,
     turned_sections,
 )
-from ..numeric import distance, excess, largest, null_space, slope, worst
+from ..numeric import derivative, distance, excess, largest, null_space, worst
 from ..row_registry import Corrected, claim
 
 EVERY = "random planar system with a constraint on shape velocities, snakeboard, bicycle"
@@ -61,10 +61,10 @@ def curvature() -> float:
     "F^{bi}_al = dGamma^{bi}/dr^al - C^b_ad A^a_al Gamma^{di}",
     how=f"{EVERY}: the library's F in the fixed basis, on p, against complex steps of Gamma and brackets of se(2)",
 )
-def slope_of_the_lift() -> float:
+def derivative_of_the_lift() -> float:
     def residual(s: Spot) -> float:
         found = np.stack([covariant(s, direction)[1] for direction in np.eye(2)], axis=1)
-        return distance(np.einsum("ab,bix,i->ax", s.library.frame, s.library.lift_slope, s.p), found)
+        return distance(np.einsum("ab,bix,i->ax", s.library.frame, s.library.lift_derivative, s.p), found)
 
     return over_spots(residual)
 
@@ -115,8 +115,8 @@ def shape_drive() -> float:
     "de_b/dr^al = gamma^c_{b al} e_c",
     how=f"{EVERY}: the library's gamma against complex steps of the section",
 )
-def slopes_of_the_section() -> float:
-    return over_spots(lambda s: distance(np.einsum("ac,cbx->abx", s.library.frame, s.library.gamma), section_slopes(s)))
+def derivatives_of_the_section() -> float:
+    return over_spots(lambda s: distance(np.einsum("ac,cbx->abx", s.library.frame, s.library.gamma), section_derivatives(s)))
 
 
 @claim(
@@ -190,7 +190,7 @@ def _noether(s: Spot, z: Any) -> Any:
         q = s.q + w[0] * s.u
         return _sections(s, q).T @ s.planar.momenta(q, s.u + w[0] * z)[:3]
 
-    return slope(paired, [0.0])[:, 0] - turned_sections(s).T @ s.planar.momenta(s.q, s.u)[:3]
+    return derivative(paired, [0.0])[:, 0] - turned_sections(s).T @ s.planar.momenta(s.q, s.u)[:3]
 
 
 @claim(
@@ -235,7 +235,7 @@ def infinitesimal_invariance() -> Corrected:
     for kind in ("random", "snakeboard", "bicycle"):
         for s in spots(kind):
             momenta = planar_probe(kind, "lagrange").blocks(0.0, np.concatenate([s.q, s.u])).momenta
-            by_place = _slope_by_place(s)
+            by_place = _derivative_by_place(s)
             for eta in np.eye(3):
                 turned = np.array([-eta[2] * s.u[1], eta[2] * s.u[0], 0.0])
                 right.append(abs(by_place[:3] @ generator(s.q, eta) + momenta[:3] @ turned))
@@ -243,8 +243,8 @@ def infinitesimal_invariance() -> Corrected:
     return Corrected(worst(right), worst(printed))
 
 
-def _slope_by_place(s: Spot) -> Any:
-    return slope(lambda q: s.planar.full_lagrangian(q, s.u), s.q)
+def _derivative_by_place(s: Spot) -> Any:
+    return derivative(lambda q: s.planar.full_lagrangian(q, s.u), s.q)
 
 
 def _upper_lift(s: Spot) -> Any:
@@ -258,11 +258,11 @@ def _upper_lift(s: Spot) -> Any:
 
     fields = _sections(s, s.q)
     elements = [spatial(s.q, field) for field in fields.T]
-    return np.stack([_first_slope(lambda w, e=eta: moved(w, e)) for eta in elements], axis=1)
+    return np.stack([_first_derivative(lambda w, e=eta: moved(w, e)) for eta in elements], axis=1)
 
 
-def _first_slope(path: Any) -> Any:
-    return slope(path, [0.0])[:, 0]
+def _first_derivative(path: Any) -> Any:
+    return derivative(path, [0.0])[:, 0]
 
 
 @claim(

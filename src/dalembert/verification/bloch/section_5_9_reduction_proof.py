@@ -17,10 +17,10 @@ from ..independent.planar_charts import (
     momentum_rate,
     preimage,
     reduced_form,
-    section_slopes,
+    section_derivatives,
     shape_left_side,
 )
-from ..numeric import distance, largest, null_space, slope, worst
+from ..numeric import derivative, distance, largest, null_space, worst
 from ..row_registry import Corrected, claim
 
 EVERY = "random planar system with a constraint on shape velocities, snakeboard, bicycle"
@@ -105,13 +105,13 @@ def _wedges(s: Spot) -> Any:
     m, size = s.planar.m, 7 + s.planar.m
     inverse = np.linalg.inv(frame(s.g[2]))
     turning = np.zeros((3, 3))
-    turning[:, 2] = slope(lambda t: np.linalg.inv(frame(t[0])).T @ s.slopes[1], s.g[2:])[:, 0]  # component a, along c
-    slopes = slope(lambda c: np.concatenate(s.planar.body_momenta(c[:2], c[2:4], c[4:])), s.z[3:])
+    turning[:, 2] = derivative(lambda t: np.linalg.inv(frame(t[0])).T @ s.derivatives[1], s.g[2:])[:, 0]  # component a, along c
+    derivatives = derivative(lambda c: np.concatenate(s.planar.body_momenta(c[:2], c[2:4], c[4:])), s.z[3:])
     table = np.zeros((size, size))
     table[:3, :3] = turning
-    table[:3, 3:] = inverse.T @ slopes[2:]
-    table[3:5, 3:] = slopes[:2]
-    assert slopes.shape == (5, 4 + m)
+    table[:3, 3:] = inverse.T @ derivatives[2:]
+    table[3:5, 3:] = derivatives[:2]
+    assert derivatives.shape == (5, 4 + m)
     return table - table.T
 
 
@@ -130,11 +130,11 @@ def form_by_parts() -> float:
 
 def _symmetry_rows(s: Spot) -> Any:
     """dp_i - dl/dxi de_i - C^b_af dl/dxi^b e_i^f (g^-1)^a dg, as covectors on TD (m, 7 + m)."""
-    m, mu, e = s.planar.m, s.slopes[1], s.planar.section(s.r)
+    m, mu, e = s.planar.m, s.derivatives[1], s.planar.section(s.r)
     inverse = np.linalg.inv(frame(s.g[2]))
     table = np.zeros((m, 7 + m))
     table[:, :3] = -np.einsum("afb,b,fi,ae->ie", CONSTANTS, mu, e, inverse)
-    table[:, 3:5] = -np.einsum("f,fix->ix", mu, section_slopes(s))
+    table[:, 3:5] = -np.einsum("f,fix->ix", mu, section_derivatives(s))
     table[:, 7:] = np.eye(m)
     return table
 
@@ -204,8 +204,8 @@ def field_by_components() -> float:
 def reconstruction_and_momentum() -> float:
     def residual(s: Spot) -> float:
         xi = s.library.frame @ (s.library.lift @ s.p - s.library.connection @ s.v)
-        e, turning = s.planar.section(s.r), section_slopes(s) @ s.v
-        rate = [s.slopes[1] @ (bracket(xi, e[:, b]) + turning[:, b]) for b in range(s.planar.m)]
+        e, turning = s.planar.section(s.r), section_derivatives(s) @ s.v
+        rate = [s.derivatives[1] @ (bracket(xi, e[:, b]) + turning[:, b]) for b in range(s.planar.m)]
         return distance(s.rates[1], np.array(rate))
 
     return over_spots(residual)
@@ -242,7 +242,7 @@ def energy_on_constraints() -> float:
     def residual(s: Spot) -> float:
         state = np.concatenate([s.r, s.v, s.p])
         found = planar_probe(s.planar.kind, "reduced").blocks(0.0, state).energy
-        lifted = s.slopes[1] @ s.planar.lift(s.r) @ s.p
+        lifted = s.derivatives[1] @ s.planar.lift(s.r) @ s.p
         return distance(lifted + shape_momenta(s, s.r, s.v, s.p) @ s.v - s.planar.on_constraints(s.r, s.v, s.p), found)
 
     return over_spots(residual)
@@ -260,12 +260,12 @@ def _split(c: Any) -> tuple[Any, Any, Any]:
 )
 def differential_of_energy() -> float:
     def residual(s: Spot) -> float:
-        c, mu, lift = s.z[3:], s.slopes[1], s.planar.lift(s.r)
-        body = slope(lambda x: s.planar.body_momenta(*_split(x))[1], c)
-        shape = slope(lambda x: shape_momenta(s, *_split(x)), c)
-        held = slope(lambda x: s.planar.on_constraints(*_split(x)), c)
+        c, mu, lift = s.z[3:], s.derivatives[1], s.planar.lift(s.r)
+        body = derivative(lambda x: s.planar.body_momenta(*_split(x))[1], c)
+        shape = derivative(lambda x: shape_momenta(s, *_split(x)), c)
+        held = derivative(lambda x: s.planar.on_constraints(*_split(x)), c)
         held[2:4] = 0
-        first = np.concatenate([mu @ slope(lambda r: s.planar.lift(r) @ s.p, s.r), np.zeros(2), mu @ lift])
+        first = np.concatenate([mu @ derivative(lambda r: s.planar.lift(r) @ s.p, s.r), np.zeros(2), mu @ lift])
         whole = first + (lift @ s.p) @ body + s.v @ shape - held
         form = reduced_form(s)
         return largest(distance(whole, forms_on_constraints(s)[1][3:]), distance(whole @ form.directions, form.differential))
@@ -276,11 +276,11 @@ def differential_of_energy() -> float:
 def _contracted(s: Spot, a: Any, p_dot: Any) -> Any:
     """The printed i_X Omega_D as a covector on TD (7 + m,)."""
     c, inverse = s.z[3:], np.linalg.inv(frame(s.g[2]))
-    slopes = slope(lambda x: np.concatenate(s.planar.body_momenta(*_split(x))), c)
-    rates = slopes @ np.concatenate([s.v, a, p_dot])
+    derivatives = derivative(lambda x: np.concatenate(s.planar.body_momenta(*_split(x))), c)
+    rates = derivatives @ np.concatenate([s.v, a, p_dot])
     table = np.zeros(7 + s.planar.m)
-    table[:3] = (np.einsum("fab,b,f->a", CONSTANTS, s.slopes[1], s.xi) - rates[2:]) @ inverse
-    table[3:] = s.xi @ slopes[2:] + s.v @ slopes[:2]
+    table[:3] = (np.einsum("fab,b,f->a", CONSTANTS, s.derivatives[1], s.xi) - rates[2:]) @ inverse
+    table[3:] = s.xi @ derivatives[2:] + s.v @ derivatives[:2]
     table[3:5] -= rates[:2]
     return table
 
@@ -327,7 +327,7 @@ def both_sides() -> float:
 def _group_part(s: Spot) -> Any:
     """(C^b_fa dl/dxi^b xi^f - d/dt dl/dxi^a) (3,), along the library's motion."""
     rate = s.along(lambda r, v, p: s.planar.body_momenta(r, v, p)[1])
-    return np.einsum("fab,b,f->a", CONSTANTS, s.slopes[1], s.xi) - rate
+    return np.einsum("fab,b,f->a", CONSTANTS, s.derivatives[1], s.xi) - rate
 
 
 @claim(
@@ -380,9 +380,9 @@ def group_part_on_lifts() -> float:
 )
 def before_simplification() -> float:
     def residual(s: Spot) -> float:
-        mu, A = s.slopes[1], s.planar.connection(s.r)
-        turned = slope(lambda w: s.planar.connection(s.r + w[0] * s.v).ravel(), [0.0])[:, 0].reshape(3, 2)
-        inside = slope(lambda r: s.planar.lift(r) @ s.p - s.planar.connection(r) @ s.v, s.r)
+        mu, A = s.derivatives[1], s.planar.connection(s.r)
+        turned = derivative(lambda w: s.planar.connection(s.r + w[0] * s.v).ravel(), [0.0])[:, 0].reshape(3, 2)
+        inside = derivative(lambda r: s.planar.lift(r) @ s.p - s.planar.connection(r) @ s.v, s.r)
         right = -np.array([mu @ bracket(s.xi, A[:, x]) for x in range(2)]) - mu @ (turned + inside)
         return distance(shape_left_side(s, *s.rates), right)
 

@@ -201,8 +201,8 @@ def constraint_manifold() -> float:
 )
 def distribution() -> float:
     def residual(b: Board) -> float:
-        slopes = chart_of_library(b.s.planar, b.velocities, b.c)
-        return gap_of_spans(slopes @ b.allowed, library_form(b.s).frame)
+        derivatives = chart_of_library(b.s.planar, b.velocities, b.c)
+        return gap_of_spans(derivatives @ b.allowed, library_form(b.s).frame)
 
     return over_boards(residual)
 

@@ -26,7 +26,7 @@ from ..independent.planar_charts import (
     velocities_of,
     wedge,
 )
-from ..numeric import Probe, distance, gallery_probe, largest, null_space, slope, worst
+from ..numeric import Probe, derivative, distance, gallery_probe, largest, null_space, worst
 from ..row_registry import Corrected, claim
 from .section_5_9_snakeboard import Board
 
@@ -225,7 +225,7 @@ def connection() -> float:
 
     c = states()[0].s.planar.coefficients.at({"psi": 0.0, "phi": 0.5}, {"m": 1.0, "r": 1.0, "J0": 0.25, "J1": 0.1})
     found = {"A_psi": c.frame @ c.connection[:, 0], "Gamma": c.frame @ c.lift[:, 0], "B": c.frame @ c.curvature[:, 0, 1]}
-    found |= {"F_phi": c.frame @ c.lift_slope[:, 0, 1], "e": c.frame[:, 0], "I": c.inertia[0, 0]}
+    found |= {"F_phi": c.frame @ c.lift_derivative[:, 0, 1], "e": c.frame[:, 0], "I": c.inertia[0, 0]}
     return largest(over_states(residual), *(distance(value, AT_HALF[name]) for name, value in found.items()))
 
 
@@ -302,8 +302,8 @@ def distribution() -> float:
 )
 def symmetries() -> float:
     def residual(b: Reduced) -> float:
-        slopes = chart_of_library(b.s.planar, b.velocities, b.c)
-        inside, *_ = np.linalg.lstsq(slopes, library_form(b.s).frame, rcond=None)  # the library's H in the chart
+        derivatives = chart_of_library(b.s.planar, b.velocities, b.c)
+        inside, *_ = np.linalg.lstsq(derivatives, library_form(b.s).frame, rcond=None)  # the library's H in the chart
 
         return gap_of_spans(inside @ null_space(inside[3:]), b.symmetry[:, None])
 
@@ -417,7 +417,7 @@ def link() -> float:
 
         gap = b.p_theta - b.p_psi
         rate = b.cot * b.p_phi * gap / (2 * b.J1 * (1 - b.J0 / b.inertia * np.sin(b.phi) ** 2))
-        moved = slope(lambda w: formula(b.phi + w[0] * b.rates[4], b.p_theta + w[0] * rate, b.p_psi), [0.0])[0]
+        moved = derivative(lambda w: formula(b.phi + w[0] * b.rates[4], b.p_theta + w[0] * rate, b.p_psi), [0.0])[0]
         return largest(distance(formula(b.phi, b.p_theta, b.p_psi), b.p), distance(moved, b.s.rates[1][0]))
 
     return over_states(residual)

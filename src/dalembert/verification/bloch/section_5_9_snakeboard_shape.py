@@ -14,7 +14,7 @@ from ...formulations.reduction.bundle_equations import reduce
 from ...integrate.simulate import simulate
 from ..independent.planar_bundles import planar, planar_probe
 from ..independent.planar_charts import library_differential, library_two_form
-from ..numeric import distance, largest, slope, worst
+from ..numeric import derivative, distance, largest, worst
 from ..row_registry import Corrected, claim
 from .section_5_9_snakeboard_reduced import DP, DP_PHI, DP_PSI, DPHI, DPSI, DTHETA, STATES, Reduced, corrected, over_states
 
@@ -87,7 +87,7 @@ def _differential(b: Reduced) -> Any:
     s2, s, t = np.sin(2 * b.phi), np.sin(b.phi) ** 2, np.tan(b.phi)
 
     def over(function: Any) -> Any:
-        value = slope(lambda phi: function(phi[0]) / (b.inertia - b.J0 * np.sin(phi[0]) ** 2), [b.phi])[0]
+        value = derivative(lambda phi: function(phi[0]) / (b.inertia - b.J0 * np.sin(phi[0]) ** 2), [b.phi])[0]
         return value * DPHI
 
     first = b.inertia * (b.p - s2 * b.p_psi) / (2 * b.D)
@@ -109,7 +109,7 @@ def _differential(b: Reduced) -> Any:
 )
 def reduced_differential() -> float:
     def residual(b: Reduced) -> float:
-        by_steps = np.concatenate([np.zeros(3), slope(lambda c: hamiltonian(b, c), b.c[3:])])
+        by_steps = np.concatenate([np.zeros(3), derivative(lambda c: hamiltonian(b, c), b.c[3:])])
         there = library_differential(b.s, b.velocities, b.c, b.allowed)
         return largest(distance(_differential(b), by_steps), distance(_differential(b) @ b.allowed, there))
 
@@ -179,7 +179,7 @@ def shape_equations() -> float:
             first = b.J0 * v[0] * (1 - b.J0 / b.inertia * np.sin(r[1]) ** 2)
             return np.array([first, 2 * b.J1 * v[1]])
 
-        by_shape = slope(lambda r: constrained_lagrangian(b, r, b.s.v, b.s.p), b.s.r)
+        by_shape = derivative(lambda r: constrained_lagrangian(b, r, b.s.v, b.s.p), b.s.r)
         return distance(b.s.along(momenta) - by_shape, b.s.library.compact_shape_force(b.s.v, b.s.p))
 
     return over_states(residual)
@@ -266,9 +266,9 @@ def third_curvature() -> Corrected:
     "F^3_2 = sec(phi)^2/(2 m r^2), and F^1_1 = F^3_1 = F^1_2 = 0",
     how=f"{STATES}: the library's F",
 )
-def slope_of_the_lift() -> float:
+def derivative_of_the_lift() -> float:
     def residual(b: Reduced) -> float:
-        F = np.einsum("ab,bx->ax", b.s.library.frame, b.s.library.lift_slope[:, 0])
+        F = np.einsum("ab,bx->ax", b.s.library.frame, b.s.library.lift_derivative[:, 0])
         return largest(distance(F[2, 1], 1 / (2 * b.inertia * np.cos(b.phi) ** 2)), F[0, 0], F[2, 0], F[0, 1])
 
     return over_states(residual)
@@ -319,7 +319,7 @@ def free_motions() -> float:
     found = []
     board, values = planar("snakeboard"), {"m": 1.0, "r": 1.0, "J0": 0.25, "J1": 0.1}
     equations = reduce(board.system, board.group, section=board.written_section)
-    names = [letter.name for letter in equations.state]
+    names = [symbol.name for symbol in equations.state]
     for times, start, expected in FREE.values():
         motion = simulate(
             equations, dict(zip(names, start, strict=True)), (0.0, times[-1]), at=times, rtol=1e-13, parameters=values
@@ -352,6 +352,6 @@ def gait() -> float:
         phi, phi_dot, psi_dot = 0.3 * np.sin(t), 0.3 * np.cos(t), 0.7 * np.cos(t)
         return 2 * J0 * np.cos(phi) ** 2 * phi_dot * psi_dot - np.tan(phi) * phi_dot * p
 
-    rival = solve_ivp(rate, (0.0, 13.0), [0.0], "DOP853", rtol=1e-12, atol=1e-14, t_eval=list(DRIVEN))
+    reference = solve_ivp(rate, (0.0, 13.0), [0.0], "DOP853", rtol=1e-12, atol=1e-14, t_eval=list(DRIVEN))
     expected = list(DRIVEN.values())
-    return largest(distance(motion["p"], expected), distance(rival.y[0], expected))
+    return largest(distance(motion["p"], expected), distance(reference.y[0], expected))

@@ -319,7 +319,7 @@ def passes() -> Corrected:
 
 
 @cache
-def rival_states() -> tuple[tuple[Any, Any], ...]:
+def reference_states() -> tuple[tuple[Any, Any], ...]:
     """(x, Y) of the example at t = 2, 4 and 9 by SciPy."""
     laws = (
         (2.0, lambda x, Y: -9.05 * x + Y.T @ Y @ x),
@@ -364,7 +364,7 @@ def example_start() -> float:
     tolerance=1e-7,
 )
 def example_first_step() -> Corrected:
-    (x, Y), (a, b) = library_states()[0], rival_states()[0]
+    (x, Y), (a, b) = library_states()[0], reference_states()[0]
     printed = largest(*(np.abs(x - PRINTED_X).max(), np.abs(Y - PRINTED_Y).max()))
     return Corrected(largest(distance(x, a), distance(Y, b)), printed)
 
@@ -406,8 +406,8 @@ def example_third_step() -> float:
 )
 def example_last_step() -> float:
     (before, kept), (x, Y) = library_states()[1:]
-    rival, matrix = rival_states()[2]
-    return largest(distance(x, before * np.exp(-5.0)), distance(Y, kept), distance(x, rival), distance(Y, matrix))
+    reference, matrix = reference_states()[2]
+    return largest(distance(x, before * np.exp(-5.0)), distance(Y, kept), distance(x, reference), distance(Y, matrix))
 
 
 @claim(

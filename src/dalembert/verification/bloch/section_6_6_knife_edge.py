@@ -22,7 +22,7 @@ from ...formulations.registry import derive
 from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
 from ...model.symbols import Parameter, coordinates, inputs
-from ..numeric import Probe, distance, excess, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random states and inputs"
@@ -133,7 +133,7 @@ def degree() -> float:
 def manifold() -> float:
     found = []
     for state, _ in samples():
-        row = slope(lambda y: y[3] * np.sin(y[2]) - y[4] * np.cos(y[2]), state)
+        row = derivative(lambda y: y[3] * np.sin(y[2]) - y[4] * np.cos(y[2]), state)
         rest = np.concatenate([state[:3], np.zeros(3)])
         found += [float(np.linalg.norm(row) < 0.5), np.abs(rates_of(rest, np.zeros(2))).max()]
     return worst(found)
@@ -145,7 +145,7 @@ def _reduced_rate(row: int) -> float:
     for state, u in samples():
         z1, _, z3, z4, z5 = variables(state)
         expected = (z4, z5, -z1 * z5, u[0] + u[1] * z3 - z1 * z5**2, u[1])[row]
-        found.append(distance((slope(variables, state) @ rates_of(state, u))[row], expected))
+        found.append(distance((derivative(variables, state) @ rates_of(state, u))[row], expected))
     return worst(found)
 
 
@@ -206,8 +206,8 @@ def fields() -> tuple[Any, Any, Any, Any]:
 
 def bracket(a: Any, b: Any) -> Any:
     """[a, b] = Db a - Da b."""
-    letters = fields()[0]
-    return (b.jacobian(letters) * a - a.jacobian(letters) * b).applyfunc(sympy.expand)
+    symbols = fields()[0]
+    return (b.jacobian(symbols) * a - a.jacobian(symbols) * b).applyfunc(sympy.expand)
 
 
 def equilibria() -> list[dict[str, float]]:

@@ -20,7 +20,7 @@ from ...integrate.methods.groups.discrete_body import discrete_rigid_body
 from ...integrate.simulate import simulate
 from ...model.builders.rigid_bodies import rigid_body
 from ..independent.matrix_flows import APART, algebra, gap, rotation, skew
-from ..numeric import distance, excess, largest, slope, worst
+from ..numeric import derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random inertias, attitudes and momenta for n = 3, 4 and 5"
@@ -201,11 +201,11 @@ def _exponential(eta: Any) -> Any:
     return found
 
 
-def _slope_of_sum(n: int, at: Any) -> Any:
+def _derivative_of_sum(n: int, at: Any) -> Any:
     """The slope of the sum in the components of the etas."""
     inertias, _, turns = chain(n)
     here = algebra(f"so({n})")
-    return slope(lambda c: _sum(inertias, turns, here.matrix(c.reshape(LINKS - 1, -1))), at)
+    return derivative(lambda c: _sum(inertias, turns, here.matrix(c.reshape(LINKS - 1, -1))), at)
 
 
 @claim(
@@ -217,9 +217,9 @@ def stationary_sum() -> Corrected:
     right, printed = [], []
     for n in (3, 4):
         count = (LINKS - 1) * algebra(f"so({n})").dimension
-        right.append(worst(_slope_of_sum(n, np.zeros(count))))
+        right.append(worst(_derivative_of_sum(n, np.zeros(count))))
         h = 1e-4
-        columns = [(_slope_of_sum(n, h * e) - _slope_of_sum(n, -h * e)) / (2 * h) for e in np.eye(count)]
+        columns = [(_derivative_of_sum(n, h * e) - _derivative_of_sum(n, -h * e)) / (2 * h) for e in np.eye(count)]
         sizes = np.linalg.eigvalsh((np.array(columns) + np.array(columns).T) / 2)
         right.append(excess(sizes[-1] + APART))
         printed.append(excess(-sizes[0]))
@@ -243,7 +243,7 @@ def joined_ends() -> float:
         found += [gap(product, attitudes[-1]), gap(product.T @ product, np.eye(n))]
         found += [gap(L @ a - a.T @ L, b @ L - L @ b.T) for a, b in pairwise(turns)]
         count = (LINKS - 1) * algebra(f"so({n})").dimension
-        found.append(excess(APART - worst(_slope_of_sum(n, np.full(count, 0.05)))))
+        found.append(excess(APART - worst(_derivative_of_sum(n, np.full(count, 0.05)))))
     return worst(found)
 
 
@@ -256,7 +256,7 @@ def costates() -> float:
     def residual(inertias: Any, Q: Any, M: Any) -> float:
         n, P, U = len(inertias), symmetric_partner(Q, M), discrete_rotation(inertias, M)
         following = P @ U
-        by_q = slope(lambda z: np.sum(following * (z.reshape(n, n) @ U)), Q.ravel()).reshape(n, n)
+        by_q = derivative(lambda z: np.sum(following * (z.reshape(n, n) @ U)), Q.ravel()).reshape(n, n)
         return gap(by_q, P)
 
     return over_starts(residual)
@@ -295,7 +295,7 @@ def discrete_maximum_principle() -> Corrected:
             turned = (np.eye(len(inertias)) + here.matrix(c)) @ U
             return np.trace(costate @ turned) + sign * np.trace(np.diag(inertias) @ turned)
 
-        return worst(slope(hamiltonian, np.zeros(here.dimension)))
+        return worst(derivative(hamiltonian, np.zeros(here.dimension)))
 
     def over(sign: float) -> float:
         return over_starts(lambda inertias, Q, M: residual(inertias, Q, M, sign))

@@ -157,7 +157,7 @@ def restricted_flow() -> float:
         J = np.block([[np.zeros((d, d)), np.eye(d)], [-np.eye(d), np.zeros((d, d))]])
         form = tangent.T @ J @ tangent
         energy = reduced_energy(here, "free")
-        slopes = [
+        derivatives = [
             np.imag(energy(x + 1j * STEP * here.matrix(v[:d]), p + 1j * STEP * here.matrix(v[d:]))) / STEP for v in tangent.T
         ]
         weights, *_ = np.linalg.lstsq(tangent, X, rcond=None)
@@ -165,7 +165,7 @@ def restricted_flow() -> float:
         orbit = d - here.kernel(x).shape[1]
         found += [
             worst(tangent @ weights - X),
-            distance(form.T @ weights, slopes),
+            distance(form.T @ weights, derivatives),
             float(tangent.shape[1] != 2 * orbit) + excess(APART - sizes[-1]),
             # J maps the tangent space of T*O out of itself, because T*O has fewer dimensions than T*g.
             excess(APART - np.linalg.norm(J - tangent @ np.linalg.lstsq(tangent, J, rcond=None)[0])),

@@ -33,7 +33,7 @@ from ..independent.matrix_flows import (
     potential,
     target,
 )
-from ..numeric import STEP, distance, excess, largest, slope, worst
+from ..numeric import STEP, derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random x and p in so(3), so(4), su(2) and su(3)"
@@ -52,14 +52,14 @@ def stored(here: Algebra, kind: str, x: Any) -> Any:
 
 def pull(here: Algebra, kind: str, x: Any) -> Any:
     """V_x as a matrix, by complex steps."""
-    return here.matrix(slope(lambda c: stored(here, kind, here.matrix(c)), here.vector(x)))
+    return here.matrix(derivative(lambda c: stored(here, kind, here.matrix(c)), here.vector(x)))
 
 
 def canonical(here: Algebra, energy: Any, x: Any, p: Any) -> tuple[Any, Any]:
     """x_dot = H_p and p_dot = -H_x by complex steps of H(x, p)."""
     d = here.dimension
     state = np.concatenate([here.vector(x), here.vector(p)])
-    found = slope(lambda z: energy(here.matrix(z[:d]), here.matrix(z[d:])), state)
+    found = derivative(lambda z: energy(here.matrix(z[:d]), here.matrix(z[d:])), state)
     return here.matrix(found[d:]), -here.matrix(found[:d])
 
 
@@ -130,13 +130,13 @@ def stationary_cost() -> float:
     for name, kind in DRIVEN:
         here, path = algebra(name), orbit_path(name, kind)
         x, u = path["x"], bracket(path["p"], path["x"])
-        slopes = np.array([pull(here, kind, y) for y in x])
+        derivatives = np.array([pull(here, kind, y) for y in x])
         wave = np.sin(np.pi * path.t / SPAN) * (1 + path.t)
         rate = np.pi / SPAN * np.cos(np.pi * path.t / SPAN) * (1 + path.t) + np.sin(np.pi * path.t / SPAN)
         for e in here.basis:
             eta = wave[:, None, None] * e
             kinetic = path.integral(inner(u, rate[:, None, None] * e + bracket(u, eta)))
-            driven = path.integral(inner(slopes, bracket(x, eta)))
+            driven = path.integral(inner(derivatives, bracket(x, eta)))
             found.append(kinetic - driven)
             turned.append(abs(kinetic + driven))
     return largest(worst(found), excess(APART - max(turned)))
@@ -205,10 +205,10 @@ def _best_control(here: Algebra, x: Any, p: Any) -> Any:
     "dH/du = -<[x, p], .> - <u, .>",
     how=f"{RANDOM} and random u: complex steps of H",
 )
-def slope_along_controls() -> float:
+def derivative_along_controls() -> float:
     def residual(here: Algebra, x: Any, p: Any) -> float:
         u = x @ x @ x + p
-        found = slope(lambda c: inner(p, bracket(x, here.matrix(c))) - c @ c / 2, here.vector(u))
+        found = derivative(lambda c: inner(p, bracket(x, here.matrix(c))) - c @ c / 2, here.vector(u))
         return gap(found, -here.vector(bracket(x, p)) - here.vector(u))
 
     return over_points(residual)
@@ -284,7 +284,7 @@ def brockett_potential() -> float:
     def residual(here: Algebra, x: Any, n: Any) -> float:
         across = bracket(x, n)
         double = bracket(n, bracket(n, x))
-        found = slope(lambda c: -inner(bracket(here.matrix(c), n), bracket(here.matrix(c), n)) / 2, here.vector(x))
+        found = derivative(lambda c: -inner(bracket(here.matrix(c), n), bracket(here.matrix(c), n)) / 2, here.vector(x))
         return largest(distance(-inner(across, across) / 2, inner(x, double) / 2), gap(found, here.vector(double)))
 
     return over_points(residual)
@@ -413,8 +413,8 @@ def momentum() -> float:
         x_dot = orbit_rates(here, "brockett", x, p)[0]
         found = -here.inverse(x, here.inverse(x, x_dot))
         inverse = np.linalg.pinv(here.ad(x), rcond=1e-10)
-        slopes = slope(lambda c: (inverse @ c) @ (inverse @ c) / 2, here.vector(x_dot))
-        return largest(gap(here.vector(found), slopes), gap(found, here.image_part(x, p)))
+        derivatives = derivative(lambda c: (inverse @ c) @ (inverse @ c) / 2, here.vector(x_dot))
+        return largest(gap(here.vector(found), derivatives), gap(found, here.image_part(x, p)))
 
     return over_points(residual, LIBRARY)
 

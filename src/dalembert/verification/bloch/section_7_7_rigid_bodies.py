@@ -27,7 +27,7 @@ from ...geometry.rigid_rotations import (
 from ...model.builders.rigid_bodies import rigid_body
 from ...model.flow_system import Flow
 from ..independent.matrix_flows import APART, SPAN, Path, algebra, bracket, flow_rates, gap, inner, path_of, rotation, skew
-from ..numeric import Probe, distance, excess, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, worst
 from ..row_registry import claim
 
 RANDOM = "random attitudes and momenta for n = 3 and 4"
@@ -171,10 +171,10 @@ def euler_equations() -> float:
 def euler_poincare() -> float:
     def residual(n: int, Q: Any, M: Any) -> float:
         here, omega = algebra(f"so({n})"), velocity_of(n, M)
-        slopes = slope(lambda c: inner(here.matrix(c), J(n, here.matrix(c))) / 2, here.vector(omega))
+        derivatives = derivative(lambda c: inner(here.matrix(c), J(n, here.matrix(c))) / 2, here.vector(omega))
         rate = flow_rates(*stated(n, "left", False), Q=Q, M=M)["M"]
         pairs = [(inner(rate, e), inner(M, bracket(omega, e))) for e in here.basis]
-        return largest(gap(here.matrix(slopes), M), *(distance(a, b) for a, b in pairs))
+        return largest(gap(here.matrix(derivatives), M), *(distance(a, b) for a, b in pairs))
 
     return over_bodies(residual)
 
@@ -215,21 +215,21 @@ def complete_integrability() -> float:
         omega = velocity_of(n, M)
         found += [gap(bracket(M, omega), bracket(M + z * L @ L, omega + z * L)) for z in (0.7, -2.0)]
         names = manakov_integrals(INERTIAS[n], M)
-        slopes = [_manakov_slope(n, M, name) for name in names]
+        derivatives = [_manakov_derivative(n, M, name) for name in names]
         found += [distance(_manakov(M, L, name), value) for name, value in names.items()]
-        found += [abs(inner(M, bracket(a, b))) for a, b in combinations(slopes, 2)]
+        found += [abs(inner(M, bracket(a, b))) for a, b in combinations(derivatives, 2)]
         wanted = (here.dimension + n // 2) // 2
-        independent = np.linalg.matrix_rank(np.array([here.vector(s) for s in slopes]), tol=1e-9)
+        independent = np.linalg.matrix_rank(np.array([here.vector(s) for s in derivatives]), tol=1e-9)
         found.append(float(len(names) != wanted or independent != wanted))
     for n in STATED:
         found += [still(values) for values in manakov_integrals(INERTIAS[n], body_path(n)["M"]).values()]
     return worst(found)
 
 
-def _manakov_slope(n: int, M: Any, name: str) -> Any:
+def _manakov_derivative(n: int, M: Any, name: str) -> Any:
     """The direction of the slope of an integral, of unit length."""
     here, L = algebra(f"so({n})"), np.diag(INERTIAS[n])
-    found = here.matrix(slope(lambda c: _manakov(here.matrix(c), L, name), here.vector(M)))
+    found = here.matrix(derivative(lambda c: _manakov(here.matrix(c), L, name), here.vector(M)))
     return found / np.sqrt(inner(found, found))
 
 

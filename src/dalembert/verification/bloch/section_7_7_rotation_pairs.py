@@ -25,7 +25,7 @@ from ..independent.matrix_flows import (
     rotation,
     skew,
 )
-from ..numeric import distance, excess, largest, slope, worst
+from ..numeric import derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 from .section_7_7_rigid_bodies import PAIRED, RANDOM, STATED, J, bodies, body_path, hat, over_bodies, stated, still, velocity_of
 from .section_7_7_symmetric_spaces import lifted, paired
@@ -362,8 +362,8 @@ def pontryagin() -> float:
     def residual(n: int, Q: Any, M: Any) -> float:
         P, U = symmetric_partner(Q, M), velocity_of(n, M)
         rates = flow_rates(*stated(n, "left", True), Q=Q, P=P)
-        by_p = slope(lambda z: np.sum(z.reshape(n, n) * (Q @ U)), P.ravel()).reshape(n, n)
-        by_q = slope(lambda z: np.sum(P * (z.reshape(n, n) @ U)), Q.ravel()).reshape(n, n)
+        by_p = derivative(lambda z: np.sum(z.reshape(n, n) * (Q @ U)), P.ravel()).reshape(n, n)
+        by_q = derivative(lambda z: np.sum(P * (z.reshape(n, n) @ U)), Q.ravel()).reshape(n, n)
         return largest(gap(rates["Q"], by_p), gap(rates["P"], -by_q))
 
     return over_bodies(residual)
@@ -379,7 +379,7 @@ def standard_form() -> float:
     def residual(n: int, Q: Any, M: Any) -> float:
         U = best_control(n, Q, Q @ M, lambda a, b: np.sum(a * b) / 2)
         costate = Q @ M
-        by_q = 2 * slope(lambda z: np.sum(costate * (z.reshape(n, n) @ U)) / 2, Q.ravel()).reshape(n, n)
+        by_q = 2 * derivative(lambda z: np.sum(costate * (z.reshape(n, n) @ U)) / 2, Q.ravel()).reshape(n, n)
         rates = flow_rates(*stated(n, "left", False), Q=Q, M=M)
         # (Q P)_dot = -H_Q, and Q_dot = Q U.
         P_dot = Q.T @ (-by_q - rates["Q"] @ M)

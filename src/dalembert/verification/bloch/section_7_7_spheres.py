@@ -20,7 +20,7 @@ from ...model.constraints import holonomic
 from ...model.symbols import coordinates
 from ...model.system import System
 from ..independent.matrix_flows import APART, Path, bracket, exponential, flow_rates, gap, path_of
-from ..numeric import Probe, distance, excess, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, worst
 from ..row_registry import claim
 from .section_7_7_symmetric_spaces import dagger, lifted, paired, turning, unitary_basis
 
@@ -49,9 +49,9 @@ def over_spheres(residual: Callable[[Any, Any], float]) -> float:
 def particle_on_sphere() -> float:
     found = []
     for n in (3, 4):
-        letters = coordinates(" ".join(f"q{k}" for k in range(n)))
-        free = sum(s.dot**2 for s in letters) / 2
-        sphere = System(letters, kinetic=free, constraints=[holonomic(sum(s**2 for s in letters) - 1, name="sphere")])
+        symbols = coordinates(" ".join(f"q{k}" for k in range(n)))
+        free = sum(s.dot**2 for s in symbols) / 2
+        sphere = System(symbols, kinetic=free, constraints=[holonomic(sum(s**2 for s in symbols) - 1, name="sphere")])
         probe = Probe(derive(sphere), {})
         for q, p in tangent_pairs(n):
             found.append(distance(probe.rates(0.0, np.concatenate([q, p]))[n:], -(p @ p) * q))
@@ -68,7 +68,7 @@ def sphere_hamiltonian() -> float:
 
     def residual(q: Any, p: Any) -> float:
         n = len(q)
-        found = slope(lambda z: (z[:n] @ z[:n]) * (z[n:] @ z[n:]) / 2, np.concatenate([q, p]))
+        found = derivative(lambda z: (z[:n] @ z[:n]) * (z[n:] @ z[n:]) / 2, np.concatenate([q, p]))
         rates = flow_rates(*flows[n], q=q[:, None], p=p[:, None])
         return largest(
             distance(rates["q"].ravel(), found[n:]),
@@ -187,10 +187,10 @@ def integrable_sphere() -> float:
     def residual(q: Any, p: Any) -> float:
         n = len(q)
         state = np.concatenate([q, p])
-        slopes = [slope(lambda z, k=k: squares(z, k), state) for k in range(2, n + 1)]  # type: ignore[misc]
+        derivatives = [derivative(lambda z, k=k: squares(z, k), state) for k in range(2, n + 1)]  # type: ignore[misc]
         fixed = np.array([np.concatenate([q, 0 * q]), np.concatenate([p, q])])
-        brackets = [a[:n] @ b[n:] - a[n:] @ b[:n] for a, b in combinations([*slopes, *fixed], 2)][:-1]
-        rank = np.linalg.matrix_rank(np.array([*slopes, *fixed]), tol=1e-9)
+        brackets = [a[:n] @ b[n:] - a[n:] @ b[:n] for a, b in combinations([*derivatives, *fixed], 2)][:-1]
+        rank = np.linalg.matrix_rank(np.array([*derivatives, *fixed]), tol=1e-9)
         return largest(*(abs(b) for b in brackets), float(rank != n - 1 + 2))
 
     path = _sphere_path()

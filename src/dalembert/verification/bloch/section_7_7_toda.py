@@ -17,7 +17,7 @@ from ...geometry.exact_flows import toda_projections
 from ...model.builders.bracket_flows import toda
 from ...model.flow_system import Flow
 from ..independent.matrix_flows import APART, SPAN, Path, bracket, flow_rates, gap, path_of
-from ..numeric import STEP, Probe, distance, excess, largest, slope, worst
+from ..numeric import STEP, Probe, derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random matrices of three to five rows"
@@ -67,8 +67,8 @@ def over_sizes(residual: Callable[..., float], count: int) -> float:
 def canonical(energy: Callable[[Any, Any], Any], place: Any, costate: Any) -> tuple[Any, Any]:
     """place_dot = H_costate and costate_dot = -H_place by complex steps."""
     shape = place.shape
-    by_place = slope(lambda z: energy(z.reshape(shape), costate), place.ravel()).reshape(shape)
-    by_costate = slope(lambda z: energy(place, z.reshape(shape)), costate.ravel()).reshape(shape)
+    by_place = derivative(lambda z: energy(z.reshape(shape), costate), place.ravel()).reshape(shape)
+    by_costate = derivative(lambda z: energy(place, z.reshape(shape)), costate.ravel()).reshape(shape)
     return by_costate, -by_place
 
 
@@ -99,7 +99,7 @@ def projections() -> Corrected:
         found = toda_projections(a)
         kinds = (("pi_l", pi_l), ("pi_k", pi_k), ("pi_kperp", pi_kperp), ("pi_lperp", pi_lperp))
         return largest(
-            *(gap(found[key], rival(a)) for key, rival in kinds),
+            *(gap(found[key], reference(a)) for key, reference in kinds),
             *(gap(toda_projections(found[key])[key], found[key]) for key, _ in kinds),
             gap(found["pi_l"] + found["pi_k"], a),
             gap(found["pi_kperp"] + found["pi_lperp"], a),
@@ -267,7 +267,7 @@ def optimal_control() -> float:
             u = z.reshape(n, n)
             return product(r, pi_l(u) @ x) - product(u, u) / 2
 
-        return worst(slope(hamiltonian, best.ravel()))
+        return worst(derivative(hamiltonian, best.ravel()))
 
     return over_sizes(residual, 2)
 
@@ -352,8 +352,8 @@ def symmetric_matrix() -> float:
     def residual(_: int, r: Any, b: Any) -> float:
         x, s = lower(b), pi_kperp(r)
         a, x_dot, s_dot = _rates(x, s, lambda m: m)
-        slopes = slope(lambda z: np.sum(z * z) / 2, a.ravel()).reshape(a.shape)
-        return largest(gap(library_rate(a), pi_kperp(s_dot @ x.T + s @ x_dot.T)), gap(slopes, a))
+        derivatives = derivative(lambda z: np.sum(z * z) / 2, a.ravel()).reshape(a.shape)
+        return largest(gap(library_rate(a), pi_kperp(s_dot @ x.T + s @ x_dot.T)), gap(derivatives, a))
 
     return over_sizes(residual, 2)
 

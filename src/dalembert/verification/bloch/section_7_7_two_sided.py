@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..independent.matrix_flows import APART, SPAN, bracket, gap
-from ..numeric import distance, excess, largest, slope, worst
+from ..numeric import derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 from .section_7_7_symmetric_spaces import (
     LIBRARY,
@@ -217,8 +217,8 @@ def mean_pairing() -> Corrected:
 def canonical_equations() -> float:
     def residual(_: Any, size: tuple[int, int, bool], q: Any, p: Any) -> float:
         U, V = (split(c) for c in controls(q, p, True))
-        by_p = slope(lambda z: real_product(joined(z, q.shape), moved(U, V, split(q))), parts(p))
-        by_q = slope(lambda z: real_product(split(p), moved(U, V, joined(z, q.shape))), parts(q))
+        by_p = derivative(lambda z: real_product(joined(z, q.shape), moved(U, V, split(q))), parts(p))
+        by_q = derivative(lambda z: real_product(split(p), moved(U, V, joined(z, q.shape))), parts(q))
         q_dot, p_dot = library_rates(size, q, p, True)
         # The slopes are those of the product without its half.
         kept = slice(None) if size[2] else slice(q.size)
@@ -247,10 +247,10 @@ def reduced_hamiltonian() -> float:
         q_dot, p_dot = library_rates(size, q, p, True)
         flow, probe = stated(*size, True)
         start = flow.start(Q=real_form(q, size[2]), P=real_form(p, size[2]))
-        state = [start[letter.name] for letter in flow.coordinates]
+        state = [start[symbol.name] for symbol in flow.coordinates]
         return largest(
-            distance(2 * slope(lambda z: energy(split(q), joined(z, q.shape)), parts(p))[kept], parts(q_dot)[kept]),
-            distance(-2 * slope(lambda z: energy(joined(z, q.shape), split(p)), parts(q))[kept], parts(p_dot)[kept]),
+            distance(2 * derivative(lambda z: energy(split(q), joined(z, q.shape)), parts(p))[kept], parts(q_dot)[kept]),
+            distance(-2 * derivative(lambda z: energy(joined(z, q.shape), split(p)), parts(q))[kept], parts(p_dot)[kept]),
             distance(probe.value([flow.integrals["energy"]], 0.0, state), energy(split(q), split(p))),
         )
 

@@ -28,7 +28,7 @@ from ..independent.unicycle_with_rider import (
     printed_potential,
     printed_routhian,
 )
-from ..numeric import distance, excess, largest, slope
+from ..numeric import derivative, distance, excess, largest
 from ..row_registry import Corrected, claim
 
 ROLLING = 0.5
@@ -70,22 +70,22 @@ def turning(r: Any, p: Any) -> Any:
 def pushes(transport: Any, r: Any, p: Any) -> Any:
     """(d_al I^bc / 2 + D^c_a,al I^ab) p_b p_c (2,)."""
     turn = np.linalg.solve(printed_inertia(r), p)
-    return slope(lambda x: turning(x, p), r) + np.einsum("cax,c,a->x", transport, p, turn)
+    return derivative(lambda x: turning(x, p), r) + np.einsum("cax,c,a->x", transport, p, turn)
 
 
 def terms(ride: Ride) -> Any:
     """What (9.4.28) and (9.4.29) have on both rows: d U - h d U~ - g T v v + (...) p p - h (...) p p, (2,)."""
     r, v, p = ride.r, ride.v[:2], ride.p
     h = printed_metric(r) @ np.linalg.inv(any_metric(r))
-    own = slope(lambda x: printed_potential(*x), r) + bent(printed_metric, r, v) + pushes(ride.coefficients.transport, r, p)
-    new = slope(any_potential, r) + bent(any_metric, r, v) + pushes(any_transport(r), r, p)
+    own = derivative(lambda x: printed_potential(*x), r) + bent(printed_metric, r, v) + pushes(ride.coefficients.transport, r, p)
+    new = derivative(any_potential, r) + bent(any_metric, r, v) + pushes(any_transport(r), r, p)
     return own - h @ new
 
 
 def wanted(ride: Ride) -> Any:
     """r_ddot by (9.4.27)."""
     r, v, p = ride.r, ride.v[:2], ride.p
-    right = slope(any_potential, r) + bent(any_metric, r, v) + pushes(any_transport(r), r, p)
+    right = derivative(any_potential, r) + bent(any_metric, r, v) + pushes(any_transport(r), r, p)
     return -np.linalg.solve(any_metric(r), right)
 
 
@@ -110,7 +110,7 @@ def steady_motion() -> float:
 )
 def no_correction() -> float:
     def residual(ride: Ride) -> float:
-        by = slope(printed_routhian, ride.z)
+        by = derivative(printed_routhian, ride.z)
         return distance(ride.covariant(printed_routhian), by[:2])
 
     return over_rides(residual)
@@ -123,7 +123,7 @@ def no_correction() -> float:
 )
 def auxiliary_system() -> float:
     z = np.array([0.0, 0.0, 0.0, 0.0, 0.0, ROLLING])
-    by = slope(printed_routhian, z)[:2]
+    by = derivative(printed_routhian, z)[:2]
     here = found().shaped.mechanics
     system = found().auxiliary
     table = sympy.Matrix([sympy.diff(system.potential, q) for q in system.coordinates])
@@ -143,10 +143,10 @@ def controlled_routhian_equations() -> float:
 
     def residual(ride: Ride) -> float:
         r, v = ride.r, ride.v[:2]
-        by = slope(routhian, ride.z)
+        by = derivative(routhian, ride.z)
         covariant = by[:2] + np.einsum("bax,b,a->x", any_transport(r), ride.p, by[4:])
         motion = np.concatenate([v, wanted(ride)])
-        rates = slope(lambda y: any_metric(y[:2]) @ y[2:], np.concatenate([r, v])) @ motion
+        rates = derivative(lambda y: any_metric(y[:2]) @ y[2:], np.concatenate([r, v])) @ motion
         return distance(rates, covariant)
 
     return over_rides(residual)
@@ -208,7 +208,7 @@ def routhian_control() -> float:
 def covariant_control() -> Corrected:
     def amended(new: bool, ride: Ride) -> Any:
         transport = any_transport(ride.r) if new else ride.coefficients.transport
-        own = slope(any_potential if new else lambda x: printed_potential(*x), ride.r)
+        own = derivative(any_potential if new else lambda x: printed_potential(*x), ride.r)
         return own + pushes(transport, ride.r, ride.p)
 
     def control(ride: Ride, row: Any) -> float:
@@ -217,7 +217,7 @@ def covariant_control() -> Corrected:
         return float(amended(False, ride)[1] - row @ np.linalg.inv(any_metric(r)) @ amended(True, ride) - twist[1])
 
     def printed_row(r: Any) -> Any:
-        return slope(lambda x: printed_metric(x)[1], r).sum(axis=1)
+        return derivative(lambda x: printed_metric(x)[1], r).sum(axis=1)
 
     right = over_rides(lambda ride: distance(control(ride, printed_metric(ride.r)[1]), gaps(ride)[1]))
     return Corrected(right, over_rides(lambda ride: distance(control(ride, printed_row(ride.r)), gaps(ride)[1])))

@@ -33,7 +33,7 @@ from ..independent.matched_cart_pendulum import (
     wanted_accelerations,
 )
 from ..independent.unicycle_with_rider import bodies, bundle, printed_inertia, printed_metric, printed_routhian, swing_factors
-from ..numeric import distance, excess, largest, slope, worst
+from ..numeric import derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 
 POLES = np.array([-2.0, -2.5, -3.0, -3.5])
@@ -57,8 +57,8 @@ def printed_rates(z: Any, u: Any = 0.0) -> Any:
         a, b, c, d = (printed_routhian(m) for m in moved)
         return (8 * (a - b) - (c - d)) / (12 * step)
 
-    kappa_slope = -(np.array([[-2.0, 1.0], [1.0, 0.0]])) * bodies()["mu"] * (bodies()["R"] + bodies()["r"]) * bodies()["rho"]
-    bend = kappa_slope * np.sin(r[1]) * v[1] @ v  # d/dt of the metric, which depends on kappa
+    kappa_derivative = -(np.array([[-2.0, 1.0], [1.0, 0.0]])) * bodies()["mu"] * (bodies()["R"] + bodies()["r"]) * bodies()["rho"]
+    bend = kappa_derivative * np.sin(r[1]) * v[1] @ v  # d/dt of the metric, which depends on kappa
     right = np.array([by_routhian(0), by_routhian(1) + u]) - bend
     return np.concatenate([v, np.linalg.solve(printed_metric(r), right), [turn[1] * swing, -turn[0] * swing]])
 
@@ -67,8 +67,8 @@ def printed_rates(z: Any, u: Any = 0.0) -> Any:
 def printed_linearisation() -> tuple[Any, Any]:
     """A (6, 6) and B (6,) at theta = kappa = 0, p = (0, 1/2)."""
     at = np.array([0, 0, 0, 0, 0, ROLLING], dtype=float)
-    A = slope(printed_rates, at)
-    B = slope(lambda u: printed_rates(at.astype(complex), u[0]), np.zeros(1))[:, 0]
+    A = derivative(printed_rates, at)
+    B = derivative(lambda u: printed_rates(at.astype(complex), u[0]), np.zeros(1))[:, 0]
     return A, B
 
 
@@ -89,7 +89,7 @@ def _on_quotient(system: Any) -> Any:
 @cache
 def placed() -> Any:
     """The library's gains for the four poles."""
-    return place_poles(opened(), list(POLES), {"p_2": ROLLING}, parameters=bodies(), letters=SHAPE)
+    return place_poles(opened(), list(POLES), {"p_2": ROLLING}, parameters=bodies(), symbols=SHAPE)
 
 
 def matched_spectra(found: Any, expected: Any) -> float:
@@ -243,10 +243,10 @@ def tensors() -> float:
         def field(x: Any) -> Any:
             return (metric(x) @ np.linalg.inv(other(x)))[0]
 
-        by = slope(lambda x: other(x).ravel(), q).reshape(2, 2, 2)
-        turn = new @ slope(field, q)
+        by = derivative(lambda x: other(x).ravel(), q).reshape(2, 2, 2)
+        turn = new @ derivative(field, q)
         lie = np.einsum("jki,i->jk", by, h[0]) + turn + turn.T
-        own = slope(lambda x: metric(x).ravel(), q).reshape(2, 2, 2)[:, :, 0]
+        own = derivative(lambda x: metric(x).ravel(), q).reshape(2, 2, 2)[:, :, 0]
         return largest(distance(h @ back, np.eye(2)), distance(2 * np.einsum("l,ljk->jk", g[0], T), own - lie))
 
     return over_states(residual)
@@ -261,7 +261,7 @@ def matching_conditions() -> float:
     def residual(q: Any, v: Any) -> float:
         T = christoffel(controlled_metric, q) - christoffel(metric, q)
         h = metric(q) @ np.linalg.inv(controlled_metric(q))
-        pushed = h[0] @ slope(controlled_potential, q) - slope(potential, q)[0]
+        pushed = h[0] @ derivative(controlled_potential, q) - derivative(potential, q)[0]
         return largest(*np.einsum("l,ljk->jk", metric(q)[0], T).ravel(), pushed)
 
     found = match(gallery.load("cart-pendulum"), region=False)
@@ -284,7 +284,7 @@ def hamberg() -> float:
     def residual(q: Any, v: Any) -> float:
         T = christoffel(bad_metric, q) - christoffel(metric, q)
         h = metric(q) @ np.linalg.inv(bad_metric(q))
-        terms = slope(potential, q) - h @ slope(bad_potential, q) - metric(q) @ np.einsum("ijk,j,k->i", T, v, v)
+        terms = derivative(potential, q) - h @ derivative(bad_potential, q) - metric(q) @ np.einsum("ijk,j,k->i", T, v, v)
         if not abs(terms[0]) > 1e-2:
             return np.inf
         real = open_loop(float(terms[1])).rates(0.0, np.concatenate([q, v]))[2:]
@@ -303,7 +303,7 @@ def control_law() -> float:
     def residual(q: Any, v: Any) -> float:
         T = christoffel(controlled_metric, q) - christoffel(metric, q)
         h = metric(q) @ np.linalg.inv(controlled_metric(q))
-        terms = slope(potential, q) - h @ slope(controlled_potential, q) - metric(q) @ np.einsum("ijk,j,k->i", T, v, v)
+        terms = derivative(potential, q) - h @ derivative(controlled_potential, q) - metric(q) @ np.einsum("ijk,j,k->i", T, v, v)
         return distance(library_control(q, v), terms[1])
 
     return over_states(residual)
@@ -317,9 +317,9 @@ def control_law() -> float:
 )
 def asymptotic_stability() -> float:
     scenario = gallery.load("cart-pendulum-matched")
-    settled = simulate(scenario, span=(0.0, 40.0), rtol=1e-10).y[:, -1]
+    converged = simulate(scenario, span=(0.0, 40.0), rtol=1e-10).y[:, -1]
     kept = simulate(scenario, parameters={"d": 0.0}, span=(0.0, 10.0), rtol=1e-12)["controlled_energy"]
-    return largest(*settled, (kept[-1] - kept[0]) / kept[0])
+    return largest(*converged, (kept[-1] - kept[0]) / kept[0])
 
 
 @claim(
@@ -350,7 +350,7 @@ def dissipation() -> Corrected:
 def second_variation() -> Any:
     """Of U~ at the equilibrium, by complex steps of central differences (2, 2)."""
     step = 1e-5
-    columns = [(slope(controlled_potential, step * e) - slope(controlled_potential, -step * e)) / (2 * step) for e in np.eye(2)]
+    columns = [(derivative(controlled_potential, step * e) - derivative(controlled_potential, -step * e)) / (2 * step) for e in np.eye(2)]
     return np.array(columns)
 
 

@@ -30,7 +30,7 @@ from ..independent.unicycle_with_rider import (
     swing_factors,
     whole,
 )
-from ..numeric import distance, largest, slope, worst
+from ..numeric import derivative, distance, largest, worst
 from ..row_registry import claim
 
 STATES = "random states of the unicycle"
@@ -94,9 +94,9 @@ def constrained_equations() -> float:
     def residual(ride: Ride) -> float:
         swing = float(swing_factors(ride.r) @ ride.v[:2])
         z = np.concatenate([ride.r, ride.v[:2], ride.turning])
-        by = slope(constrained_lagrangian, z)
+        by = derivative(constrained_lagrangian, z)
         momenta = np.concatenate([printed_metric(ride.r) @ ride.v[:2], ride.p])
-        on_shape = slope(lambda y: printed_metric(y[:2]) @ y[2:], z[:4]) @ np.concatenate([ride.v[:2], ride.accelerations[:2]])
+        on_shape = derivative(lambda y: printed_metric(y[:2]) @ y[2:], z[:4]) @ np.concatenate([ride.v[:2], ride.accelerations[:2]])
         rates = np.concatenate([on_shape, ride.p_rates])
         right = np.array([by[0], by[1] + TORQUE, swing * ride.turning[1], -swing * ride.turning[0]])
         return largest(distance(momenta, by[2:]), distance(rates, right))
@@ -114,7 +114,7 @@ def constrained_equations() -> float:
 )
 def momenta() -> float:
     def residual(ride: Ride) -> float:
-        by = slope(constrained_lagrangian, np.concatenate([ride.r, ride.v[:2], ride.turning]))
+        by = derivative(constrained_lagrangian, np.concatenate([ride.r, ride.v[:2], ride.turning]))
         p = whole().blocks(0.0, np.concatenate([ride.q, ride.v])).momenta
         R, phi = bodies()["R"], ride.q[3]
         library = np.array([p[3], p[2] - R * (p[4] * np.cos(phi) + p[5] * np.sin(phi))])
@@ -144,8 +144,8 @@ def shape_gap(ride: Ride, place: int, force: float) -> float:
     """d/dt dR/dr_dot - nabla R - force for one shape coordinate, along the library's motion."""
     r, v = ride.r, ride.v[:2]
     motion = np.concatenate([v, ride.accelerations[:2]])
-    rates = slope(lambda y: printed_metric(y[:2]) @ y[2:], np.concatenate([r, v])) @ motion
-    by_velocity = slope(printed_routhian, ride.z)[2:4]
+    rates = derivative(lambda y: printed_metric(y[:2]) @ y[2:], np.concatenate([r, v])) @ motion
+    by_velocity = derivative(printed_routhian, ride.z)[2:4]
     right = ride.covariant(printed_routhian)[place] + force
     return largest(distance(printed_metric(r) @ v, by_velocity), distance(rates[place], right))
 
@@ -205,7 +205,7 @@ def covariant_derivatives() -> float:
         return sin(z[0] - 0.3 * z[1]) * z[4] ** 2 + z[5] * z[4] * cos(z[1]) + z[5] ** 3
 
     def residual(ride: Ride) -> float:
-        by = slope(tried, ride.z)
+        by = derivative(tried, ride.z)
         there = by[:2] + np.einsum("bax,b,a->x", ride.coefficients.transport, ride.p, by[4:])
         return distance(ride.covariant(tried), there)
 
@@ -222,10 +222,10 @@ def covariant_derivatives() -> float:
 )
 def shape_equations() -> float:
     def residual(ride: Ride) -> float:
-        by = slope(printed_routhian, ride.z)
+        by = derivative(printed_routhian, ride.z)
         covariant = by[:2] + np.einsum("bax,b,a->x", ride.coefficients.transport, ride.p, by[4:])
         motion = np.concatenate([ride.v[:2], ride.accelerations[:2]])
-        rates = slope(lambda y: printed_metric(y[:2]) @ y[2:], ride.z[:4]) @ motion
+        rates = derivative(lambda y: printed_metric(y[:2]) @ y[2:], ride.z[:4]) @ motion
         return distance(rates, covariant + np.array([0.0, TORQUE]))
 
     return over_rides(residual)
@@ -250,9 +250,9 @@ def momentum_equations() -> float:
     "nabla_al R = dR/dr^al for the unicycle: D^b_{a al} p_b dR/dp_a vanishes identically",
     how=f"{STATES}: the library's coefficients on the printed R",
 )
-def covariant_slope_of_the_routhian() -> float:
+def covariant_derivative_of_the_routhian() -> float:
     def residual(ride: Ride) -> float:
-        by = slope(printed_routhian, ride.z)
+        by = derivative(printed_routhian, ride.z)
         return distance(np.einsum("bax,b,a->x", ride.coefficients.transport, ride.p, by[4:]), np.zeros(2))
 
     return over_rides(residual)
@@ -276,7 +276,7 @@ def steady(p: Any) -> Any:
 
     def push(r: Any, place: int) -> Any:
         z = np.concatenate([r, np.zeros(2), p])
-        return slope(printed_routhian, z)[place]
+        return derivative(printed_routhian, z)[place]
 
     for _ in range(60):
         value = np.array([push(r, 0), push(r, 1)])
@@ -313,11 +313,11 @@ def upright_states() -> float:
     rates = reduced_probe().rates
     still = [rates(0.0, np.array([0, 0, 0, 0, *p])) for p in ([0.0, 0.9], [0.7, 0.0])]
     p = np.array([0.7, 0.9])
-    slopes = slope(printed_routhian, np.concatenate([np.zeros(4), p]))[:2]
+    derivatives = derivative(printed_routhian, np.concatenate([np.zeros(4), p]))[:2]
     moving = printed_metric(np.zeros(2)) @ rates(0.0, np.concatenate([np.zeros(4), p]))[2:4]
-    if not np.max(np.abs(slopes)) > 0.1:
+    if not np.max(np.abs(derivatives)) > 0.1:
         return np.inf
-    return largest(*(largest(*rate) for rate in still), distance(moving, slopes))
+    return largest(*(largest(*rate) for rate in still), distance(moving, derivatives))
 
 
 @claim(

@@ -17,7 +17,7 @@ from ...model.forces import gravity, particle, spring
 from ...model.symbols import coordinates, parameters, t
 from ...model.system import System
 from ..independent.elastic_pendulum_model import Pendulum, Swing, over_swings, pendulum_motion
-from ..numeric import distance, gallery_probe, largest, slope, worst
+from ..numeric import derivative, distance, gallery_probe, largest, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random pendulums and states"
@@ -34,7 +34,7 @@ def kinetic_energy() -> float:
     energy = particle(shape.mass, shape.position).kinetic
 
     def residual(s: Swing) -> float:
-        speed = slope(s.pendulum.position, s.q) @ s.v
+        speed = derivative(s.pendulum.position, s.q) @ s.v
         closed = s.pendulum.kinetic(s.q, s.v)
         stated = s.probe.value([energy], 0.0, s.state)[0]
         return largest(distance(stated, closed), distance(s.pendulum.M / 2 * speed @ speed, closed))
@@ -63,12 +63,12 @@ def potential_energy() -> float:
 def _momentum_rate(s: Swing) -> Any:
     def along(w: Any) -> Any:
         q, v = s.path(w[0])
-        return slope_of_kinetic(s, q, v)
+        return derivative_of_kinetic(s, q, v)
 
-    return slope(along, [0.0])[:, 0]
+    return derivative(along, [0.0])[:, 0]
 
 
-def slope_of_kinetic(s: Swing, q: Any, v: Any) -> Any:
+def derivative_of_kinetic(s: Swing, q: Any, v: Any) -> Any:
     """T_v for complex q and v, as momenta r_q^T M r_q v."""
     J = s.pendulum.jacobian(q)
     return s.pendulum.M * J.T @ J @ v
@@ -91,7 +91,7 @@ def rate_of_angular_momentum() -> float:
 @claim("G-35", "T does not depend on theta", how=f"complex steps of T in Cartesian velocities, {RANDOM}")
 def kinetic_energy_by_angle() -> float:
     def residual(s: Swing) -> float:
-        return float(slope(lambda x: s.pendulum.M / 2 * np.sum((s.pendulum.jacobian(x) @ s.v) ** 2), s.q)[0])
+        return float(derivative(lambda x: s.pendulum.M / 2 * np.sum((s.pendulum.jacobian(x) @ s.v) ** 2), s.q)[0])
 
     return over_swings(residual)
 
@@ -99,7 +99,7 @@ def kinetic_energy_by_angle() -> float:
 @claim("G-36", "V_theta = M g (l + u) sin(theta)", how=f"complex steps of V(r(q)), {RANDOM}")
 def potential_by_angle() -> float:
     def residual(s: Swing) -> float:
-        by_steps = slope(lambda x: s.pendulum.potential_at(s.pendulum.position(x)), s.q)[0]
+        by_steps = derivative(lambda x: s.pendulum.potential_at(s.pendulum.position(x)), s.q)[0]
         return distance(s.pendulum.M * s.pendulum.g * (s.pendulum.l + s.q[1]) * np.sin(s.q[0]), by_steps)
 
     return over_swings(residual)
@@ -113,7 +113,7 @@ def rate_of_stretch_momentum() -> float:
 @claim("G-38", "T_u = M (l + u) theta_dot^2", how=f"complex steps of T in Cartesian velocities, {RANDOM}")
 def kinetic_energy_by_stretch() -> float:
     def residual(s: Swing) -> float:
-        by_steps = slope(lambda x: s.pendulum.M / 2 * np.sum((s.pendulum.jacobian(x) @ s.v) ** 2), s.q)[1]
+        by_steps = derivative(lambda x: s.pendulum.M / 2 * np.sum((s.pendulum.jacobian(x) @ s.v) ** 2), s.q)[1]
         return distance(s.pendulum.M * (s.pendulum.l + s.q[1]) * s.v[0] ** 2, by_steps)
 
     return over_swings(residual)
@@ -122,7 +122,7 @@ def kinetic_energy_by_stretch() -> float:
 @claim("G-39", "V_u = K u - M g cos(theta)", how=f"complex steps of V(r(q)), {RANDOM}")
 def potential_by_stretch() -> float:
     def residual(s: Swing) -> float:
-        by_steps = slope(lambda x: s.pendulum.potential_at(s.pendulum.position(x)), s.q)[1]
+        by_steps = derivative(lambda x: s.pendulum.potential_at(s.pendulum.position(x)), s.q)[1]
         return distance(s.pendulum.K * s.q[1] - s.pendulum.M * s.pendulum.g * np.cos(s.q[0]), by_steps)
 
     return over_swings(residual)
@@ -198,7 +198,7 @@ def singular_mass_matrix() -> float:
 def general_form() -> float:
     def residual(s: Swing) -> float:
         rest = s.pendulum.euler(s.q, s.v, np.zeros(2))
-        J = slope(s.pendulum.position, s.q)
+        J = derivative(s.pendulum.position, s.q)
         return distance(s.accelerations, np.linalg.solve(s.pendulum.M * J.T @ J, -rest))
 
     return over_swings(residual)
@@ -279,11 +279,11 @@ def _listing(residual: Callable[[Swing, float], float]) -> Corrected:
 )
 def oscillator_listing() -> Corrected:
     def recipe(s: Swing, by_stretch: float) -> float:
-        by_potential = slope(s.pendulum.potential, s.q)[1]
+        by_potential = derivative(s.pendulum.potential, s.q)[1]
         return distance(_momentum_rate(s)[1] - by_stretch + by_potential, s.library_euler[1])
 
     return Corrected(
-        over_swings(lambda s: recipe(s, slope(lambda x: s.pendulum.kinetic(x, s.v), s.q)[1])),
+        over_swings(lambda s: recipe(s, derivative(lambda x: s.pendulum.kinetic(x, s.v), s.q)[1])),
         over_swings(lambda s: recipe(s, 0.0)),
     )
 
@@ -434,5 +434,5 @@ def state_form() -> float:
         return [x[2], x[3], -(2 * x[3] * x[2] + 9.8 * np.sin(x[0])) / (1 + x[1]),
                 (1 + x[1]) * x[2] ** 2 - 25.6 * x[1] + 9.8 * np.cos(x[0])]  # fmt: skip
 
-    rival = solve_ivp(field, (0, 5), list(FIGURE.values()), "DOP853", motion.t, rtol=1e-12, atol=1e-13)
-    return distance(motion.y, rival.y)
+    reference = solve_ivp(field, (0, 5), list(FIGURE.values()), "DOP853", motion.t, rtol=1e-12, atol=1e-13)
+    return distance(motion.y, reference.y)

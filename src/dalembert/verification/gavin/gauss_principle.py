@@ -10,7 +10,7 @@ import numpy as np
 
 from ..independent.elastic_pendulum_model import swings
 from ..independent.random_systems import random_states, twin, twin_probe
-from ..numeric import Probe, dense_solution, distance, excess, largest, null_space, slope, worst
+from ..numeric import Probe, dense_solution, derivative, distance, excess, largest, null_space, worst
 from ..row_registry import Corrected, claim
 
 EVERYWHERE = "random systems with nonlinear rheonomic constraints, and pendulums on the arc and steered"
@@ -107,7 +107,7 @@ def augmented_function() -> Corrected:
 def stationary_in_accelerations() -> float:
     def residual(i: Instant) -> float:
         multipliers = -i.multipliers
-        gradient = slope(lambda z: i.gauss(z) + multipliers @ (i.A @ z - i.b), i.accelerations)
+        gradient = derivative(lambda z: i.gauss(z) + multipliers @ (i.A @ z - i.b), i.accelerations)
         return largest(worst(gradient), distance(i.M @ i.accelerations, i.Q - i.A.T @ multipliers))
 
     return _over_instants(residual)
@@ -120,7 +120,7 @@ def stationary_in_accelerations() -> float:
 )
 def stationary_in_multipliers() -> float:
     def residual(i: Instant) -> float:
-        gradient = slope(lambda w: i.gauss(i.accelerations) + w @ (i.A @ i.accelerations - i.b), -i.multipliers)
+        gradient = derivative(lambda w: i.gauss(i.accelerations) + w @ (i.A @ i.accelerations - i.b), -i.multipliers)
         return largest(worst(gradient), distance(i.A @ i.accelerations, i.b))
 
     return _over_instants(residual)

@@ -12,7 +12,7 @@ from ... import gallery
 from ...formulations.registry import derive
 from ...integrate.simulate import simulate
 from ..independent.elastic_pendulum_model import Pendulum, Swing, over_swings, pendulum_motion, swings
-from ..numeric import STEP, Probe, distance, largest, panel_nodes, slope, worst
+from ..numeric import STEP, Probe, derivative, distance, largest, panel_nodes, worst
 from ..row_registry import claim
 from .lagrange_equations import cartesian_system
 
@@ -40,7 +40,7 @@ def _flat(s: Swing) -> tuple[Probe, Any, Any]:
 def variation_of_potential() -> float:
     def residual(s: Swing) -> float:
         probe, r, r_dot = _flat(s)
-        by_steps = slope(lambda w: s.pendulum.potential_at(r + w[0] * s.z), [0.0])[0]
+        by_steps = derivative(lambda w: s.pendulum.potential_at(r + w[0] * s.z), [0.0])[0]
         return distance(-probe.blocks(0.0, np.concatenate([r, r_dot])).f @ s.z, by_steps)
 
     return over_swings(residual)
@@ -70,7 +70,7 @@ def cartesian_kinetic_energy() -> float:
 def variation_of_kinetic_energy() -> float:
     def residual(s: Swing) -> float:
         probe, r, r_dot = _flat(s)
-        by_steps = slope(lambda w: s.pendulum.M / 2 * np.sum((r_dot + w[0] * s.z) ** 2), [0.0])[0]
+        by_steps = derivative(lambda w: s.pendulum.M / 2 * np.sum((r_dot + w[0] * s.z) ** 2), [0.0])[0]
         return distance(probe.blocks(0.0, np.concatenate([r, r_dot])).momenta @ s.z, by_steps)
 
     return over_swings(residual)
@@ -85,7 +85,7 @@ def dalembert_for_a_potential() -> float:
     def residual(s: Swing) -> float:
         probe, r, r_dot = _flat(s)
         acceleration = probe.rates(0.0, np.concatenate([r, r_dot]))[2:]
-        return float((s.pendulum.M * acceleration + slope(s.pendulum.potential_at, r)) @ s.z)
+        return float((s.pendulum.M * acceleration + derivative(s.pendulum.potential_at, r)) @ s.z)
 
     return over_swings(residual)
 
@@ -95,13 +95,13 @@ class _Bump:
 
     def __init__(self, seed: int) -> None:
         self.amplitudes = np.random.default_rng([29, seed]).uniform(-1, 1, (2, 4))
-        self.waves = np.pi * np.arange(1, 5) / SPAN
+        self.sinusoids = np.pi * np.arange(1, 5) / SPAN
 
     def at(self, times: Any) -> Any:
-        return self.amplitudes @ np.sin(np.outer(self.waves, times))
+        return self.amplitudes @ np.sin(np.outer(self.sinusoids, times))
 
     def rate(self, times: Any) -> Any:
-        return self.amplitudes @ (self.waves[:, None] * np.cos(np.outer(self.waves, times)))
+        return self.amplitudes @ (self.sinusoids[:, None] * np.cos(np.outer(self.sinusoids, times)))
 
 
 def _first_variation(lagrangian: Any, path: Any, bump: _Bump) -> float:
@@ -228,7 +228,7 @@ def _wrong_accelerations(times: Any) -> Any:
     q, v = _motion_path(times)
     probe, bump = _library(), _Bump(100)
     base = np.array([probe.rates(0.0, np.concatenate(item))[2:] for item in zip(q.T, v.T, strict=True)]).T
-    second = -bump.amplitudes @ (bump.waves[:, None] ** 2 * np.sin(np.outer(bump.waves, times)))
+    second = -bump.amplitudes @ (bump.sinusoids[:, None] ** 2 * np.sin(np.outer(bump.sinusoids, times)))
     return base + 0.2 * second
 
 
@@ -245,7 +245,7 @@ def _library_euler(q: Any, v: Any, z: Any) -> Any:
 
 def _force_of_lagrangian(q: Any, v: Any) -> Any:
     """L_q by complex steps, which is the rate of the momenta along a motion."""
-    return slope(lambda x: _lagrangian(x, v), q)
+    return derivative(lambda x: _lagrangian(x, v), q)
 
 
 @claim(

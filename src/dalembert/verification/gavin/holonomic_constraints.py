@@ -19,7 +19,7 @@ from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ...model.constraints import holonomic
 from ..independent.elastic_pendulum_model import Pendulum, Swing, over_swings, pendulum_motion, swings
-from ..numeric import Probe, dense_solution, distance, largest, null_space, slope, worst
+from ..numeric import Probe, dense_solution, derivative, distance, largest, null_space, worst
 from ..row_registry import Corrected, claim
 
 ARC = "elastic-pendulum-arc"
@@ -47,12 +47,12 @@ def eliminated_acceleration(pendulum: Pendulum, theta: float, turn: float) -> An
         q, v = _lifted(pendulum.l, w[0], turn)
         return pendulum.kinetic(q, v) - pendulum.potential(q)
 
-    by_angle, inertia = slope(momentum, [theta, turn])
-    z = (slope(energy, [theta])[0] - by_angle * turn) / inertia
+    by_angle, inertia = derivative(momentum, [theta, turn])
+    z = (derivative(energy, [theta])[0] - by_angle * turn) / inertia
     return tangent * z + np.array([0.0, -2 * pendulum.l * turn**2])
 
 
-def _rival(s: Swing) -> tuple[Any, Any]:
+def _reference(s: Swing) -> tuple[Any, Any]:
     """Accelerations by elimination, and the force on both coordinates that they require."""
     z = eliminated_acceleration(s.pendulum, s.q[0], s.v[0])
     return z, s.pendulum.euler(s.q, s.v, z)
@@ -70,7 +70,7 @@ def _multiplier(s: Swing) -> float:
 def admissible_variations() -> float:
     def residual(s: Swing) -> float:
         basis = null_space(s.probe.blocks(0.0, s.state).A)[:, 0]
-        return float(slope(lambda w: _gap(s.pendulum.l, s.q + w[0] * basis), [0.0])[0])
+        return float(derivative(lambda w: _gap(s.pendulum.l, s.q + w[0] * basis), [0.0])[0])
 
     return over_swings(residual, ARC)
 
@@ -82,7 +82,7 @@ def admissible_variations() -> float:
 )
 def no_virtual_work() -> float:
     def residual(s: Swing) -> float:
-        basis = null_space(slope(lambda x: _gap(s.pendulum.l, x), s.q)[None, :])[:, 0]
+        basis = null_space(derivative(lambda x: _gap(s.pendulum.l, x), s.q)[None, :])[:, 0]
         return float(s.probe.reaction(0.0, s.state) @ basis)
 
     return over_swings(residual, ARC)
@@ -95,8 +95,8 @@ def no_virtual_work() -> float:
 )
 def lagrange_with_multipliers() -> float:
     def residual(s: Swing) -> float:
-        z, force = _rival(s)
-        row = slope(lambda x: _gap(s.pendulum.l, x), s.q)
+        z, force = _reference(s)
+        row = derivative(lambda x: _gap(s.pendulum.l, x), s.q)
         return largest(
             distance(s.accelerations, z),
             distance(s.probe.reaction(0.0, s.state), force),
@@ -121,10 +121,10 @@ def two_ways_of_writing() -> float:
     shape = ElasticPendulum()
     length = shape.length
     other = shape.system([holonomic(shape.stretch - length + length * shape.angle**2, name="arc")])
-    rival = Probe(derive(other, "lagrange"), gallery.load(ARC).parameters)
+    reference = Probe(derive(other, "lagrange"), gallery.load(ARC).parameters)
 
     def residual(s: Swing) -> float:
-        probe = rival.with_parameters(**s.probe.parameters)
+        probe = reference.with_parameters(**s.probe.parameters)
         multiplier = probe.observe(0.0, s.state)["multipliers"][0]
         return largest(
             distance(probe.rates(0.0, s.state), s.probe.rates(0.0, s.state)),
@@ -154,7 +154,7 @@ def row_by_stretch() -> float:
 def sign_in_the_text() -> Corrected:
     def residual(s: Swing, sign: float) -> float:
         stated = np.array([2 * s.q[0], 1 / s.pendulum.l]) * _multiplier(s)
-        return distance(sign * stated, _rival(s)[1])
+        return distance(sign * stated, _reference(s)[1])
 
     return Corrected(over_swings(lambda s: residual(s, -1), ARC), over_swings(lambda s: residual(s, 1), ARC))
 
@@ -168,7 +168,7 @@ def sign_in_the_text() -> Corrected:
 def force_of_the_guide() -> Corrected:
     def forces(s: Swing) -> tuple[Any, Any, float]:
         J, unit = s.pendulum.jacobian(s.q), np.array([np.sin(s.q[0]), -np.cos(s.q[0])])
-        pull = slope(s.pendulum.potential_at, s.pendulum.position(s.q))
+        pull = derivative(s.pendulum.potential_at, s.pendulum.position(s.q))
         force = s.pendulum.M * s.pendulum.cartesian_acceleration(s.q, s.v, s.accelerations) + pull
         across = np.array([np.cos(s.q[0]), np.sin(s.q[0])])
         tangent = J @ np.array([1.0, -2 * s.pendulum.l * s.q[0]])
@@ -218,8 +218,8 @@ def elimination() -> float:
     def field(_: float, x: Any) -> Any:
         return [x[1], eliminated_acceleration(pendulum, x[0], x[1])[0]]
 
-    rival = solve_ivp(field, (0, 5), [0.0, 1.0], "DOP853", motion.t, rtol=1e-12, atol=1e-13)
-    return distance([motion["theta"], motion["theta_dot"]], rival.y)
+    reference = solve_ivp(field, (0, 5), [0.0, 1.0], "DOP853", motion.t, rtol=1e-12, atol=1e-13)
+    return distance([motion["theta"], motion["theta_dot"]], reference.y)
 
 
 @claim(

@@ -16,7 +16,7 @@ from ...model.forces import force, gravity, particle, rate, spring
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
 from ..independent.elastic_pendulum_model import Swing, over_swings, pendulum_motion, pushed_swings, swings
-from ..numeric import Probe, distance, largest, slope, worst
+from ..numeric import Probe, derivative, distance, largest, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random pendulums and states"
@@ -84,7 +84,7 @@ def two_coordinate_systems() -> float:
 )
 def regular_coordinates() -> float:
     def residual(s: Swing) -> float:
-        J = slope(s.pendulum.position, s.q)
+        J = derivative(s.pendulum.position, s.q)
         M = s.probe.blocks(0.0, s.state).G
         return largest(distance(np.linalg.det(J), -(s.pendulum.l + s.q[1])), distance(M, s.pendulum.M * J.T @ J))
 
@@ -113,7 +113,7 @@ def cartesian_velocities() -> float:
 def _variation_residual(component: int, printed: Callable[[float, float, Any], float]) -> float:
     def residual(s: Swing) -> float:
         step = s.z
-        by_step = slope(lambda w: s.pendulum.position(s.q + w[0] * step), [0.0])[component, 0]
+        by_step = derivative(lambda w: s.pendulum.position(s.q + w[0] * step), [0.0])[component, 0]
         return distance(printed(s.q[0], s.pendulum.l + s.q[1], step), by_step)
 
     return over_swings(residual)
@@ -132,7 +132,7 @@ def vertical_variation() -> float:
 def _newton(s: Swing, push: Any) -> Any:
     """m r_ddot + V_r - p with the library's accelerations, in Cartesian components."""
     acceleration = s.pendulum.cartesian_acceleration(s.q, s.v, s.accelerations)
-    return s.pendulum.M * acceleration + slope(s.pendulum.potential_at, s.pendulum.position(s.q)) - push
+    return s.pendulum.M * acceleration + derivative(s.pendulum.potential_at, s.pendulum.position(s.q)) - push
 
 
 @claim(
@@ -156,7 +156,7 @@ def _equilibrium(s: Swing, push: Any) -> Any:
 )
 def total_potential() -> float:
     def residual(s: Swing, push: Any) -> float:
-        by_steps = slope(lambda x: s.pendulum.potential(x) - push @ s.pendulum.position(x), s.q)
+        by_steps = derivative(lambda x: s.pendulum.potential(x) - push @ s.pendulum.position(x), s.q)
         at_rest = s.probe.blocks(0.0, np.concatenate([s.q, [0, 0]]))
         return distance(-at_rest.f, by_steps)
 
@@ -172,7 +172,7 @@ def stationary_potential() -> float:
     found = []
     for s, push in pushed_swings():
         q = _equilibrium(s, push)
-        found += [*(slope(s.pendulum.potential_at, s.pendulum.position(q)) - push)]
+        found += [*(derivative(s.pendulum.potential_at, s.pendulum.position(q)) - push)]
         found += [*s.probe.rates(0.0, np.concatenate([q, [0, 0]]))]
     return worst(found)
 
@@ -186,7 +186,7 @@ def inertial_forces() -> float:
     found = []
     for s, push in pushed_swings():
         inertia = -s.pendulum.M * s.pendulum.cartesian_acceleration(s.q, s.v, s.accelerations)
-        found.append(distance(slope(s.pendulum.potential_at, s.pendulum.position(s.q)), inertia + push))
+        found.append(distance(derivative(s.pendulum.potential_at, s.pendulum.position(s.q)), inertia + push))
     return worst(found)
 
 
@@ -217,7 +217,7 @@ class _Variation:
         self.jacobian = s.pendulum.jacobian(s.q)
         self.r_dot = self.jacobian @ s.v
         self.r_ddot = s.pendulum.cartesian_acceleration(s.q, s.v, s.z)
-        self.by_position = slope(lambda x: s.pendulum.jacobian(x) @ s.v, s.q)
+        self.by_position = derivative(lambda x: s.pendulum.jacobian(x) @ s.v, s.q)
 
     def displacement(self, time: Any) -> Any:
         """dr = r_q eta."""
@@ -230,7 +230,7 @@ class _Variation:
 
     def rate(self, function: Callable[[Any], Any]) -> Any:
         """The time derivative at 0."""
-        return slope(lambda w: function(w[0]), [0.0])[:, 0]
+        return derivative(lambda w: function(w[0]), [0.0])[:, 0]
 
     def momentum_times(self, function: Callable[[Any], Any]) -> Any:
         """d/dt (m r_dot_i x_i) for each i."""
@@ -275,7 +275,7 @@ def varied_kinetic_energy() -> float:
     def residual(s: Swing) -> float:
         v = _Variation(s)
         change = v.velocity(0.0)
-        by_steps = slope(lambda w: v.mass / 2 * np.sum(w**2), v.r_dot)
+        by_steps = derivative(lambda w: v.mass / 2 * np.sum(w**2), v.r_dot)
         return distance(by_steps * change, v.mass * v.r_dot * change)
 
     return over_swings(residual)
@@ -341,8 +341,8 @@ def work_of_inertia() -> Corrected:
 def potential_in_coordinates() -> Corrected:
     def pair(v: _Variation) -> tuple[float, float]:
         s, displacement = v.s, v.displacement(0.0)
-        work = slope(s.pendulum.potential_at, s.pendulum.position(s.q)) * displacement
-        by_coordinate = slope(s.pendulum.potential, s.q)
+        work = derivative(s.pendulum.potential_at, s.pendulum.position(s.q)) * displacement
+        by_coordinate = derivative(s.pendulum.potential, s.q)
         right = (by_coordinate @ np.linalg.inv(v.jacobian)) * displacement
         return distance(right, work), distance(v.jacobian @ (by_coordinate * v.eta), work)
 
@@ -362,8 +362,8 @@ def generalised_forces() -> float:
 
     def residual(s: Swing) -> float:
         found = s.probe.value(expressions, 0.0, s.state)
-        moved = slope(lambda w: s.pendulum.position(s.q + w[0] * s.z), [0.0])[:, 0]
-        return largest(distance(found, push @ slope(s.pendulum.position, s.q)), distance(found @ s.z, push @ moved))
+        moved = derivative(lambda w: s.pendulum.position(s.q + w[0] * s.z), [0.0])[:, 0]
+        return largest(distance(found, push @ derivative(s.pendulum.position, s.q)), distance(found @ s.z, push @ moved))
 
     return over_swings(residual)
 
@@ -377,7 +377,7 @@ def lagrange_equations() -> float:
     found = []
     for s, push in pushed_swings():
         acceleration = s.pendulum.cartesian_acceleration(s.q, s.v, s.z)
-        newton_force = s.pendulum.M * acceleration + slope(s.pendulum.potential_at, s.pendulum.position(s.q)) - push
+        newton_force = s.pendulum.M * acceleration + derivative(s.pendulum.potential_at, s.pendulum.position(s.q)) - push
         found.append(distance(s.library_euler, s.pendulum.jacobian(s.q).T @ newton_force))
     return worst(found)
 
@@ -390,10 +390,10 @@ def lagrange_equations() -> float:
 def lagrangian_is_enough() -> float:
     plain = gallery.load("elastic-pendulum").system
     stated = System(plain.coordinates, lagrangian=plain.lagrangian)
-    rival = Probe(derive(stated, "lagrange"), gallery.load("elastic-pendulum").parameters)
+    reference = Probe(derive(stated, "lagrange"), gallery.load("elastic-pendulum").parameters)
 
     def residual(s: Swing) -> float:
-        other = rival.with_parameters(**s.probe.parameters)
+        other = reference.with_parameters(**s.probe.parameters)
         difference = s.pendulum.kinetic(s.q, s.v) - s.pendulum.potential(s.q)
         value = other.value([plain.lagrangian], 0.0, s.state)[0]  # type: ignore[list-item]
         return largest(distance(other.rates(0.0, s.state), s.probe.rates(0.0, s.state)), distance(value, difference))

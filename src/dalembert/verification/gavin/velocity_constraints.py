@@ -17,7 +17,7 @@ from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ..independent.elastic_pendulum_model import Pendulum, Swing, over_swings, pendulum_motion, swings
 from ..independent.random_systems import random_states, twin, twin_probe
-from ..numeric import dense_solution, distance, gallery_probe, largest, slope, worst
+from ..numeric import dense_solution, derivative, distance, gallery_probe, largest, worst
 from ..row_registry import Corrected, claim
 
 PRINTED, STEERED, PARTICLE = "elastic-pendulum-printed", "elastic-pendulum-steered", "constrained-particle"
@@ -79,7 +79,7 @@ def chetaev() -> Corrected:
             return v[2] + w[0] * eta_dot[2] - (q[1] + w[0] * eta[1]) * (v[0] + w[0] * eta_dot[0])
 
         row_rate, by_position = np.array([-v[1], 0, 0]), np.array([0, -v[0], 0])
-        change = slope(varied, [0.0])[0]
+        change = derivative(varied, [0.0])[0]
         right.append(distance(change, (by_position - row_rate) @ eta))
         printed.append(abs(change))
         right.append(_varied_arc(q[:2], v[:2], eta[0], eta_dot[0]))
@@ -94,7 +94,7 @@ def _varied_arc(q: Any, v: Any, d: float, d_dot: float) -> float:
     def varied(w: Any) -> Any:
         return 2 * (q[0] + w[0] * eta[0]) * (v[0] + w[0] * eta_dot[0]) + v[1] + w[0] * eta_dot[1]
 
-    return float(slope(varied, [0.0])[0])
+    return float(derivative(varied, [0.0])[0])
 
 
 @claim(
@@ -149,14 +149,14 @@ def printed_constraint_is_integrable() -> Corrected:
     found, missing = [], []
     for s in swings(PRINTED):
         allowed = _allowed_field(s.pendulum)
-        found.append(float(_integral_slope(s.pendulum, s.q) @ allowed(s.q)))
+        found.append(float(_integral_derivative(s.pendulum, s.q) @ allowed(s.q)))
         missing.append(2 - _reached_dimension([allowed], s.q))
     found.append(3 - _reached_dimension(_PARTICLE_FIELDS, [0.4, -0.2, 0.3]))
     return Corrected(worst(found), min(missing))
 
 
-def _integral_slope(p: Pendulum, q: Any) -> Any:
-    return slope(lambda x: _integral(p, x), q)
+def _integral_derivative(p: Pendulum, q: Any) -> Any:
+    return derivative(lambda x: _integral(p, x), q)
 
 
 def _allowed_field(p: Pendulum) -> Callable[[Any], Any]:
@@ -177,7 +177,7 @@ def _reached_dimension(fields: list[Callable[[Any], Any]], point: Any) -> int:
     span = [field(x) for field in fields]
     for k, first in enumerate(fields):
         for second in fields[k + 1 :]:
-            span.append(slope(second, x) @ first(x) - slope(first, x) @ second(x))
+            span.append(derivative(second, x) @ first(x) - derivative(first, x) @ second(x))
     return int(np.linalg.matrix_rank(np.array(span), tol=1e-9))
 
 
@@ -218,7 +218,7 @@ def rate_of_condition() -> float:
     def residual(s: Swing) -> float:
         p, blocks = s.pendulum, s.probe.blocks(0.0, s.state)
         printed = _row(p, s.q) @ s.z - _right(p, s.q, s.v)
-        by_steps = slope(lambda w: _condition(p, *s.path(w[0])), [0.0])[0]
+        by_steps = derivative(lambda w: _condition(p, *s.path(w[0])), [0.0])[0]
         return largest(distance(blocks.A[0] @ s.z - blocks.b[0], printed), distance(by_steps, printed))
 
     return over_swings(residual, PRINTED)

@@ -20,7 +20,7 @@ from ...integrate.simulate import simulate
 from ...model.forces import force
 from ...model.symbols import parameters
 from ...model.system import System
-from ..numeric import Probe, gallery_probe, slope, worst
+from ..numeric import Probe, derivative, gallery_probe, worst
 
 __all__ = ["Pendulum", "Swing", "over_swings", "pendulum_motion", "pushed_probe", "pushed_swings", "swings"]
 
@@ -92,8 +92,8 @@ class Pendulum:
 
     def euler(self, q: Any, v: Any, z: Any) -> Any:
         """d/dt T_v - T_q + V_q along the path with q, v and acceleration z at time 0, by complex steps."""
-        inertia = slope(lambda w: self.momenta(q + w[0] * v, v + w[0] * z), [0.0])[:, 0]
-        return inertia - slope(lambda x: self.kinetic(x, v) - self.potential(x), q)
+        inertia = derivative(lambda w: self.momenta(q + w[0] * v, v + w[0] * z), [0.0])[:, 0]
+        return inertia - derivative(lambda x: self.kinetic(x, v) - self.potential(x), q)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...formulations.registry import derive
 from ...model.builders.planar_bodies import PlanarBodies, planar_tree
-from ..numeric import Probe, slope
+from ..numeric import Probe, derivative
 
 __all__ = ["Bodies", "Lowered", "bodies", "collinear", "full_probe", "library_rates", "shape", "states"]
 
@@ -90,7 +90,7 @@ class Bodies:
 
     def gradient(self, x: Any) -> Any:
         """dH by complex steps (2N - 1,)."""
-        return slope(self.energy, x)
+        return derivative(self.energy, x)
 
     def locked(self, joints: Any) -> Any:
         """1^T J 1."""
@@ -113,16 +113,16 @@ def full_probe(parents: tuple[int, ...]) -> Probe:
 class Lowered:
     """Expressions of the library as numbers."""
 
-    def __init__(self, expressions: Sequence[sympy.Expr], letters: Sequence[sympy.Symbol]) -> None:
+    def __init__(self, expressions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> None:
         algebra = GraphAlgebra()
-        column, x = algebra.vector(expressions), algebra.vector(letters)
-        self._others = [letter for letter in algebra.letters if letter not in {*letters}]
+        column, x = algebra.vector(expressions), algebra.vector(symbols)
+        self._others = [symbol for symbol in algebra.symbols if symbol not in {*symbols}]
         outputs = [ca.densify(block) for block in (column, ca.jacobian(column, x))]
         self._function = ca.Function("lowered", [x, algebra.vector(self._others)], outputs)
 
     def __call__(self, point: Any, values: dict[str, float]) -> tuple[Any, Any]:
         """Values (k,) and their slopes (k, n)."""
-        found = self._function.call([np.asarray(point, dtype=float), [values[letter.name] for letter in self._others]])
+        found = self._function.call([np.asarray(point, dtype=float), [values[symbol.name] for symbol in self._others]])
         return np.array(found[0], dtype=float).ravel(), np.array(found[1], dtype=float)
 
 

@@ -20,7 +20,7 @@ import sympy
 from ...model.constraints import image, velocity
 from ...model.symbols import coordinates, speeds
 from ...model.system import System
-from ..numeric import slope, worst
+from ..numeric import derivative, worst
 from .random_systems import Wave
 
 __all__ = ["KINDS", "ImageSystem", "Spot", "image_system", "kernel_system", "over_spots", "spots"]
@@ -40,15 +40,15 @@ class ImageSystem:
 
     kind: str
     system: System
-    waves: tuple[Wave, ...]
+    sinusoids: tuple[Wave, ...]
 
     def frame(self, x: Any) -> Any:
         """E (n, k)."""
-        return np.array(_frame(self.kind, self.waves, x))
+        return np.array(_frame(self.kind, self.sinusoids, x))
 
     def sigma(self, x: Any) -> Any:
         """sigma (3, n)."""
-        return np.array(_sigma(self.waves, x))
+        return np.array(_sigma(self.sinusoids, x))
 
     def fibre_frame(self, x: Any) -> Any:
         """F = sigma E (3, k)."""
@@ -56,19 +56,19 @@ class ImageSystem:
 
     def rows(self, x: Any) -> Any:
         """A kernel representation: rows N (2, n) with N E = 0."""
-        return np.hstack([np.array(_connection(self.kind, self.waves, x)), np.eye(2)])
+        return np.hstack([np.array(_connection(self.kind, self.sinusoids, x)), np.eye(2)])
 
     def mass(self, x: Any) -> Any:
         """M = L_vv (3, 3)."""
-        return np.array(_mass(self.kind, self.waves, x))
+        return np.array(_mass(self.kind, self.sinusoids, x))
 
     def shift(self, x: Any) -> Any:
         """m (3,)."""
-        return np.array([wave(x, 0) for wave in self.waves[3:6]])
+        return np.array([wave(x, 0) for wave in self.sinusoids[3:6]])
 
     def potential(self, x: Any) -> Any:
         """V."""
-        return self.waves[6](x, 0)
+        return self.sinusoids[6](x, 0)
 
     def lagrangian(self, x: Any, v: Any) -> Any:
         """L(x, v) on the bundle."""
@@ -96,7 +96,7 @@ class ImageSystem:
     def along(self, columns: Callable[[Any], Any], x: Any, direction: Any) -> Any:
         """The derivative of a matrix function of x along a direction."""
         shape = columns(x).shape
-        return slope(lambda w: columns(x + w[0] * direction).ravel(), [0.0])[:, 0].reshape(shape)
+        return derivative(lambda w: columns(x + w[0] * direction).ravel(), [0.0])[:, 0].reshape(shape)
 
     def bracket(self, x: Any, b: int, a: int) -> Any:
         """The printed bracket E_b . d E_a - E_a . d E_b (n,)."""
@@ -124,8 +124,8 @@ class ImageSystem:
 
     def euler(self, x: Any, rate: Any, second: Any) -> Any:
         """Euler's expression of L(x, sigma x_dot) along a path with these x_dot and x_ddot (n,)."""
-        inertia = slope(lambda w: self.plain_momenta(x + w[0] * rate, rate + w[0] * second), [0.0])[:, 0]
-        return inertia - slope(lambda y: self.lagrangian(y, self.sigma(y) @ rate), x)
+        inertia = derivative(lambda w: self.plain_momenta(x + w[0] * rate, rate + w[0] * second), [0.0])[:, 0]
+        return inertia - derivative(lambda y: self.lagrangian(y, self.sigma(y) @ rate), x)
 
     def second(self, x: Any, u: Any, u_dot: Any) -> Any:
         """x_ddot for speeds and their rates (n,)."""
@@ -151,18 +151,18 @@ class ImageSystem:
         def control_hamiltonian(y: Any) -> Any:
             return xi @ self.frame(y) @ u - self.lagrangian(y, self.fibre_frame(y) @ u)
 
-        return np.concatenate([self.frame(x) @ u, -slope(control_hamiltonian, x)])
+        return np.concatenate([self.frame(x) @ u, -derivative(control_hamiltonian, x)])
 
 
-def _connection(kind: str, waves: tuple[Wave, ...], x: Any) -> list[list[Any]]:
+def _connection(kind: str, sinusoids: tuple[Wave, ...], x: Any) -> list[list[Any]]:
     if kind == "flat":
         return [[x[2 + a] * FLAT[a][k] * x[k] for k in range(2)] for a in range(2)]
-    return [[waves[7 + 2 * a + k](x, 0) for k in range(2)] for a in range(2)]
+    return [[sinusoids[7 + 2 * a + k](x, 0) for k in range(2)] for a in range(2)]
 
 
-def _frame(kind: str, waves: tuple[Wave, ...], x: Any) -> list[list[Any]]:
+def _frame(kind: str, sinusoids: tuple[Wave, ...], x: Any) -> list[list[Any]]:
     """[I; -A] times a regular matrix; in the crowded kind with a third column that the others span."""
-    A, turn, stretch = _connection(kind, waves, x), waves[11](x, 0), waves[12](x, 0)
+    A, turn, stretch = _connection(kind, sinusoids, x), sinusoids[11](x, 0), sinusoids[12](x, 0)
     lift = [[1, 0], [0, 1], [-A[0][0], -A[0][1]], [-A[1][0], -A[1][1]]]
     mix = [[1, turn], [-turn, 2 + stretch]]
     if kind == "crowded":
@@ -170,13 +170,13 @@ def _frame(kind: str, waves: tuple[Wave, ...], x: Any) -> list[list[Any]]:
     return [[row[0] * mix[0][k] + row[1] * mix[1][k] for k in range(len(mix[0]))] for row in lift]
 
 
-def _sigma(waves: tuple[Wave, ...], x: Any) -> list[list[Any]]:
-    a, b, c, d = (wave(x, 0) for wave in waves[13:17])
+def _sigma(sinusoids: tuple[Wave, ...], x: Any) -> list[list[Any]]:
+    a, b, c, d = (wave(x, 0) for wave in sinusoids[13:17])
     return [[1 + a, 0, b, 0], [0, 1 + c, 0, d], [b, 0.5, 0, 1]]
 
 
-def _mass(kind: str, waves: tuple[Wave, ...], x: Any) -> list[list[Any]]:
-    a, b, c = (wave(x, 0) for wave in waves[:3])
+def _mass(kind: str, sinusoids: tuple[Wave, ...], x: Any) -> list[list[Any]]:
+    a, b, c = (wave(x, 0) for wave in sinusoids[:3])
     if kind == "singular":
         return [[2 + a, b, 0], [b, 2 + c, 0], [0, 0, 0]]
     return [[2 + a, b, 0], [b, 2 + c, 0.3], [0, 0.3, 1.5 + a * b]]
@@ -187,36 +187,36 @@ def image_system(kind: str, seed: int = 3) -> ImageSystem:
     """A random system of one kind; see `KINDS`."""
     x, u = coordinates("r1 r2 s1 s2"), speeds("u1 u2 u3" if kind == "crowded" else "u1 u2")
     v = speeds("v1 v2 v3")
-    waves = _waves(kind, seed)
-    E, sigma = sympy.Matrix(_frame(kind, waves, x)), sympy.Matrix(_sigma(waves, x))
+    sinusoids = _sinusoids(kind, seed)
+    E, sigma = sympy.Matrix(_frame(kind, sinusoids, x)), sympy.Matrix(_sigma(sinusoids, x))
     velocities = dict(zip(x, E * sympy.Matrix(u), strict=True))
     bundle = dict(zip(v, sigma * sympy.Matrix([q.dot for q in x]), strict=True))
     system = System(
         x,
-        lagrangian=_bundle_lagrangian(kind, waves, x, v),
+        lagrangian=_bundle_lagrangian(kind, sinusoids, x, v),
         bundle=bundle,
         constraints=[image(velocities, u, name="image")],
         name=f"random {kind} image",
     )
-    return ImageSystem(kind, system, waves)
+    return ImageSystem(kind, system, sinusoids)
 
 
 def kernel_system(kind: str) -> System:
     """The same system with its constraints as rows on the velocities."""
     twin = image_system(kind)
     x = twin.system.coordinates
-    A = _connection(kind, twin.waves, x)
+    A = _connection(kind, twin.sinusoids, x)
     rows = [velocity(x[2 + a].dot + A[a][0] * x[0].dot + A[a][1] * x[1].dot, name=f"f{a + 1}") for a in range(2)]
     return System(x, lagrangian=twin.system.lagrangian, constraints=rows, name=f"random {kind} kernel")
 
 
-def _bundle_lagrangian(kind: str, waves: tuple[Wave, ...], x: Any, v: Any) -> sympy.Expr:
+def _bundle_lagrangian(kind: str, sinusoids: tuple[Wave, ...], x: Any, v: Any) -> sympy.Expr:
     column = sympy.Matrix(v)
-    quadratic = (column.T * sympy.Matrix(_mass(kind, waves, x)) * column)[0] / 2
-    return quadratic + sum(wave(x, 0) * w for wave, w in zip(waves[3:6], v, strict=True)) - waves[6](x, 0)
+    quadratic = (column.T * sympy.Matrix(_mass(kind, sinusoids, x)) * column)[0] / 2
+    return quadratic + sum(wave(x, 0) * w for wave, w in zip(sinusoids[3:6], v, strict=True)) - sinusoids[6](x, 0)
 
 
-def _waves(kind: str, seed: int) -> tuple[Wave, ...]:
+def _sinusoids(kind: str, seed: int) -> tuple[Wave, ...]:
     random = np.random.default_rng([seed, KINDS.index(kind)])
 
     def wave() -> Wave:

@@ -23,7 +23,7 @@ from ...formulations.independent_velocities import Reduction, choose_split
 from ...formulations.registry import derive
 from ...integrate.simulate import simulate
 from ...model.system import System
-from ..numeric import Probe, panel_nodes, slope, worst
+from ..numeric import Probe, derivative, panel_nodes, worst
 from .quasi_velocities import KINDS, BoundTwin, QuasiTwin, bound_twin, quasi_twin
 
 __all__ = [
@@ -37,9 +37,9 @@ __all__ = [
     "library_quasi",
     "library_reduction",
     "over_instants",
-    "over_passage",
+    "over_interval",
     "over_quasi_instants",
-    "passage",
+    "interval_of",
     "quasi_instants",
     "solved_near",
 ]
@@ -183,7 +183,7 @@ class Instant:
 
     def moved(self, z: Any) -> Instant:
         """The same state with other accelerations of the independent velocities."""
-        along = slope(lambda s: self.twin.on_constraints(self.q + s[0] * self.v, self.w + s[0] * z, self.time + s[0]), [0.0])
+        along = derivative(lambda s: self.twin.on_constraints(self.q + s[0] * self.v, self.w + s[0] * z, self.time + s[0]), [0.0])
         return replace(self, z=along[:, 0])
 
     @property
@@ -193,12 +193,12 @@ class Instant:
 
     def rate(self, function: Callable[[Any, Any, Any], Any]) -> Any:
         """The time derivative of a function of (q, v, t) along the motion."""
-        return slope(lambda s: function(self.q + s[0] * self.v, self.v + s[0] * self.z, self.time + s[0]), [0.0])[..., 0]
+        return derivative(lambda s: function(self.q + s[0] * self.v, self.v + s[0] * self.z, self.time + s[0]), [0.0])[..., 0]
 
     def rate_on(self, function: Callable[[Any, Any, Any], Any]) -> Any:
         """The time derivative of a function of (q, w, t) along the motion."""
         z = self.z[: self.k]
-        return slope(lambda s: function(self.q + s[0] * self.v, self.w + s[0] * z, self.time + s[0]), [0.0])[..., 0]
+        return derivative(lambda s: function(self.q + s[0] * self.v, self.w + s[0] * z, self.time + s[0]), [0.0])[..., 0]
 
     # -- variations ------------------------------------------------------------------------------------------------
 
@@ -219,11 +219,11 @@ class Instant:
 
     def varied(self, function: Callable[[Any, Any, Any], Any], dq: Any, dv: Any) -> Any:
         """The variation of a function of (q, v, t) for variations dq of the coordinates and dv of the velocities."""
-        return slope(lambda s: function(self.q + s[0] * dq, self.v + s[0] * dv, self.time), [0.0])[..., 0]
+        return derivative(lambda s: function(self.q + s[0] * dq, self.v + s[0] * dv, self.time), [0.0])[..., 0]
 
     def varied_on(self, function: Callable[[Any, Any, Any], Any], dq: Any, dw: Any) -> Any:
         """The variation of a function of (q, w, t)."""
-        return slope(lambda s: function(self.q + s[0] * dq, self.w + s[0] * dw, self.time), [0.0])[..., 0]
+        return derivative(lambda s: function(self.q + s[0] * dq, self.w + s[0] * dw, self.time), [0.0])[..., 0]
 
     # -- mechanics -------------------------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Instant:
     @cached_property
     def euler(self) -> Any:
         """d/dt dL/dv - dL/dq, (n,)."""
-        return self.rate(self.twin.momenta) - slope(lambda x: self.twin.lagrangian(x, self.v, self.time), self.q)
+        return self.rate(self.twin.momenta) - derivative(lambda x: self.twin.lagrangian(x, self.v, self.time), self.q)
 
     @property
     def boundary_rate(self) -> float:
@@ -250,7 +250,7 @@ class Instant:
     @cached_property
     def constraint_by_state(self) -> Any:
         """(f_q, f_v), (r, 2 n)."""
-        by_position = slope(lambda x: self.twin.constraint(x, self.v, self.time), self.q)
+        by_position = derivative(lambda x: self.twin.constraint(x, self.v, self.time), self.q)
         return np.concatenate([by_position, self.rows], axis=1)
 
     @cached_property
@@ -261,7 +261,7 @@ class Instant:
     @cached_property
     def symbols(self) -> Any:
         """A_s^{k+l} of (1.10), (r, k), by complex steps."""
-        by_position = slope(lambda x: self.twin.solved(x, self.w, self.time), self.q)
+        by_position = derivative(lambda x: self.twin.solved(x, self.w, self.time), self.q)
         return self.rate_on(self.twin.solved_rows) - by_position @ self.frame
 
     @cached_property
@@ -298,11 +298,11 @@ def over_instants(residual: Callable[[Instant], Any], kinds: Iterable[str] = KIN
 
 
 @cache
-def passage(kind: str, span: float = 1.0) -> tuple[tuple[Instant, ...], Any]:
+def interval_of(kind: str, span: float = 1.0) -> tuple[tuple[Instant, ...], Any]:
     """A motion of the library at the nodes of a quadrature, with a displacement that vanishes at both ends; and the weights."""
     begin, n = _instants_of(kind)[0], len(_instants_of(kind)[0].q)
     nodes, weights = panel_nodes(begin.time, begin.time + span, 5)
-    names = [letter.name for letter in begin.probe.equations.state]
+    names = [symbol.name for symbol in begin.probe.equations.state]
     start = dict(zip(names, begin.state, strict=True))
     motion = simulate(begin.probe.equations, start, (begin.time, begin.time + span), rtol=1e-12, at=nodes)
     pulls = np.array([motion[f"q{i + 1}_ddot"] for i in range(n)]).T
@@ -315,9 +315,9 @@ def passage(kind: str, span: float = 1.0) -> tuple[tuple[Instant, ...], Any]:
     return tuple(found), weights
 
 
-def over_passage(integrand: Callable[[Instant], Any], kinds: Iterable[str] = KINDS) -> float:
+def over_interval(integrand: Callable[[Instant], Any], kinds: Iterable[str] = KINDS) -> float:
     """The worst integral over motions of the library."""
-    return worst(np.dot(passage(kind)[1], [integrand(s) for s in passage(kind)[0]]) for kind in kinds)
+    return worst(np.dot(interval_of(kind)[1], [integrand(s) for s in interval_of(kind)[0]]) for kind in kinds)
 
 
 @dataclass(frozen=True)
@@ -337,7 +337,7 @@ class QuasiInstant:
 
     def rate(self, function: Callable[[Any, Any, Any], Any]) -> Any:
         """The time derivative of a function of (q, v, t) along the motion."""
-        return slope(lambda s: function(self.q + s[0] * self.v, self.v + s[0] * self.z, self.time + s[0]), [0.0])[..., 0]
+        return derivative(lambda s: function(self.q + s[0] * self.v, self.v + s[0] * self.z, self.time + s[0]), [0.0])[..., 0]
 
     @cached_property
     def eta_rate(self) -> Any:
@@ -360,16 +360,16 @@ class QuasiInstant:
 
     def by_pi(self, function: Callable[[Any, Any, Any], Any]) -> Any:
         """d/dpi_s = F_is d/dq_i of a function of (q, eta, t), along the last axis (Rumyantsev 1.17)."""
-        return slope(lambda x: function(x, self.eta, self.time), self.q) @ self.frame
+        return derivative(lambda x: function(x, self.eta, self.time), self.q) @ self.frame
 
     def by_eta(self, function: Callable[[Any, Any, Any], Any]) -> Any:
         """d/d eta_s of a function of (q, eta, t)."""
-        return slope(lambda e: function(self.q, e, self.time), self.eta)
+        return derivative(lambda e: function(self.q, e, self.time), self.eta)
 
     @cached_property
     def W(self) -> Any:
         """W_j^i = F_rj (d f_ir/dt - d f_i/dq_r), rows i (Rumyantsev 1.21)."""
-        by_position = slope(lambda x: self.quasi.definition(x, self.v, self.time), self.q)
+        by_position = derivative(lambda x: self.quasi.definition(x, self.v, self.time), self.q)
         return (self.rate(self.quasi.rows) - by_position) @ self.frame
 
     @cached_property

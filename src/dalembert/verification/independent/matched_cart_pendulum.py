@@ -11,7 +11,7 @@ from numpy import cos, sin
 
 from ... import gallery
 from ...formulations.registry import derive
-from ..numeric import Probe, slope, worst
+from ..numeric import Probe, derivative, worst
 
 __all__ = [
     "bent", "christoffel", "closed_loop", "controlled_metric", "controlled_potential", "energy_rate", "masses", "metric",
@@ -71,7 +71,7 @@ def controlled_potential(q: Any) -> Any:
 def christoffel(table: Callable[[Any], Any], q: Any) -> Any:
     """Gamma^i_jk of a metric by complex steps [i, j, k]."""
     n = len(q)
-    by = slope(lambda x: table(x).ravel(), q).reshape(n, n, n)  # [i, j, k]: d_k g_ij
+    by = derivative(lambda x: table(x).ravel(), q).reshape(n, n, n)  # [i, j, k]: d_k g_ij
     first = (np.einsum("ijk->ijk", by) + np.einsum("ikj->ijk", by) - np.einsum("jki->ijk", by)) / 2
     return np.einsum("il,ljk->ijk", np.linalg.inv(table(np.asarray(q, dtype=float))), first)
 
@@ -83,7 +83,7 @@ def bent(table: Callable[[Any], Any], q: Any, v: Any) -> Any:
 
 def wanted_accelerations(table: Any, height: Any, q: Any, v: Any, force: Any = 0.0) -> Any:
     """Those of Lagrange's equations of L~ with a force."""
-    return np.linalg.solve(np.real(table(q)), force - bent(table, q, v) - slope(height, q))
+    return np.linalg.solve(np.real(table(q)), force - bent(table, q, v) - derivative(height, q))
 
 
 def passive_velocity(q: Any, v: Any) -> float:
@@ -97,7 +97,7 @@ def energy_rate(q: Any, v: Any, accelerations: Any, sign: float = 1.0) -> float:
     def energy(y: Any) -> Any:
         return y[2:] @ controlled_metric(y[:2]) @ y[2:] / 2 + controlled_potential(y[:2])
 
-    return float(sign * slope(energy, np.concatenate([q, v])) @ np.concatenate([v, accelerations]))
+    return float(sign * derivative(energy, np.concatenate([q, v])) @ np.concatenate([v, accelerations]))
 
 
 @cache

@@ -21,7 +21,7 @@ import sympy
 from ...geometry.group_coordinates import GroupCoordinates
 from ...geometry.lie import LieGroup
 from ...geometry.principal_connections import PrincipalConnection
-from ..numeric import slope, worst
+from ..numeric import derivative, worst
 from .random_systems import Wave
 
 __all__ = ["GROUPS", "Here", "MatrixBundle", "library", "matrix_bundle", "over_places", "places"]
@@ -37,7 +37,7 @@ class MatrixBundle:
     """A random connection over one group."""
 
     name: str
-    waves: tuple[Wave, ...]
+    sinusoids: tuple[Wave, ...]
 
     # -- the group -----------------------------------------------------------------------------------------------
 
@@ -70,14 +70,14 @@ class MatrixBundle:
             return np.eye(3) + angle * E
         return np.eye(3) + np.sin(angle) * E + (1 - np.cos(angle)) * E @ E
 
-    def element(self, letters: Any) -> Any:
+    def element(self, symbols: Any) -> Any:
         """g, (3, 3)."""
         product = np.eye(3)
         for axis in range(GROUP):
-            product = product @ self.factor(axis, letters[axis])
+            product = product @ self.factor(axis, symbols[axis])
         return product
 
-    def letters(self, g: Any) -> Any:
+    def symbols(self, g: Any) -> Any:
         """The letters of an element near the identity."""
         if self.name == "SE(2)":
             return np.array([g[0, 2], g[1, 2], np.arctan2(g[1, 0], g[0, 0])])
@@ -88,19 +88,19 @@ class MatrixBundle:
         inverse = np.linalg.inv(g)
         return np.stack([self.vee(g @ E @ inverse) for E in self.generators], axis=1)
 
-    def right_form(self, letters: Any) -> Any:
+    def right_form(self, symbols: Any) -> Any:
         """g_dot g^-1 from the rates of the letters, (3, 3)."""
         columns, before = [], np.eye(3)
         for axis in range(GROUP):
             columns.append(self.vee(before @ self.generators[axis] @ np.linalg.inv(before)))
-            before = before @ self.factor(axis, letters[axis])
+            before = before @ self.factor(axis, symbols[axis])
         return np.stack(columns, axis=1)
 
     # -- the connection ------------------------------------------------------------------------------------------
 
     def local(self, r: Any) -> Any:
         """A_loc, (3, 2)."""
-        return np.array([[self.waves[SHAPE * a + k](r, 0) for k in range(SHAPE)] for a in range(GROUP)])
+        return np.array([[self.sinusoids[SHAPE * a + k](r, 0) for k in range(SHAPE)] for a in range(GROUP)])
 
     def form(self, q: Any) -> Any:
         """A(q) of the left action, (3, 5)."""
@@ -114,8 +114,8 @@ class MatrixBundle:
 
     def exterior(self, q: Any, u: Any, v: Any, form: Callable[[Any], Any] | None = None) -> Any:
         """dA(u, v) by complex steps of the coefficients, (3,)."""
-        slopes = slope(lambda x: (form or self.form)(x).ravel(), q).reshape(GROUP, SIZE, SIZE)
-        return np.einsum("aji,i,j->a", slopes, u, v) - np.einsum("aji,i,j->a", slopes, v, u)
+        derivatives = derivative(lambda x: (form or self.form)(x).ravel(), q).reshape(GROUP, SIZE, SIZE)
+        return np.einsum("aji,i,j->a", derivatives, u, v) - np.einsum("aji,i,j->a", derivatives, v, u)
 
     def orbit(self, q: Any) -> Any:
         """xi_Q of the left action in columns, (5, 3)."""
@@ -133,7 +133,7 @@ class MatrixBundle:
 
     def moved(self, h: Any, q: Any) -> Any:
         """h q for an element h, (5,)."""
-        return np.concatenate([q[R], self.letters(h @ self.element(q[G]))])
+        return np.concatenate([q[R], self.symbols(h @ self.element(q[G]))])
 
     def pushed(self, h: Any, q: Any, v: Any) -> Any:
         """The tangent vector h v at h q: the spatial velocity turns by Ad_h."""
@@ -176,25 +176,25 @@ class Library:
     """The library's connection with the same local form, as functions of numbers."""
 
     def __init__(self, twin: MatrixBundle, sign: int = 1) -> None:
-        letters = sympy.symbols("r1 r2 s1 s2 s3", real=True)
+        symbols = sympy.symbols("r1 r2 s1 s2 s3", real=True)
         group = LieGroup.SE(2) if twin.name == "SE(2)" else LieGroup.SO(3)
-        local = [[sign * twin.waves[SHAPE * a + k](letters[R], 0) for k in range(SHAPE)] for a in range(GROUP)]
-        coordinates = GroupCoordinates.of_chart(group.chart(letters[G]))
-        self.connection = PrincipalConnection(coordinates, letters[R], sympy.Matrix(local))
-        self._letters = letters
+        local = [[sign * twin.sinusoids[SHAPE * a + k](symbols[R], 0) for k in range(SHAPE)] for a in range(GROUP)]
+        coordinates = GroupCoordinates.of_chart(group.chart(symbols[G]))
+        self.connection = PrincipalConnection(coordinates, symbols[R], sympy.Matrix(local))
+        self._symbols = symbols
 
     def value(self, block: Any, q: Any) -> Any:
         """A matrix or array of expressions at a configuration."""
-        return _function(block, self._letters)(*q)
+        return _function(block, self._symbols)(*q)
 
 
 _FUNCTIONS: dict[Any, Any] = {}
 
 
-def _function(block: Any, letters: Any) -> Any:
+def _function(block: Any, symbols: Any) -> Any:
     """The block as a function, made once."""
     if block not in _FUNCTIONS:
-        flat = sympy.lambdify(letters, list(sympy.flatten(block)), "numpy", cse=True)
+        flat = sympy.lambdify(symbols, list(sympy.flatten(block)), "numpy", cse=True)
         _FUNCTIONS[block] = lambda *q, shape=block.shape: np.array(flat(*q), dtype=float).reshape(shape)
     return _FUNCTIONS[block]
 

@@ -242,12 +242,12 @@ def _places(flow: Flow) -> dict[str, Any]:
     numbers = {q: k for k, q in enumerate(flow.coordinates)}
     found = {}
     for name, matrix in flow.matrices.items():
-        letters, factors = np.full(matrix.shape, -1), np.zeros(matrix.shape)
+        symbols, factors = np.full(matrix.shape, -1), np.zeros(matrix.shape)
         for i in range(matrix.rows):
             for j in range(matrix.cols):
-                for letter in matrix[i, j].free_symbols:
-                    letters[i, j], factors[i, j] = numbers[letter], float(matrix[i, j].coeff(letter))
-        found[name] = letters, factors
+                for symbol in matrix[i, j].free_symbols:
+                    symbols[i, j], factors[i, j] = numbers[symbol], float(matrix[i, j].coeff(symbol))
+        found[name] = symbols, factors
     return found
 
 
@@ -256,10 +256,10 @@ def flow_rates(flow: Flow, probe: Probe, **matrices: Any) -> dict[str, Any]:
     places = _places(flow)
     state = np.zeros(len(flow.coordinates))
     for name, value in matrices.items():
-        letters, factors = places[name]
-        state[letters[factors != 0]] = value[factors != 0] / factors[factors != 0]
+        symbols, factors = places[name]
+        state[symbols[factors != 0]] = value[factors != 0] / factors[factors != 0]
     rates = probe.rates(0.0, state)
-    return {name: factors * rates[letters] for name, (letters, factors) in places.items()}
+    return {name: factors * rates[symbols] for name, (symbols, factors) in places.items()}
 
 
 @dataclass(frozen=True, eq=False)

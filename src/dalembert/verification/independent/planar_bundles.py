@@ -24,7 +24,7 @@ from ...formulations.registry import derive
 from ...model.constraints import velocity
 from ...model.symbols import coordinates
 from ...model.system import System
-from ..numeric import Probe, slope, worst
+from ..numeric import Probe, derivative, worst
 from .random_systems import Wave
 
 __all__ = ["KINDS", "Planar", "Spot", "over_spots", "planar", "planar_probe", "spots"]
@@ -65,8 +65,8 @@ class Planar:
     @cached_property
     def group(self) -> dict[str, dict[Any, Any]]:
         """The fields ahead, aside and turn."""
-        letters = {q.name: q for q in self.system.coordinates}
-        x, y, theta = letters["x"], letters["y"], letters["theta"]
+        symbols = {q.name: q for q in self.system.coordinates}
+        x, y, theta = symbols["x"], symbols["y"], symbols["theta"]
         c, s = sympy.cos(theta), sympy.sin(theta)
         return {"ahead": {x: c, y: s}, "aside": {x: -s, y: c}, "turn": {theta: 1}}
 
@@ -134,12 +134,12 @@ class Planar:
 
     def lagrangian_form(self, z: Any) -> Any:
         """Omega = dq ^ dp on D by complex steps, (7 + m, 7 + m)."""
-        table = slope(self.impulse, z)
+        table = derivative(self.impulse, z)
         return table - table.T
 
     def energy_form(self, z: Any) -> Any:
         """dE on D (7 + m,)."""
-        return slope(lambda x: self.energy(x[3:5], x[5:7], x[7:]), z)
+        return derivative(lambda x: self.energy(x[3:5], x[5:7], x[7:]), z)
 
     def allowed(self, z: Any) -> Any:
         """K: the fields e_b, lifts of d/dr, d/dr_dot and d/dp as columns (7 + m, 4 + 2m)."""
@@ -177,15 +177,15 @@ class Planar:
 
     def euler(self, q: Any, u: Any, z: Any) -> Any:
         """d/dt L_u - L_q along the path with velocity u and acceleration z (5,)."""
-        inertia = slope(lambda s: self.momenta(q + s[0] * u, u + s[0] * z), [0.0])[:, 0]
-        return inertia - slope(lambda x: self.full_lagrangian(x, u), q)
+        inertia = derivative(lambda s: self.momenta(q + s[0] * u, u + s[0] * z), [0.0])[:, 0]
+        return inertia - derivative(lambda x: self.full_lagrangian(x, u), q)
 
     def accelerations(self, q: Any, u: Any) -> tuple[Any, Any]:
         """q_ddot (5,) and the reaction (5,): d'Alembert's principle with explicit multipliers, one dense system."""
         rows = self.full_rows(q)
         count = len(rows)
-        metric = slope(lambda y: self.momenta(q, y), u)
-        right = -slope(lambda s: self.full_rows(q + s[0] * u) @ u, [0.0])[:, 0]
+        metric = derivative(lambda y: self.momenta(q, y), u)
+        right = -derivative(lambda s: self.full_rows(q + s[0] * u) @ u, [0.0])[:, 0]
         matrix = np.block([[metric, -rows.T], [rows, np.zeros((count, count))]])
         solution = np.linalg.solve(matrix, np.concatenate([-self.euler(q, u, np.zeros(5)), right]))
         return solution[:5], rows.T @ solution[5:]
@@ -223,7 +223,7 @@ class Spot:
         return self.planar.body_velocity(self.r, self.v, self.p)
 
     @cached_property
-    def slopes(self) -> tuple[Any, Any]:
+    def derivatives(self) -> tuple[Any, Any]:
         """dl/dr_dot (2,) and dl/dxi (3,)."""
         return self.planar.body_momenta(self.r, self.v, self.p)
 
@@ -257,7 +257,7 @@ class Spot:
             x, y = q + s[0] * u, u + s[0] * z
             return planar.section(x[3:]).T @ (frame(x[2]).T @ planar.momenta(x, y)[:3])
 
-        return z[3:], slope(momentum, [0.0])[:, 0]
+        return z[3:], derivative(momentum, [0.0])[:, 0]
 
     @cached_property
     def field(self) -> Any:
@@ -267,7 +267,7 @@ class Spot:
     def along(self, function: Callable[[Any, Any, Any], Any], a: Any = None, p_dot: Any = None) -> Any:
         """The time derivative of a function of (r, r_dot, p), with given rates or the library's."""
         a, p_dot = self.rates[0] if a is None else a, self.rates[1] if p_dot is None else p_dot
-        return slope(lambda s: function(self.r + s[0] * self.v, self.v + s[0] * a, self.p + s[0] * p_dot), [0.0])[..., 0]
+        return derivative(lambda s: function(self.r + s[0] * self.v, self.v + s[0] * a, self.p + s[0] * p_dot), [0.0])[..., 0]
 
 
 # -- the three systems -------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def _random() -> Planar:
         amplitude, phase = (round(float(x), 3) for x in random.uniform(0.3, 0.6, 2))
         return Wave(amplitude, tuple(round(float(x), 3) for x in random.uniform(-1.2, 1.2, 2)), 0.0, phase)
 
-    waves = tuple(wave() for _ in range(21))
+    sinusoids = tuple(wave() for _ in range(21))
     x, y, theta, r1, r2 = coordinates("x y theta r1 r2")
 
     def mass(r: Any) -> list[list[Any]]:
@@ -295,12 +295,12 @@ def _random() -> Planar:
         table: list[list[Any]] = [[0] * 5 for _ in range(5)]
         for i in range(5):
             for j in range(i, 5):
-                table[i][j] = table[j][i] = waves[next(places)](r, 0) + (4 if i == j else 0)
+                table[i][j] = table[j][i] = sinusoids[next(places)](r, 0) + (4 if i == j else 0)
         return table
 
     def row(r: Any) -> list[Any]:
-        first, second, third, fourth = (wave(r, 0) for wave in waves[15:19])
-        return [first, second, third, fourth, 2 + waves[19](r, 0)]
+        first, second, third, fourth = (wave(r, 0) for wave in sinusoids[15:19])
+        return [first, second, third, fourth, 2 + sinusoids[19](r, 0)]
 
     def section(r: Any) -> list[list[Any]]:
         a, b, c = row(r)[2:]
@@ -311,11 +311,11 @@ def _random() -> Planar:
     shape = (r1, r2)
     kinetic = (w.T * sympy.Matrix(mass(shape)) * w)[0] / 2
     condition = sum(a * b for a, b in zip(row(shape), w, strict=True))
-    system = System([x, y, theta, r1, r2], kinetic=kinetic, potential=waves[20](shape, 0),
+    system = System([x, y, theta, r1, r2], kinetic=kinetic, potential=sinusoids[20](shape, 0),
                     constraints=[velocity(condition, name="row")], name="Random planar system")  # fmt: skip
     return Planar(
         "random", system, {},
-        mass=lambda r: np.array(mass(r)), potential=lambda r: waves[20](r, 0), rows=lambda r: np.array([row(r)]),
+        mass=lambda r: np.array(mass(r)), potential=lambda r: sinusoids[20](r, 0), rows=lambda r: np.array([row(r)]),
         section=lambda r: np.array([[x + 0 * r[0] for x in column] for column in section(r)]).T, written_section=section(shape),
     )  # fmt: skip
 
@@ -323,8 +323,8 @@ def _random() -> Planar:
 def _snakeboard() -> Planar:
     system = gallery.load("snakeboard").system
     m, R, J0, J1 = 1.3, 0.8, 0.25, 0.1
-    letters = {q.name: q for q in (*system.coordinates, *system.parameters)}
-    phi, reach = letters["phi"], letters["r"]
+    symbols = {q.name: q for q in (*system.coordinates, *system.parameters)}
+    phi, reach = symbols["phi"], symbols["r"]
 
     def mass(r: Any) -> Any:
         table = np.diag([J0, 2 * J1, m, m, m * R**2]) + 0 * r[0]

@@ -11,7 +11,7 @@ import numpy as np
 from ...analysis.symmetry.reduced_two_form import ReducedTwoForm
 from ...analysis.symmetry.restricted_two_form import RestrictedTwoForm, TwoFormField
 from ...formulations.independent_velocities import choose_split
-from ..numeric import largest, null_space, slope, worst
+from ..numeric import derivative, largest, null_space, worst
 from .planar_bundles import Planar, Spot, bracket, frame, planar, planar_probe
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "on_tangent_bundle",
     "preimage",
     "reduced_form",
-    "section_slopes",
+    "section_derivatives",
     "shape_left_side",
     "spatial",
     "turned_sections",
@@ -86,7 +86,7 @@ def momentum_rates(spot: Spot) -> Any:
     """p_dot of all coordinates (5,): complex steps along the library's motion on M."""
     state = np.concatenate([spot.q, free_momenta(spot.planar, spot.q, spot.u)])
     z = planar_probe(spot.planar.kind, "bates-sniatycki").observe(0.0, state)["accelerations"]
-    return slope(lambda s: spot.planar.momenta(spot.q + s[0] * spot.u, spot.u + s[0] * z), [0.0])[:, 0]
+    return derivative(lambda s: spot.planar.momenta(spot.q + s[0] * spot.u, spot.u + s[0] * z), [0.0])[:, 0]
 
 
 def coordinate_metric(found: Planar, q: Any) -> Any:
@@ -106,13 +106,13 @@ def velocities_of(found: Planar, q: Any, picks: Any, values: Any) -> Any:
 
 def chart_of_library(found: Planar, velocities: Callable[[Any], Any], c: Any) -> Any:
     """The slopes (5 + k, len c) of the library's chart (q, y) by another chart of M, whose first letters are q."""
-    return slope(lambda x: np.concatenate([x[:5], free_momenta(found, x[:5], velocities(x))]), c)
+    return derivative(lambda x: np.concatenate([x[:5], free_momenta(found, x[:5], velocities(x))]), c)
 
 
 def library_two_form(spot: Spot, velocities: Callable[[Any], Any], c: Any) -> Any:
     """The library's Omega_M in another chart of M (len c, len c)."""
-    slopes = chart_of_library(spot.planar, velocities, c)
-    return slopes.T @ library_form(spot).whole @ slopes
+    derivatives = chart_of_library(spot.planar, velocities, c)
+    return derivatives.T @ library_form(spot).whole @ derivatives
 
 
 def library_differential(spot: Spot, velocities: Callable[[Any], Any], c: Any, fields: Any) -> Any:
@@ -146,11 +146,11 @@ def on_tangent_bundle(spot: Spot) -> tuple[Any, Any, Any, Any]:
     found, q, u = spot.planar, spot.q, spot.u
     y = np.concatenate([q, u])
     table = np.zeros((10, 10))
-    table[:5] = slope(lambda x: found.momenta(x[:5], x[5:]), y)
-    energy = slope(lambda x: found.momenta(x[:5], x[5:]) @ x[5:] - found.full_lagrangian(x[:5], x[5:]), y)
+    table[:5] = derivative(lambda x: found.momenta(x[:5], x[5:]), y)
+    energy = derivative(lambda x: found.momenta(x[:5], x[5:]) @ x[5:] - found.full_lagrangian(x[:5], x[5:]), y)
     rows = found.full_rows(q)
     lifted = np.hstack([rows, np.zeros_like(rows)])
-    tangent = slope(lambda x: found.full_rows(x[:5]) @ x[5:], y)
+    tangent = derivative(lambda x: found.full_rows(x[:5]) @ x[5:], y)
     return table - table.T, energy, null_space(lifted), null_space(np.vstack([lifted, tangent]))
 
 
@@ -184,16 +184,16 @@ def field_in_constraints(spot: Spot, a: Any, p_dot: Any) -> Any:
 # -- the reduced functions as numbers ------------------------------------------------------------------------------------
 
 
-def section_slopes(s: Spot) -> Any:
+def section_derivatives(s: Spot) -> Any:
     """de_b/dr^al by complex steps, (3, m, 2)."""
-    return slope(lambda r: s.planar.section(r).ravel(), s.r).reshape(3, s.planar.m, 2)
+    return derivative(lambda r: s.planar.section(r).ravel(), s.r).reshape(3, s.planar.m, 2)
 
 
 def momentum_rate(s: Spot, v: Any = None, p: Any = None) -> Any:
     """<l_xi, [xi, e_b] + de_b/dr r_dot> (m,), at other velocities and momenta where they are given."""
     v, p = s.v if v is None else v, s.p if p is None else p
     xi, (_, mu) = s.planar.body_velocity(s.r, v, p), s.planar.body_momenta(s.r, v, p)
-    e, turning = s.planar.section(s.r), section_slopes(s) @ v
+    e, turning = s.planar.section(s.r), section_derivatives(s) @ v
     return np.array([mu @ (bracket(xi, e[:, b]) + turning[:, b]) for b in range(s.planar.m)])
 
 
@@ -204,12 +204,12 @@ def shape_left_side(s: Spot, a: Any, p_dot: Any) -> Any:
         w, mu = s.planar.body_momenta(r, v, p)
         return w - s.planar.connection(r).T @ mu
 
-    return s.along(momenta, a, p_dot) - slope(lambda r: s.planar.on_constraints(r, s.v, s.p), s.r)
+    return s.along(momenta, a, p_dot) - derivative(lambda r: s.planar.on_constraints(r, s.v, s.p), s.r)
 
 
 def covariant(s: Spot, direction: Any) -> tuple[Any, Any]:
     """d(Gamma p)(dr), and the same less [A dr, Gamma p], by complex steps (3,) each."""
-    plain = slope(lambda w: s.planar.lift(s.r + w[0] * direction) @ s.p, [0.0])[:, 0]
+    plain = derivative(lambda w: s.planar.lift(s.r + w[0] * direction) @ s.p, [0.0])[:, 0]
     return plain, plain - bracket(s.planar.connection(s.r) @ direction, s.planar.lift(s.r) @ s.p)
 
 
@@ -218,7 +218,7 @@ def curvature_on(s: Spot, first: Any, second: Any) -> Any:
     A = s.planar.connection(s.r)
 
     def along(way: Any, vector: Any) -> Any:
-        return slope(lambda w: s.planar.connection(s.r + w[0] * way) @ vector, [0.0])[:, 0]
+        return derivative(lambda w: s.planar.connection(s.r + w[0] * way) @ vector, [0.0])[:, 0]
 
     return along(first, second) - along(second, first) - bracket(A @ first, A @ second)
 
@@ -244,7 +244,7 @@ def turned_sections(s: Spot) -> Any:
         fields = frame(q[2]) @ s.planar.section(q[3:])
         return np.concatenate([spatial(q, field) for field in fields.T])
 
-    rates = slope(algebra, [0.0]).reshape(s.planar.m, 3)
+    rates = derivative(algebra, [0.0]).reshape(s.planar.m, 3)
     return np.stack([generator(s.q, eta) for eta in rates], axis=1)
 
 
@@ -261,7 +261,7 @@ def embedded_frame(s: Spot) -> Any:
         return s.planar.momenta(c[:5], F @ np.linalg.solve(metric, c[5:]))
 
     c = np.concatenate([s.q, free_momenta(s.planar, s.q, s.u)])
-    return np.vstack([form.frame[:5], slope(momenta, c) @ form.frame])
+    return np.vstack([form.frame[:5], derivative(momenta, c) @ form.frame])
 
 
 def gap_of_preimage(s: Spot) -> float:

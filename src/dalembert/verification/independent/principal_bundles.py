@@ -27,7 +27,7 @@ from ...formulations.registry import derive
 from ...model.constraints import velocity
 from ...model.symbols import coordinates
 from ...model.system import System
-from ..numeric import Probe, null_space, slope, worst
+from ..numeric import Probe, derivative, null_space, worst
 from .random_systems import Wave
 
 __all__ = ["KINDS", "BundleSystem", "Spot", "bundle_system", "over_spots", "spots"]
@@ -46,7 +46,7 @@ class BundleSystem:
     kind: str
     system: System
     group: dict[str, dict[Any, Any]]
-    waves: tuple[Wave, ...]
+    sinusoids: tuple[Wave, ...]
 
     @property
     def connection(self) -> Connection:
@@ -62,11 +62,11 @@ class BundleSystem:
 
     def inertia(self, r: Any) -> Any:
         """M(r), (6, 6)."""
-        return np.array(_inertia(self.waves, r))
+        return np.array(_inertia(self.sinusoids, r))
 
     def bonds(self, r: Any) -> Any:
         """c(r), (rows, 6)."""
-        return np.array(_bonds(self.kind, self.waves, r)).reshape(-1, SIZE)
+        return np.array(_bonds(self.kind, self.sinusoids, r)).reshape(-1, SIZE)
 
     # -- in coordinates ------------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class BundleSystem:
 
     def pushed(self, g: Any, q: Any) -> Any:
         """The tangent of q -> g q, (6, 6)."""
-        return slope(lambda x: self.moved(g, x), q)
+        return derivative(lambda x: self.moved(g, x), q)
 
     def momentum_map(self, q: Any, v: Any) -> Any:
         """J(q, q_dot) in the fixed basis of the Lie algebra, (4,)."""
@@ -149,8 +149,8 @@ class BundleSystem:
         return self.generators(q) @ self.form(q)
 
 
-def _inertia(waves: tuple[Wave, ...], r: Any) -> list[list[Any]]:
-    places = iter(waves)
+def _inertia(sinusoids: tuple[Wave, ...], r: Any) -> list[list[Any]]:
+    places = iter(sinusoids)
     table: list[list[Any]] = [[0] * SIZE for _ in range(SIZE)]
     for i in range(SIZE):
         for j in range(i, SIZE):
@@ -158,9 +158,9 @@ def _inertia(waves: tuple[Wave, ...], r: Any) -> list[list[Any]]:
     return table
 
 
-def _bonds(kind: str, waves: tuple[Wave, ...], r: Any) -> list[list[Any]]:
+def _bonds(kind: str, sinusoids: tuple[Wave, ...], r: Any) -> list[list[Any]]:
     """Rows in w, on the body velocities with coefficients linear in the shape; those of "horizontal" bind z alone."""
-    rest, rows = iter(waves[21:]), []
+    rest, rows = iter(sinusoids[21:]), []
     for row in range(KINDS[kind]):
         entries = [next(rest)(r, 0) for _ in range(SHAPE)]
         slants = [sum(f * x for f, x in zip(next(rest).frequency, r, strict=True)) / 3 for _ in range(GROUP)]
@@ -178,17 +178,17 @@ def bundle_system(kind: str, seed: int = 8) -> BundleSystem:
         amplitude, phase = (round(float(x), 3) for x in random.uniform(0.2, 0.5, 2))
         return Wave(amplitude, tuple(round(float(x), 3) for x in random.uniform(-1.5, 1.5, SHAPE)), 0.0, phase)
 
-    waves = tuple(wave() for _ in range(21 + 4 * SIZE))
+    sinusoids = tuple(wave() for _ in range(21 + 4 * SIZE))
     q = coordinates("r1 r2 x y theta z")
     r1, r2, x, y, theta, z = q
     w = sympy.Matrix(
         [r1.dot, r2.dot, x.dot * cos(theta) + y.dot * sin(theta), -x.dot * sin(theta) + y.dot * cos(theta), theta.dot, z.dot]
     )
-    bonds = [sum(a * b for a, b in zip(row, w, strict=True)) for row in _bonds(kind, waves, (r1, r2))]
+    bonds = [sum(a * b for a, b in zip(row, w, strict=True)) for row in _bonds(kind, sinusoids, (r1, r2))]
     system = System(
         q,
-        kinetic=(w.T * sympy.Matrix(_inertia(waves, (r1, r2))) * w)[0] / 2,
-        potential=waves[0]((r2, r1), 0),
+        kinetic=(w.T * sympy.Matrix(_inertia(sinusoids, (r1, r2))) * w)[0] / 2,
+        potential=sinusoids[0]((r2, r1), 0),
         constraints=[velocity(bond, name=f"c{k + 1}") for k, bond in enumerate(bonds)],
         name=f"random {kind} bundle",
     )
@@ -198,7 +198,7 @@ def bundle_system(kind: str, seed: int = 8) -> BundleSystem:
         "turn": {theta: sympy.Integer(1)},
         "rise": {z: sympy.Integer(1)},
     }
-    return BundleSystem(kind, system, group, waves)
+    return BundleSystem(kind, system, group, sinusoids)
 
 
 @cache
@@ -225,7 +225,7 @@ class Spot:
     @property
     def place(self) -> dict[str, float]:
         """The configuration by name."""
-        return {letter.name: float(x) for letter, x in zip(self.twin.system.coordinates, self.q, strict=True)}
+        return {symbol.name: float(x) for symbol, x in zip(self.twin.system.coordinates, self.q, strict=True)}
 
     @property
     def shape(self) -> dict[str, float]:
@@ -273,7 +273,7 @@ class Spot:
     def rate(self, function: Callable[[Any, Any], Any]) -> Any:
         """The time derivative of a function of (q, q_dot) along the library's motion."""
         z = self.accelerations
-        return slope(lambda s: function(self.q + s[0] * self.v, self.v + s[0] * z), [0.0])[..., 0]
+        return derivative(lambda s: function(self.q + s[0] * self.v, self.v + s[0] * z), [0.0])[..., 0]
 
 
 @cache

@@ -20,7 +20,7 @@ import sympy
 from ...model.constraints import velocity
 from ...model.symbols import coordinates, t
 from ...model.system import System
-from ..numeric import dense_solution, slope
+from ..numeric import dense_solution, derivative
 from .random_systems import Wave
 
 __all__ = ["KINDS", "BoundTwin", "QuasiTwin", "bound_twin", "quasi_twin"]
@@ -36,7 +36,7 @@ class BoundTwin:
 
     system: System
     kind: str
-    waves: Mapping[str, Any]
+    sinusoids: Mapping[str, Any]
 
     @property
     def k(self) -> int:
@@ -52,11 +52,11 @@ class BoundTwin:
 
     def mass(self, q: Any, time: Any) -> Any:
         """M (n, n)."""
-        return np.array(_mass(self.waves, q, time))
+        return np.array(_mass(self.sinusoids, q, time))
 
     def shift(self, q: Any, time: Any) -> Any:
         """m (n,), the part of T that is linear in the velocities."""
-        return np.array([wave(q, time) for wave in self.waves["shift"]])
+        return np.array([wave(q, time) for wave in self.sinusoids["shift"]])
 
     def kinetic(self, q: Any, v: Any, time: Any) -> Any:
         """T."""
@@ -64,7 +64,7 @@ class BoundTwin:
 
     def force_function(self, q: Any, time: Any) -> Any:
         """U, minus the potential energy."""
-        return -self.waves["potential"](q, time)
+        return -self.sinusoids["potential"](q, time)
 
     def lagrangian(self, q: Any, v: Any, time: Any) -> Any:
         """L = T + U."""
@@ -87,11 +87,11 @@ class BoundTwin:
 
     def constraint(self, q: Any, v: Any, time: Any) -> Any:
         """f (r,)."""
-        return np.array(_constraints(self.waves, q, v, time, self.k))
+        return np.array(_constraints(self.sinusoids, q, v, time, self.k))
 
     def constraint_rows(self, q: Any, v: Any, time: Any) -> Any:
         """f_v (r, n), written out."""
-        mixing = np.array(_mixing(self.waves, q, time))
+        mixing = np.array(_mixing(self.sinusoids, q, time))
         return np.concatenate([-self._right_side_rows(q, v[: self.k], time), mixing + np.zeros((self.r, self.r))], axis=1)
 
     def _right_side_rows(self, q: Any, w: Any, time: Any) -> Any:
@@ -99,23 +99,23 @@ class BoundTwin:
         root = np.sqrt(1 + w @ w)
         rows = []
         for l in range(self.r):
-            row = np.array([wave(q, time) for wave in self.waves["slope"][l]]) + 0 * w
-            if "product" in self.waves:
+            row = np.array([wave(q, time) for wave in self.sinusoids["slope"][l]]) + 0 * w
+            if "product" in self.sinusoids:
                 product = np.zeros(self.k, dtype=np.asarray(w).dtype)
                 product[0] += w[-1]
                 product[-1] += w[0]
-                row = row + self.waves["product"][l](q, time) * product + self.waves["root"][l](q, time) * w / root
+                row = row + self.sinusoids["product"][l](q, time) * product + self.sinusoids["root"][l](q, time) * w / root
             rows.append(row)
         return np.array(rows)
 
     def solved(self, q: Any, w: Any, time: Any) -> Any:
         """phi (r,), the dependent velocities."""
-        right = np.array(_right_sides(self.waves, q, w, time))
-        return np.linalg.solve(np.array(_mixing(self.waves, q, time)), right)
+        right = np.array(_right_sides(self.sinusoids, q, w, time))
+        return np.linalg.solve(np.array(_mixing(self.sinusoids, q, time)), right)
 
     def solved_rows(self, q: Any, w: Any, time: Any) -> Any:
         """phi_w (r, k), written out."""
-        return np.linalg.solve(np.array(_mixing(self.waves, q, time)), self._right_side_rows(q, w, time))
+        return np.linalg.solve(np.array(_mixing(self.sinusoids, q, time)), self._right_side_rows(q, w, time))
 
     def on_constraints(self, q: Any, w: Any, time: Any) -> Any:
         """v = (w, phi), (n,)."""
@@ -142,15 +142,15 @@ class BoundTwin:
     def accelerations(self, q: Any, v: Any, time: float) -> tuple[Any, Any]:
         """q_ddot (n,) and mu (r,) with M q_ddot = ... + f_v^T mu, from one dense system of all unknowns."""
         rows = self.constraint_rows(q, v, time)
-        right = -slope(lambda x: self.constraint(x, v, time), q) @ v
-        right = right - slope(lambda s: self.constraint(q, v, s[0]), [time])[:, 0]
+        right = -derivative(lambda x: self.constraint(x, v, time), q) @ v
+        right = right - derivative(lambda s: self.constraint(q, v, s[0]), [time])[:, 0]
         z, multipliers = dense_solution(self.mass(q, time), self.free_force(q, v, time), rows, right)
         return z, -multipliers
 
     def free_force(self, q: Any, v: Any, time: float) -> Any:
         """The right side of M q_ddot = ... without constraints."""
-        drift = slope(lambda x: self.momenta(x, v, time), q) @ v + slope(lambda s: self.momenta(q, v, s[0]), [time])[:, 0]
-        return slope(lambda x: self.lagrangian(x, v, time), q) - drift
+        drift = derivative(lambda x: self.momenta(x, v, time), q) @ v + derivative(lambda s: self.momenta(q, v, s[0]), [time])[:, 0]
+        return derivative(lambda x: self.lagrangian(x, v, time), q) - drift
 
 
 @dataclass(frozen=True)
@@ -170,25 +170,25 @@ class QuasiTwin:
         """The free quasi-velocities of the straight ones as the library's `hamel` form takes them."""
         q = self.model.system.coordinates
         v = [x.dot for x in q]
-        first = _constraints(self.model.waves, q, v, t, self.model.k)[0]
-        values = _free_quasi_velocities(self.model.waves, q, v[: self.model.k], first, t, bent=False)
+        first = _constraints(self.model.sinusoids, q, v, t, self.model.k)[0]
+        values = _free_quasi_velocities(self.model.sinusoids, q, v[: self.model.k], first, t, bent=False)
         return {f"quasi{s + 1}": value for s, value in enumerate(values)}
 
     def definition(self, q: Any, v: Any, time: Any) -> Any:
         """f(q, v, t), (n,)."""
         bound = self.model.constraint(q, v, time)
-        free = _free_quasi_velocities(self.model.waves, q, v[: self.model.k], bound[0], time, self.bent)
+        free = _free_quasi_velocities(self.model.sinusoids, q, v[: self.model.k], bound[0], time, self.bent)
         return np.concatenate([np.array(free), bound])
 
     def rows(self, q: Any, v: Any, time: Any) -> Any:
         """f_v (n, n), written out."""
         model, w = self.model, v[: self.model.k]
         bound, bound_rows = model.constraint(q, v, time), model.constraint_rows(q, v, time)
-        gain = np.array(_gain(model.waves, q, time)) + np.zeros((model.k, model.k))
+        gain = np.array(_gain(model.sinusoids, q, time)) + np.zeros((model.k, model.k))
         if self.bent:
-            bend = np.array([wave(q, time) for wave in model.waves["bend"]])
+            bend = np.array([wave(q, time) for wave in model.sinusoids["bend"]])
             gain = gain + bend[:, None] * ((w @ w) * np.eye(model.k) + 2 * np.outer(w, w))
-        leak = np.array([wave(q, time) * _leaks(model.waves, self.bent) for wave in model.waves["leak"]])
+        leak = np.array([wave(q, time) * _leaks(model.sinusoids, self.bent) for wave in model.sinusoids["leak"]])
         free = np.concatenate([gain, np.zeros((model.k, model.r))], axis=1)
         return np.concatenate([free + np.outer(leak, (1 + 2 * bound[0]) * bound_rows[0]), bound_rows])
 
@@ -207,8 +207,8 @@ def _root(value: Any) -> Any:
     return sympy.sqrt(value) if isinstance(value, sympy.Expr) else np.sqrt(value)
 
 
-def _mass(waves: Mapping[str, Any], q: Any, time: Any) -> list[list[Any]]:
-    n, places = len(q), iter(waves["mass"])
+def _mass(sinusoids: Mapping[str, Any], q: Any, time: Any) -> list[list[Any]]:
+    n, places = len(q), iter(sinusoids["mass"])
     table: list[list[Any]] = [[0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i, n):
@@ -216,54 +216,54 @@ def _mass(waves: Mapping[str, Any], q: Any, time: Any) -> list[list[Any]]:
     return table
 
 
-def _mixing(waves: Mapping[str, Any], q: Any, time: Any) -> list[list[Any]]:
+def _mixing(sinusoids: Mapping[str, Any], q: Any, time: Any) -> list[list[Any]]:
     """The matrix of the dependent velocities in the constraints, (r, r)."""
-    r = len(waves["slope"])
-    if "mixing" not in waves:
+    r = len(sinusoids["slope"])
+    if "mixing" not in sinusoids:
         return [[int(l == m) for m in range(r)] for l in range(r)]
-    return [[waves["mixing"][l](q, time) + 2 if l == m else 0 for m in range(r)] for l in range(r)]
+    return [[sinusoids["mixing"][l](q, time) + 2 if l == m else 0 for m in range(r)] for l in range(r)]
 
 
-def _right_sides(waves: Mapping[str, Any], q: Any, w: Any, time: Any) -> list[Any]:
+def _right_sides(sinusoids: Mapping[str, Any], q: Any, w: Any, time: Any) -> list[Any]:
     """What the constraints make of the independent velocities: mixing @ v_D = right sides, (r,)."""
     found = []
-    for l, slopes in enumerate(waves["slope"]):
-        value = sum(wave(q, time) * speed for wave, speed in zip(slopes, w, strict=True))
-        if "offset" in waves:
-            value = value + waves["offset"][l](q, time)
-        if "product" in waves:
+    for l, derivatives in enumerate(sinusoids["slope"]):
+        value = sum(wave(q, time) * speed for wave, speed in zip(derivatives, w, strict=True))
+        if "offset" in sinusoids:
+            value = value + sinusoids["offset"][l](q, time)
+        if "product" in sinusoids:
             length = _root(1 + sum(speed**2 for speed in w))
-            value = value + waves["product"][l](q, time) * w[0] * w[-1] + waves["root"][l](q, time) * length
+            value = value + sinusoids["product"][l](q, time) * w[0] * w[-1] + sinusoids["root"][l](q, time) * length
         found.append(value)
     return found
 
 
-def _constraints(waves: Mapping[str, Any], q: Any, v: Any, time: Any, k: int) -> list[Any]:
-    right = _right_sides(waves, q, v[:k], time)
+def _constraints(sinusoids: Mapping[str, Any], q: Any, v: Any, time: Any, k: int) -> list[Any]:
+    right = _right_sides(sinusoids, q, v[:k], time)
     return [
         sum(entry * speed for entry, speed in zip(row, v[k:], strict=True)) - value
-        for row, value in zip(_mixing(waves, q, time), right, strict=True)
+        for row, value in zip(_mixing(sinusoids, q, time), right, strict=True)
     ]
 
 
-def _gain(waves: Mapping[str, Any], q: Any, time: Any) -> list[list[Any]]:
+def _gain(sinusoids: Mapping[str, Any], q: Any, time: Any) -> list[list[Any]]:
     """The matrix of the independent velocities in the quasi-velocities, (k, k)."""
-    return [[wave(q, time) + (2 if i == s else 0) for i, wave in enumerate(row)] for s, row in enumerate(waves["gain"])]
+    return [[wave(q, time) + (2 if i == s else 0) for i, wave in enumerate(row)] for s, row in enumerate(sinusoids["gain"])]
 
 
-def _leaks(waves: Mapping[str, Any], bent: bool) -> bool:
+def _leaks(sinusoids: Mapping[str, Any], bent: bool) -> bool:
     """Whether the free quasi-velocities contain a constraint."""
-    return bent or "mixing" not in waves
+    return bent or "mixing" not in sinusoids
 
 
-def _free_quasi_velocities(waves: Mapping[str, Any], q: Any, w: Any, first: Any, time: Any, bent: bool) -> list[Any]:
+def _free_quasi_velocities(sinusoids: Mapping[str, Any], q: Any, w: Any, first: Any, time: Any, bent: bool) -> list[Any]:
     found = []
-    for s, row in enumerate(_gain(waves, q, time)):
-        value = sum(entry * speed for entry, speed in zip(row, w, strict=True)) + waves["rest"][s](q, time)
-        if _leaks(waves, bent):
-            value = value + waves["leak"][s](q, time) * first * (1 + first)
+    for s, row in enumerate(_gain(sinusoids, q, time)):
+        value = sum(entry * speed for entry, speed in zip(row, w, strict=True)) + sinusoids["rest"][s](q, time)
+        if _leaks(sinusoids, bent):
+            value = value + sinusoids["leak"][s](q, time) * first * (1 + first)
         if bent:
-            value = value + waves["bend"][s](q, time) * w[s] * sum(speed**2 for speed in w)
+            value = value + sinusoids["bend"][s](q, time) * w[s] * sum(speed**2 for speed in w)
         found.append(value)
     return found
 
@@ -271,7 +271,7 @@ def _free_quasi_velocities(waves: Mapping[str, Any], q: Any, w: Any, first: Any,
 # -- random ones ---------------------------------------------------------------------------------------------------------
 
 
-def _random_waves(kind: str, seed: int) -> dict[str, Any]:
+def _random_sinusoids(kind: str, seed: int) -> dict[str, Any]:
     (k, r), random = KINDS[kind], np.random.default_rng([seed, list(KINDS).index(kind)])
     n = k + r
 
@@ -282,38 +282,38 @@ def _random_waves(kind: str, seed: int) -> dict[str, Any]:
     def some(count: int) -> list[Wave]:
         return [wave() for _ in range(count)]
 
-    waves: dict[str, Any] = {"mass": some(n * (n + 1) // 2), "shift": some(n), "potential": wave()}
-    waves["slope"] = [some(k) for _ in range(r)]
+    sinusoids: dict[str, Any] = {"mass": some(n * (n + 1) // 2), "shift": some(n), "potential": wave()}
+    sinusoids["slope"] = [some(k) for _ in range(r)]
     if kind == "linear":
-        waves["slope"] = [[replace(wave, drift=0.0) for wave in row] for row in waves["slope"]]
+        sinusoids["slope"] = [[replace(wave, drift=0.0) for wave in row] for row in sinusoids["slope"]]
     else:
-        waves["offset"] = some(r)
+        sinusoids["offset"] = some(r)
     if kind in ("nonlinear", "general"):
-        waves |= {"product": some(r), "root": some(r)}
+        sinusoids |= {"product": some(r), "root": some(r)}
     if kind == "general":
-        waves["mixing"] = some(r)
-    waves |= {"gain": [some(k) for _ in range(k)], "rest": some(k), "leak": some(k)}
-    waves["bend"] = [replace(wave, amplitude=wave.amplitude / 5) for wave in some(k)]
-    return waves
+        sinusoids["mixing"] = some(r)
+    sinusoids |= {"gain": [some(k) for _ in range(k)], "rest": some(k), "leak": some(k)}
+    sinusoids["bend"] = [replace(wave, amplitude=wave.amplitude / 5) for wave in some(k)]
+    return sinusoids
 
 
 @cache
 def bound_twin(kind: str, seed: int = 1) -> BoundTwin:
     """A random system under constraints of one kind; see `KINDS`."""
-    (k, r), waves = KINDS[kind], _random_waves(kind, seed)
+    (k, r), sinusoids = KINDS[kind], _random_sinusoids(kind, seed)
     q = coordinates(f"q1:{k + r + 1}")
     v = sympy.Matrix([x.dot for x in q])
-    kinetic = (v.T * sympy.Matrix(_mass(waves, q, t)) * v)[0] / 2
-    kinetic += sum(wave(q, t) * speed for wave, speed in zip(waves["shift"], v, strict=True))
-    conditions = _constraints(waves, q, list(v), t, k)
+    kinetic = (v.T * sympy.Matrix(_mass(sinusoids, q, t)) * v)[0] / 2
+    kinetic += sum(wave(q, t) * speed for wave, speed in zip(sinusoids["shift"], v, strict=True))
+    conditions = _constraints(sinusoids, q, list(v), t, k)
     system = System(
         q,
         kinetic=kinetic,
-        potential=waves["potential"](q, t),
+        potential=sinusoids["potential"](q, t),
         constraints=[velocity(condition, name=f"f{l + 1}") for l, condition in enumerate(conditions)],
         name=f"random {kind} constraints",
     )
-    return BoundTwin(system, kind, waves)
+    return BoundTwin(system, kind, sinusoids)
 
 
 @cache

@@ -20,7 +20,7 @@ from ...formulations.registry import derive
 from ...model.constraints import Constraint, holonomic, momentum, velocity
 from ...model.symbols import coordinates, t
 from ...model.system import System
-from ..numeric import Probe, least_norm_solution, slope
+from ..numeric import Probe, derivative, least_norm_solution
 
 __all__ = ["KINDS", "Twin", "random_states", "twin", "twin_probe"]
 
@@ -58,25 +58,25 @@ class Twin:
 
     system: System
     kind: str
-    waves: tuple[Wave, ...]
+    sinusoids: tuple[Wave, ...]
 
     # -- energies as numbers -------------------------------------------------------------------------------------
 
     def mass(self, q: Any, time: Any) -> Any:
         """M (n, n)."""
-        return np.array(_mass(self.waves, q, time))
+        return np.array(_mass(self.sinusoids, q, time))
 
     def shift(self, q: Any, time: Any) -> Any:
         """m (n,), the part of T that is linear in the velocities."""
-        return np.array(_shift(self.waves, q, time))
+        return np.array(_shift(self.sinusoids, q, time))
 
     def constant(self, q: Any, time: Any) -> Any:
         """c, the part of T without velocities."""
-        return self.waves[9](q, time)
+        return self.sinusoids[9](q, time)
 
     def potential(self, q: Any, time: Any) -> Any:
         """V."""
-        return self.waves[10](q, time)
+        return self.sinusoids[10](q, time)
 
     def kinetic(self, q: Any, v: Any, time: Any) -> Any:
         """T."""
@@ -106,9 +106,9 @@ class Twin:
         if self.kind == "free":
             return np.zeros(0)
         if self.kind == "holonomic":
-            return np.array([v[0] + self.waves[11].rate(q, v, time), v[1] + self.waves[12].rate(q, v, time)])
-        letters = v if self.kind == "velocity" else self.momenta(q, v, time)
-        return np.array(_conditions(self.waves, q, letters, time, self.kind == "dependent"))
+            return np.array([v[0] + self.sinusoids[11].rate(q, v, time), v[1] + self.sinusoids[12].rate(q, v, time)])
+        symbols = v if self.kind == "velocity" else self.momenta(q, v, time)
+        return np.array(_conditions(self.sinusoids, q, symbols, time, self.kind == "dependent"))
 
     def phi(self, q: Any, p: Any, time: Any) -> Any:
         """The same as a function of momenta (Udwadia's eq. 2)."""
@@ -118,24 +118,24 @@ class Twin:
 
     def momentum_drift(self, q: Any, v: Any, time: float) -> Any:
         """dp/dt - M q_ddot = (M v + m)_q v + (M v + m)_t."""
-        return slope(lambda x: self.momenta(x, v, time), q) @ v + slope(lambda s: self.momenta(q, v, s[0]), [time])[:, 0]
+        return derivative(lambda x: self.momenta(x, v, time), q) @ v + derivative(lambda s: self.momenta(q, v, s[0]), [time])[:, 0]
 
     def velocity_rows(self, q: Any, v: Any, time: float) -> tuple[Any, Any]:
         """A_v and b_v with A_v q_ddot = b_v."""
         if self.kind == "free":
             return np.zeros((0, len(q))), np.zeros(0)
-        rows = slope(lambda w: self.constraint(q, w, time), v)
-        right = slope(lambda x: self.constraint(x, v, time), q) @ v
-        return rows, -right - slope(lambda s: self.constraint(q, v, s[0]), [time])[:, 0]
+        rows = derivative(lambda w: self.constraint(q, w, time), v)
+        right = derivative(lambda x: self.constraint(x, v, time), q) @ v
+        return rows, -right - derivative(lambda s: self.constraint(q, v, s[0]), [time])[:, 0]
 
     def generalised_force(self, q: Any, v: Any, time: float) -> Any:
         """The right side of M q_ddot = ... without constraints: L_q - (M v + m)_q v - (M v + m)_t."""
-        return slope(lambda x: self.lagrangian(x, v, time), q) - self.momentum_drift(q, v, time)
+        return derivative(lambda x: self.lagrangian(x, v, time), q) - self.momentum_drift(q, v, time)
 
     def constraint_along(self, q: Any, p: Any, time: float, rates: Any) -> Any:
         """The rate of phi along given rates of (q, p), (m,)."""
         n = len(q)
-        return slope(lambda w: self.phi(q + w[0] * rates[:n], p + w[0] * rates[n:], time + w[0]), [0.0])[:, 0]
+        return derivative(lambda w: self.phi(q + w[0] * rates[:n], p + w[0] * rates[n:], time + w[0]), [0.0])[:, 0]
 
     def accelerations(self, q: Any, v: Any, time: float) -> tuple[Any, Any]:
         """q_ddot and the reaction A_v^T mu by Lagrange's equations with multipliers."""
@@ -153,35 +153,35 @@ class Twin:
         return self.mass(q, time) @ z + self.momentum_drift(q, v, time)
 
 
-def _mass(waves: tuple[Wave, ...], q: Any, time: Any) -> list[list[Any]]:
+def _mass(sinusoids: tuple[Wave, ...], q: Any, time: Any) -> list[list[Any]]:
     places = iter(range(6))
     table: list[list[Any]] = [[0] * SIZE for _ in range(SIZE)]
     for i in range(SIZE):
         for j in range(i, SIZE):
-            entry = waves[next(places)](q, time)
+            entry = sinusoids[next(places)](q, time)
             table[i][j] = table[j][i] = entry + (3 if i == j else 0)
     return table
 
 
-def _shift(waves: tuple[Wave, ...], q: Any, time: Any) -> list[Any]:
-    return [wave(q, time) for wave in waves[6:9]]
+def _shift(sinusoids: tuple[Wave, ...], q: Any, time: Any) -> list[Any]:
+    return [wave(q, time) for wave in sinusoids[6:9]]
 
 
-def _conditions(waves: tuple[Wave, ...], q: Any, w: Any, time: Any, dependent: bool) -> list[Any]:
+def _conditions(sinusoids: tuple[Wave, ...], q: Any, w: Any, time: Any, dependent: bool) -> list[Any]:
     """Two conditions on q and on velocities or momenta w, nonlinear in both; the third is the first plus twice the second."""
-    first = w[0] * w[1] + (2 + waves[13](q, time)) * w[2] + waves[14](q, time)
-    second = w[0] + waves[15](q, time) * w[1] ** 2 + waves[16](q, time)
+    first = w[0] * w[1] + (2 + sinusoids[13](q, time)) * w[2] + sinusoids[14](q, time)
+    second = w[0] + sinusoids[15](q, time) * w[1] ** 2 + sinusoids[16](q, time)
     return [first, second, first + 2 * second] if dependent else [first, second]
 
 
-def _constraints(kind: str, waves: tuple[Wave, ...], q: Any) -> list[Constraint]:
+def _constraints(kind: str, sinusoids: tuple[Wave, ...], q: Any) -> list[Constraint]:
     if kind == "free":
         return []
     if kind == "holonomic":
-        return [holonomic(q[k] + waves[11 + k](q, t), name=f"g{k + 1}") for k in range(2)]
-    letters = [x.dot if kind == "velocity" else x.momentum for x in q]
+        return [holonomic(q[k] + sinusoids[11 + k](q, t), name=f"g{k + 1}") for k in range(2)]
+    symbols = [x.dot if kind == "velocity" else x.momentum for x in q]
     impose: Callable[..., Constraint] = velocity if kind == "velocity" else momentum
-    conditions = _conditions(waves, q, letters, t, kind == "dependent")
+    conditions = _conditions(sinusoids, q, symbols, t, kind == "dependent")
     return [impose(condition, name=f"f{k + 1}") for k, condition in enumerate(conditions)]
 
 
@@ -194,15 +194,15 @@ def twin(kind: str, seed: int = 1) -> Twin:
         amplitude, drift, phase = (round(float(x), 3) for x in random.uniform(0.3, 0.8, 3))
         return Wave(amplitude, tuple(round(float(x), 3) for x in random.uniform(-1, 1, SIZE)), drift, phase)
 
-    waves = tuple(wave() for _ in range(17))
+    sinusoids = tuple(wave() for _ in range(17))
     q = coordinates("q1:4")
     v = sympy.Matrix([x.dot for x in q])
-    kinetic = (v.T * sympy.Matrix(_mass(waves, q, t)) * v)[0] / 2
-    kinetic += (sympy.Matrix(_shift(waves, q, t)).T * v)[0] + waves[9](q, t)
+    kinetic = (v.T * sympy.Matrix(_mass(sinusoids, q, t)) * v)[0] / 2
+    kinetic += (sympy.Matrix(_shift(sinusoids, q, t)).T * v)[0] + sinusoids[9](q, t)
     system = System(
-        q, kinetic=kinetic, potential=waves[10](q, t), constraints=_constraints(kind, waves, q), name=f"random {kind}"
+        q, kinetic=kinetic, potential=sinusoids[10](q, t), constraints=_constraints(kind, sinusoids, q), name=f"random {kind}"
     )
-    return Twin(system, kind, waves)
+    return Twin(system, kind, sinusoids)
 
 
 @cache

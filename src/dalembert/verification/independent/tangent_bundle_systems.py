@@ -20,7 +20,7 @@ from ...formulations.registry import derive
 from ...model.constraints import velocity
 from ...model.symbols import coordinates
 from ...model.system import System
-from ..numeric import Probe, slope, worst
+from ..numeric import Probe, derivative, worst
 from .random_systems import Wave
 
 __all__ = ["KINDS", "Place", "TangentSystem", "connection", "over_places", "places", "tangent_probe", "tangent_system"]
@@ -47,7 +47,7 @@ class TangentSystem:
 
     kind: str
     system: System
-    waves: tuple[Wave, ...]
+    sinusoids: tuple[Wave, ...]
 
     @property
     def size(self) -> int:
@@ -56,7 +56,7 @@ class TangentSystem:
 
     def mass(self, q: Any) -> Any:
         """M(q), the quadratic part of L (n, n)."""
-        return np.array(_mass(self.waves, q))
+        return np.array(_mass(self.sinusoids, q))
 
     def hessian(self, q: Any, v: Any) -> Any:
         """L_vv (n, n)."""
@@ -64,11 +64,11 @@ class TangentSystem:
 
     def shift(self, q: Any) -> Any:
         """m(q) (n,)."""
-        return np.array(_shift(self.waves, q))
+        return np.array(_shift(self.sinusoids, q))
 
     def lagrangian(self, q: Any, v: Any) -> Any:
         """L."""
-        return v @ self.mass(q) @ v / 2 + self.shift(q) @ v + QUARTIC * np.sum(v**4) / 4 - self.waves[0](q, 0)
+        return v @ self.mass(q) @ v / 2 + self.shift(q) @ v + QUARTIC * np.sum(v**4) / 4 - self.sinusoids[0](q, 0)
 
     def momenta(self, q: Any, v: Any) -> Any:
         """L_v in closed form (n,)."""
@@ -80,18 +80,18 @@ class TangentSystem:
 
     def condition(self, q: Any, v: Any) -> Any:
         """f (m,)."""
-        return np.array(_conditions(self.kind, self.waves, q, v))
+        return np.array(_conditions(self.kind, self.sinusoids, q, v))
 
     def forms(self, q: Any, v: Any) -> tuple[Any, Any]:
         """The constraint forms df = a dq + b dv: a = f_q and b = f_v, both (m, n)."""
         if not KINDS[self.kind][1]:
             return np.zeros((0, self.size)), np.zeros((0, self.size))
-        return slope(lambda x: self.condition(x, v), q), slope(lambda w: self.condition(q, w), v)
+        return derivative(lambda x: self.condition(x, v), q), derivative(lambda w: self.condition(q, w), v)
 
     def euler(self, q: Any, v: Any, z: Any) -> Any:
         """d/dt L_v - L_q along the path with velocity v and acceleration z (n,)."""
-        inertia = slope(lambda w: self.momenta(q + w[0] * v, v + w[0] * z), [0.0])[:, 0]
-        return inertia - slope(lambda x: self.lagrangian(x, v), q)
+        inertia = derivative(lambda w: self.momenta(q + w[0] * v, v + w[0] * z), [0.0])[:, 0]
+        return inertia - derivative(lambda x: self.lagrangian(x, v), q)
 
     def accelerations(self, q: Any, v: Any) -> tuple[Any, Any]:
         """q_ddot and lambda of euler = lambda b, b q_ddot = -a v: d'Alembert's principle with explicit multipliers."""
@@ -111,33 +111,33 @@ class TangentSystem:
         return v
 
 
-def _mass(waves: tuple[Wave, ...], q: Any) -> list[list[Any]]:
+def _mass(sinusoids: tuple[Wave, ...], q: Any) -> list[list[Any]]:
     """Waves on the diagonal and between neighbours, the last of whom is the first's."""
     n = len(q)
     table: list[list[Any]] = [[0] * n for _ in range(n)]
     for i in range(n):
-        table[i][i] = 3 + waves[1 + i](q, 0)
-        table[i][(i + 1) % n] = table[(i + 1) % n][i] = waves[6 + i](q, 0)
+        table[i][i] = 3 + sinusoids[1 + i](q, 0)
+        table[i][(i + 1) % n] = table[(i + 1) % n][i] = sinusoids[6 + i](q, 0)
     return table
 
 
-def _shift(waves: tuple[Wave, ...], q: Any) -> list[Any]:
-    return [wave(q, 0) for wave in waves[11 : 11 + len(q)]]
+def _shift(sinusoids: tuple[Wave, ...], q: Any) -> list[Any]:
+    return [wave(q, 0) for wave in sinusoids[11 : 11 + len(q)]]
 
 
-def connection(kind: str, waves: tuple[Wave, ...], q: Any) -> list[list[Any]]:
+def connection(kind: str, sinusoids: tuple[Wave, ...], q: Any) -> list[list[Any]]:
     """A^a_al(r, s) of s_dot^a = -A^a_al r_dot^al, two rows of three."""
     if kind == "flat":
         return [[q[3 + a] * float(FLAT[a, k]) * q[k] for k in range(3)] for a in range(2)]
-    return [[waves[16 + 3 * a + k](q, 0) for k in range(3)] for a in range(2)]
+    return [[sinusoids[16 + 3 * a + k](q, 0) for k in range(3)] for a in range(2)]
 
 
-def _conditions(kind: str, waves: tuple[Wave, ...], q: Any, v: Any) -> list[Any]:
+def _conditions(kind: str, sinusoids: tuple[Wave, ...], q: Any, v: Any) -> list[Any]:
     """f(q, v), in symbols or in numbers."""
     if kind in ("bent", "flat"):
-        table = connection(kind, waves, q)
+        table = connection(kind, sinusoids, q)
         return [v[3 + a] + sum(table[a][k] * v[k] for k in range(3)) for a in range(2)]
-    w = [wave(q, 0) for wave in waves[16:22]]
+    w = [wave(q, 0) for wave in sinusoids[16:22]]
     if kind == "homogeneous":
         root = sympy.sqrt if isinstance(v[0], sympy.Expr) else np.sqrt
         return [v[2] + (1 + w[0]) * root(v[0] ** 2 + (2 + w[1]) * v[1] ** 2)]
@@ -160,14 +160,14 @@ def tangent_system(kind: str, seed: int = 5) -> TangentSystem:
         amplitude, phase = (round(float(x), 3) for x in random.uniform(0.2, 0.5, 2))
         return Wave(amplitude, tuple(round(float(x), 3) for x in random.uniform(-1, 1, len(q))), 0.0, phase)
 
-    waves = tuple(wave() for _ in range(22))
+    sinusoids = tuple(wave() for _ in range(22))
     v = sympy.Matrix([x.dot for x in q])
-    lagrangian = (v.T * sympy.Matrix(_mass(waves, q)) * v)[0] / 2 + (sympy.Matrix(_shift(waves, q)).T * v)[0]
-    lagrangian += QUARTIC * sum(x.dot**4 for x in q) / 4 - waves[0](q, 0)
-    conditions = _conditions(kind, waves, q, [x.dot for x in q])
+    lagrangian = (v.T * sympy.Matrix(_mass(sinusoids, q)) * v)[0] / 2 + (sympy.Matrix(_shift(sinusoids, q)).T * v)[0]
+    lagrangian += QUARTIC * sum(x.dot**4 for x in q) / 4 - sinusoids[0](q, 0)
+    conditions = _conditions(kind, sinusoids, q, [x.dot for x in q])
     rows = [velocity(condition, name=f"f{k + 1}") for k, condition in enumerate(conditions)]
     assert len(rows) == count
-    return TangentSystem(kind, System(q, lagrangian=lagrangian, constraints=rows, name=f"random {kind}"), waves)
+    return TangentSystem(kind, System(q, lagrangian=lagrangian, constraints=rows, name=f"random {kind}"), sinusoids)
 
 
 @cache

@@ -17,7 +17,7 @@ from ...formulations.registry import derive
 from ...model.constraints import velocity
 from ...model.symbols import coordinates
 from ...model.system import System
-from ..numeric import Probe, slope
+from ..numeric import Probe, derivative
 from .tangent_bundle_systems import Place, tangent_probe, tangent_system
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "in_second_chart",
     "lagrangian_form",
     "library_form",
-    "library_slopes",
+    "library_derivatives",
     "principal",
     "pulled",
     "random_vector",
@@ -57,7 +57,7 @@ def fundamental(v: Any) -> Any:
 def lagrangian_form(place: Place) -> Any:
     """The matrix of Omega_L (2n, 2n): the canonical dq ^ dp pulled back by complex steps of the momenta."""
     n = place.twin.size
-    by_state = slope(lambda y: place.twin.momenta(y[:n], y[n:]), place.state)
+    by_state = derivative(lambda y: place.twin.momenta(y[:n], y[n:]), place.state)
     bare = np.hstack([np.eye(n), np.zeros((n, n))])
     return bare.T @ by_state - by_state.T @ bare
 
@@ -65,11 +65,11 @@ def lagrangian_form(place: Place) -> Any:
 def energy_form(place: Place) -> Any:
     """dH_L by complex steps (2n,)."""
     n = place.twin.size
-    return slope(lambda y: place.twin.energy(y[:n], y[n:]), place.state)
+    return derivative(lambda y: place.twin.energy(y[:n], y[n:]), place.state)
 
 
 @cache
-def _slopes(kind: str) -> Any:
+def _derivatives(kind: str) -> Any:
     """(q, v) -> slopes of the library's momenta (n, 2n) and of its energy (1, 2n)."""
     kernel = tangent_probe(kind).kernel
     state = kernel.algebra.vector(kernel.equations.state)
@@ -77,16 +77,16 @@ def _slopes(kind: str) -> Any:
     return ca.Function("slopes", [state], parts)
 
 
-def library_slopes(place: Place) -> tuple[Any, Any]:
+def library_derivatives(place: Place) -> tuple[Any, Any]:
     """Slopes of the library's momenta (n, 2n) and energy (2n,) by (q, v)."""
-    momenta, energy = (np.array(item, dtype=float) for item in _slopes(place.twin.kind)(place.state))
+    momenta, energy = (np.array(item, dtype=float) for item in _derivatives(place.twin.kind)(place.state))
     return momenta, energy.ravel()
 
 
 def library_form(place: Place) -> Any:
     """The printed Omega_L with the library's second derivatives of L (2n, 2n)."""
     n = place.twin.size
-    momenta, _ = library_slopes(place)
+    momenta, _ = library_derivatives(place)
     mixed, second = momenta[:, :n], place.probe.blocks(0.0, place.state).G
     # -L_{q^j v^i} dq^j ^ dq^i + L_{v^j v^i} dq^j ^ dv^i, with d_j L_{v^i} = mixed[i, j]
     return np.block([[-mixed.T + mixed, second], [-second.T, np.zeros((n, n))]])
@@ -122,11 +122,11 @@ def second_chart(kind: str) -> Probe:
 def _chart_map(y: Any) -> Any:
     """(Q, V) -> (q, v)."""
     n = len(y) // 2
-    jacobian = _bend_slope(y[:n])
+    jacobian = _bend_derivative(y[:n])
     return np.concatenate([np.array(_bend(y[:n])), jacobian @ y[n:]])
 
 
-def _bend_slope(Q: Any) -> Any:
+def _bend_derivative(Q: Any) -> Any:
     """Phi_Q in closed form (n, n), for complex arguments too."""
     n = len(Q)
     table = np.zeros((n, n), dtype=np.asarray(Q).dtype)
@@ -141,6 +141,6 @@ def in_second_chart(place: Place) -> tuple[Any, Any]:
     """(Q, V) over a place, by Newton's method, and the slope of (Q, V) -> (q, v) there (2n, 2n)."""
     Q = np.array(place.q)
     for _ in range(60):
-        Q = Q - np.linalg.solve(_bend_slope(Q), np.array(_bend(Q)) - place.q)
-    state = np.concatenate([Q, np.linalg.solve(_bend_slope(Q), place.v)])
-    return state, slope(_chart_map, state)
+        Q = Q - np.linalg.solve(_bend_derivative(Q), np.array(_bend(Q)) - place.q)
+    state = np.concatenate([Q, np.linalg.solve(_bend_derivative(Q), place.v)])
+    return state, derivative(_chart_map, state)

@@ -15,7 +15,7 @@ from ... import gallery
 from ...analysis.symmetry.reduced_coefficients import CoefficientField, ReducedCoefficients
 from ...formulations.reduction.bundle_equations import bundle_of, equations_on
 from ...formulations.registry import derive
-from ..numeric import Probe, slope, worst
+from ..numeric import Probe, derivative, worst
 
 __all__ = [
     "TORQUE",
@@ -57,7 +57,7 @@ def bundle() -> Any:
     """SO(2) x SE(2) with the section that belongs to p_1 and p_2."""
     system = gallery.load("unicycle-rider").system
     _, _, psi, phi, x, y = system.coordinates
-    R = next(letter for letter in system.parameters if letter.name == "R")
+    R = next(symbol for symbol in system.parameters if symbol.name == "R")
     ahead, aside = {x: sympy.cos(phi), y: sympy.sin(phi)}, {x: -sympy.sin(phi), y: sympy.cos(phi)}
     group = {"xi_x": ahead, "xi_y": aside, "xi_turn": {phi: 1}, "xi_roll": {psi: 1}}
     return bundle_of(system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]])
@@ -191,7 +191,7 @@ class Ride:
         """Their rates along the motion."""
         turns = np.array([self.accelerations[3], self.accelerations[2]])
         place, motion = np.concatenate([self.r, self.turning]), np.concatenate([self.v[:2], turns])
-        return slope(lambda z: printed_inertia(z[:2]) @ z[2:], place) @ motion
+        return derivative(lambda z: printed_inertia(z[:2]) @ z[2:], place) @ motion
 
     @property
     def z(self) -> Any:
@@ -200,7 +200,7 @@ class Ride:
 
     def covariant(self, function: Callable[[Any], Any]) -> Any:
         """nabla_theta and nabla_kappa of a function of z, as printed (2,)."""
-        by = slope(function, self.z)
+        by = derivative(function, self.z)
         turn = np.linalg.solve(printed_inertia(self.r), self.p)  # (I^1b p_b, I^2b p_b)
         return by[:2] + swing_factors(self.r) * (turn[1] * by[4] - turn[0] * by[5])
 

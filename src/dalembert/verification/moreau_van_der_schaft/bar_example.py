@@ -25,7 +25,7 @@ from ...integrate.simulate import simulate
 from ...model.constraints import image
 from ...model.symbols import coordinates, parameters, speeds
 from ...model.system import System
-from ..numeric import STEP, Probe, distance, excess, gallery_probe, largest, panel_nodes, slope, worst
+from ..numeric import STEP, Probe, derivative, distance, excess, gallery_probe, largest, panel_nodes, worst
 from ..row_registry import Corrected, claim
 
 RANDOM = "random parameters and states"
@@ -97,7 +97,7 @@ class Bar:
         def momentum(w: Any) -> Any:
             return self.m * self.l * np.sin(self.theta + w[0] * rate) * (self.rate + w[0] * second)
 
-        return np.array([rate, slope(momentum, [0.0])[0]])
+        return np.array([rate, derivative(momentum, [0.0])[0]])
 
 
 def _bars(count: int = 4) -> Iterator[Bar]:
@@ -166,7 +166,7 @@ def singular_legendre_map() -> float:
 def fibre_lagrangian() -> float:
     def residual(bar: Bar) -> float:
         found = bar.bundled("implicit-lagrangian").blocks(0.0, [bar.theta, bar.rate]).energy
-        p = slope(lambda w: bar.fibre_lagrangian(bar.theta, w[0]), [bar.v])[0]
+        p = derivative(lambda w: bar.fibre_lagrangian(bar.theta, w[0]), [bar.v])[0]
         return distance(found, p * bar.v - bar.fibre_lagrangian(bar.theta, bar.v))
 
     return largest(_over(residual), float(legendre_state(_bundled()).is_hyperregular is not True))
@@ -180,7 +180,7 @@ def fibre_lagrangian() -> float:
 def bar_velocity() -> float:
     def residual(bar: Bar) -> float:
         (found,) = bar.bundled("implicit-lagrangian").value(list(_bundled().bundle.values()), 0.0, [bar.theta, bar.rate])
-        height = slope(lambda w: -bar.l * np.cos(bar.theta + w[0] * bar.rate), [0.0])[0]
+        height = derivative(lambda w: -bar.l * np.cos(bar.theta + w[0] * bar.rate), [0.0])[0]
         by_plain = bar.plain().blocks(0.0, [bar.theta, bar.rate]).energy
         energy = bar.bundled("implicit-lagrangian").blocks(0.0, [bar.theta, bar.rate]).energy
         return largest(distance(found, height), distance(energy, by_plain))
@@ -252,11 +252,11 @@ def implicit_lagrangian_description() -> float:
         def momentum(w: Any) -> Any:
             return bar.m * bar.l * np.sin(bar.theta + w[0] * bar.rate) * (bar.rate + w[0] * second)
 
-        by_angle = slope(lambda y: bar.fibre_lagrangian(y[0], bar.v), [bar.theta])[0]
+        by_angle = derivative(lambda y: bar.fibre_lagrangian(y[0], bar.v), [bar.theta])[0]
         arm = bar.l * np.sin(bar.theta)
         costate = arm * bar.m * bar.v
         extremal = bar.bundled("pontryagin").observe(0.0, [bar.theta, costate])["accelerations"][0]
-        return largest(distance(arm * slope(momentum, [0.0])[0], by_angle), distance(extremal, second))
+        return largest(distance(arm * derivative(momentum, [0.0])[0], by_angle), distance(extremal, second))
 
     return _over(residual)
 
@@ -270,8 +270,8 @@ def implicit_hamiltonian_description() -> Corrected:
     def residual(bar: Bar, printed: bool) -> float:
         p, arm = bar.m * bar.v, bar.l * np.sin(bar.theta)
         rate, p_dot = bar.canonical_rates()
-        slopes = slope(lambda y: bar.hamiltonian(y[0], y[1]), [bar.theta, p])
-        return distance(np.array([[0.0, -arm], [arm, 0.0]]) @ [rate, p if printed else p_dot], slopes)
+        derivatives = derivative(lambda y: bar.hamiltonian(y[0], y[1]), [bar.theta, p])
+        return distance(np.array([[0.0, -arm], [arm, 0.0]]) @ [rate, p if printed else p_dot], derivatives)
 
     return Corrected(_over(lambda bar: residual(bar, False)), _over(lambda bar: residual(bar, True)))
 

@@ -18,7 +18,7 @@ from ...errors import FormError
 from ...formulations.forms.pontryagin import is_involutive
 from ...formulations.registry import derive
 from ..independent.image_systems import SIZE, ImageSystem, Spot, image_system, over_spots, spots
-from ..numeric import Probe, distance, excess, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, worst
 from ..row_registry import claim
 from .pontryagin_extremals import (
     APART,
@@ -69,8 +69,8 @@ def _left(s: Spot, u: Any, u_dot: Any) -> Any:
         return twin.momenta(x, twin.fibre_frame(x) @ (u + w[0] * u_dot))
 
     v = twin.fibre_frame(s.x) @ u
-    by_place = slope(lambda y: twin.lagrangian(y, v), s.x)
-    return slope(momenta, [0.0])[:, 0] @ twin.fibre_frame(s.x) - by_place @ twin.frame(s.x)
+    by_place = derivative(lambda y: twin.lagrangian(y, v), s.x)
+    return derivative(momenta, [0.0])[:, 0] @ twin.fibre_frame(s.x) - by_place @ twin.frame(s.x)
 
 
 def turning_of_fields(s: Spot, u: Any) -> Any:
@@ -112,7 +112,7 @@ def condition_along_extremals() -> float:
             v = s.twin.sigma(x) @ (rate + w[0] * second)
             return s.twin.momenta(x, v) @ s.twin.fibre_frame(x) - xi @ s.twin.frame(x)
 
-        return worst(slope(gap, [0.0])[:, 0])
+        return worst(derivative(gap, [0.0])[:, 0])
 
     return over_spots(residual, *REGULAR)
 

@@ -17,9 +17,9 @@ from ...errors import DalembertError
 from ...formulations.registry import derive
 from ...geometry.dirac import DiracStructure
 from ..independent.image_systems import FIBRE, SIZE, Spot, image_system, over_spots, spots
-from ..numeric import Probe, distance, excess, largest, null_space, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, null_space, worst
 from ..row_registry import claim
-from .homomorphism import canonical_rates, energy_slopes, fibre_rate
+from .homomorphism import canonical_rates, energy_derivatives, fibre_rate
 from .pontryagin_extremals import APART, EVERY, RANDOM, REGULAR, lagrangian_state, probe
 
 CANONICAL = np.block([[np.zeros((SIZE, SIZE)), -np.eye(SIZE)], [np.eye(SIZE), np.zeros((SIZE, SIZE))]])
@@ -37,7 +37,7 @@ def _lifted(s: Spot, momenta: Callable[[Any, Any], Any]) -> Callable[[Any], Any]
 
 def _structure(s: Spot, fibre: Any, momenta: Callable[[Any, Any], Any]) -> DiracStructure:
     """Lemma 1 for the canonical form pulled back by the rival, and the image."""
-    tangent = slope(_lifted(s, momenta), np.concatenate([s.x, fibre]))
+    tangent = derivative(_lifted(s, momenta), np.concatenate([s.x, fibre]))
     E = s.twin.frame(s.x)
     allowed = np.block([[E, np.zeros((SIZE, FIBRE))], [np.zeros((FIBRE, E.shape[1])), np.eye(FIBRE)]])
     return DiracStructure.induced(tangent.T @ CANONICAL @ tangent, allowed)
@@ -57,7 +57,7 @@ def _on_velocities(s: Spot) -> DiracStructure:
 def _structures(kind: str, side: str) -> tuple[DiracStructure, ...]:
     """The library's structures at the spots of one kind."""
     system = image_system(kind).system
-    names = [letter.name for letter in probe(kind, "implicit-lagrangian").equations.state]
+    names = [symbol.name for symbol in probe(kind, "implicit-lagrangian").equations.state]
     return tuple(dirac_structure(system, dict(zip(names, lagrangian_state(s), strict=True)), side=side) for s in spots(kind))
 
 
@@ -89,7 +89,7 @@ def structures() -> float:
 def legendre_map() -> float:
     def residual(s: Spot) -> float:
         found = probe(s.twin.kind, "implicit-lagrangian").blocks(0.0, lagrangian_state(s)).momenta
-        by_steps = slope(lambda w: s.twin.lagrangian(s.x, w), s.v)
+        by_steps = derivative(lambda w: s.twin.lagrangian(s.x, w), s.v)
         return largest(
             distance(found, s.twin.sigma(s.x).T @ by_steps), distance(s.twin.sigma(s.x) @ canonical_rates(s)[0], s.v)
         )
@@ -104,7 +104,7 @@ def legendre_map() -> float:
 )
 def energy_on_the_bundle() -> float:
     def residual(s: Spot) -> float:
-        along = slope(lambda w: s.twin.lagrangian(s.x, s.v * (1 + w[0])), [0.0])[0]
+        along = derivative(lambda w: s.twin.lagrangian(s.x, s.v * (1 + w[0])), [0.0])[0]
         energy = probe(s.twin.kind, "implicit-lagrangian").blocks(0.0, lagrangian_state(s)).energy
         other = probe(s.twin.kind, "implicit-hamiltonian").blocks(0.0, lagrangian_state(s)).energy
         return largest(distance(energy, along - s.twin.lagrangian(s.x, s.v)), distance(other, s.twin.hamiltonian(s.x, s.p)))
@@ -119,7 +119,7 @@ def energy_on_the_bundle() -> float:
 )
 def hamiltonian_system() -> float:
     def residual(s: Spot) -> float:
-        flow, effort = np.concatenate(canonical_rates(s)), np.concatenate(energy_slopes(s))
+        flow, effort = np.concatenate(canonical_rates(s)), np.concatenate(energy_derivatives(s))
         return float(_library_structure(s, "hamiltonian").residual(flow, effort))
 
     return over_spots(residual, *EVERY)
@@ -134,7 +134,7 @@ def hamiltonian_system() -> float:
 )
 def theorem_on_momenta() -> float:
     def residual(s: Spot) -> float:
-        made, effort = _on_momenta(s), np.concatenate(energy_slopes(s))
+        made, effort = _on_momenta(s), np.concatenate(energy_derivatives(s))
         of_flows, of_efforts = made.kernel
         rate = np.concatenate(canonical_rates(s))
         solved = np.linalg.lstsq(of_flows, -of_efforts @ effort, rcond=None)[0]
@@ -148,14 +148,14 @@ def theorem_on_momenta() -> float:
     return over_spots(residual, *REGULAR)
 
 
-def _energy_slope(s: Spot, v: Any) -> Any:
+def _energy_derivative(s: Spot, v: Any) -> Any:
     """dE at (x, v) by complex steps (n + 3,)."""
-    return slope(lambda y: s.twin.energy(y[:SIZE], y[SIZE:]), np.concatenate([s.x, v]))
+    return derivative(lambda y: s.twin.energy(y[:SIZE], y[SIZE:]), np.concatenate([s.x, v]))
 
 
 def _velocity_pair(s: Spot) -> tuple[Any, Any]:
     """(nu_dot, dE) on V along the library's motion."""
-    return np.concatenate([s.rate, fibre_rate(s)]), _energy_slope(s, s.v)
+    return np.concatenate([s.rate, fibre_rate(s)]), _energy_derivative(s, s.v)
 
 
 @claim(
@@ -199,13 +199,13 @@ def theorem_on_velocities() -> float:
         v = s.v + np.array([0.0, 0.0, 0.7])
         other = dirac_structure(s.twin.system, _at(s, v), side="lagrangian")
         of_flows, of_efforts = other.kernel
-        slope_of_energy = _energy_slope(s, v)
-        strayed = np.linalg.lstsq(of_flows, -of_efforts @ slope_of_energy, rcond=None)[0]
+        derivative_of_energy = _energy_derivative(s, v)
+        strayed = np.linalg.lstsq(of_flows, -of_efforts @ derivative_of_energy, rcond=None)[0]
         missed = distance(s.twin.sigma(s.x) @ strayed[:SIZE], v)
         return largest(
             float(made.residual(flow, effort)),
             made.distance(_on_velocities(s)),
-            float(other.residual(strayed, slope_of_energy)),
+            float(other.residual(strayed, derivative_of_energy)),
             excess(APART - missed),
         )
 
@@ -220,7 +220,7 @@ def theorem_on_velocities() -> float:
 def _at(s: Spot, v: Any) -> dict[str, float]:
     """A point (x, v) of the bundle by name."""
     names = (*s.twin.system.coordinates, *s.twin.system.bundle)
-    return {letter.name: float(value) for letter, value in zip(names, (*s.x, *v), strict=True)}
+    return {symbol.name: float(value) for symbol, value in zip(names, (*s.x, *v), strict=True)}
 
 
 @claim(
@@ -234,7 +234,7 @@ def presymplectic_where_free() -> float:
         names = [q.name for q in free.coordinates] + [f"{q.name}_dot" for q in free.coordinates]
         at = dict(zip(names, np.concatenate([s.x, s.rate]), strict=True))
         whole = dirac_structure(free, at)
-        tangent = slope(_lifted(s, lambda x, p: p), np.concatenate([s.x, s.p]))
+        tangent = derivative(_lifted(s, lambda x, p: p), np.concatenate([s.x, s.p]))
         tied = _library_structure(s, "hamiltonian")
         form = tangent.T @ CANONICAL @ tangent
         return largest(distance(whole.two_form(), form), float(not whole.is_presymplectic), float(tied.is_presymplectic))

@@ -18,7 +18,7 @@ from ...errors import ModelError
 from ...geometry.dirac import DiracStructure
 from ...geometry.two_forms import is_closed
 from ...integrate.simulate import simulate
-from ..numeric import distance, excess, largest, null_space, slope, worst
+from ..numeric import derivative, distance, excess, largest, null_space, worst
 from ..row_registry import claim
 
 SIZE = 6
@@ -100,9 +100,9 @@ def no_power() -> float:
     return _over(residual)
 
 
-def _energy_slope(m: Any) -> Any:
+def _energy_derivative(m: Any) -> Any:
     """dH of the cubic H = |m|^2 / 2 + m1 m2 m3 / 3 - m4^3 / 5 + m5 m6^2 / 4, by complex steps (6,)."""
-    return slope(lambda y: np.sum(y**2) / 2 + y[0] * y[1] * y[2] / 3 - y[3] ** 3 / 5 + y[4] * y[5] ** 2 / 4, m)
+    return derivative(lambda y: np.sum(y**2) / 2 + y[0] * y[1] * y[2] / 3 - y[3] ** 3 / 5 + y[4] * y[5] ** 2 / 4, m)
 
 
 @claim(
@@ -127,13 +127,13 @@ def energy_is_conserved() -> float:
     random, counts = np.random.default_rng(51), []
 
     def residual(omega: Any, sigma: Any, found: DiracStructure) -> float:
-        slope_of_energy = _energy_slope(random.uniform(-1, 1, SIZE))
+        derivative_of_energy = _energy_derivative(random.uniform(-1, 1, SIZE))
         of_flows, of_efforts = found.kernel
-        flow = np.linalg.lstsq(of_flows, -of_efforts @ slope_of_energy, rcond=None)[0]
-        if worst(of_flows @ flow + of_efforts @ slope_of_energy) > 1e-9:
+        flow = np.linalg.lstsq(of_flows, -of_efforts @ derivative_of_energy, rcond=None)[0]
+        if worst(of_flows @ flow + of_efforts @ derivative_of_energy) > 1e-9:
             return 0.0
         counts.append(flow)
-        return largest(flow @ slope_of_energy, float(found.residual(flow, slope_of_energy)))
+        return largest(flow @ derivative_of_energy, float(found.residual(flow, derivative_of_energy)))
 
     return largest(_over(residual), excess(5.0 - len(counts)))
 
@@ -162,7 +162,7 @@ def presymplectic() -> float:
 
 def _cyclic(matrix: Callable[..., Any], random: Any) -> float:
     """(d omega)_123 at a random point, by complex steps."""
-    table = slope(lambda w: np.array(matrix(*w)).ravel(), random.uniform(0.3, 1, 3)).reshape(3, 3, 3)
+    table = derivative(lambda w: np.array(matrix(*w)).ravel(), random.uniform(0.3, 1, 3)).reshape(3, 3, 3)
     return abs(float(table[1, 2, 0] + table[2, 0, 1] + table[0, 1, 2]))
 
 
@@ -205,11 +205,11 @@ def symplectic() -> float:
 def symplectic_dynamics() -> float:
     random, found = np.random.default_rng(53), []
     for _ in range(3):
-        omega, slope_of_energy = _form(random), _energy_slope(random.uniform(-1, 1, SIZE))
-        flow = DiracStructure.from_two_form(omega).bivector() @ slope_of_energy
-        found += [distance(omega @ flow, slope_of_energy), flow @ slope_of_energy]
+        omega, derivative_of_energy = _form(random), _energy_derivative(random.uniform(-1, 1, SIZE))
+        flow = DiracStructure.from_two_form(omega).bivector() @ derivative_of_energy
+        found += [distance(omega @ flow, derivative_of_energy), flow @ derivative_of_energy]
     canonical = np.block([[np.zeros((3, 3)), -np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
-    effort = _energy_slope(random.uniform(-1, 1, SIZE))
+    effort = _energy_derivative(random.uniform(-1, 1, SIZE))
     flow = DiracStructure.from_two_form(canonical).bivector() @ effort
     return worst([*found, distance(flow, np.concatenate([effort[3:], -effort[:3]]))])
 

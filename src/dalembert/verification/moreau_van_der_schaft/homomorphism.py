@@ -16,7 +16,7 @@ from ...formulations.registry import derive
 from ...model.symbols import coordinates, parameters, speeds
 from ...model.system import System
 from ..independent.image_systems import FIBRE, SIZE, Spot, kernel_system, over_spots, spots
-from ..numeric import Probe, distance, excess, largest, null_space, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, null_space, worst
 from ..row_registry import claim
 from .costate_elimination import turning_of_fields
 from .pontryagin_extremals import EVERY, RANDOM, lagrangian_state, probe
@@ -37,25 +37,25 @@ def canonical_rates(s: Spot) -> tuple[Any, Any]:
         x = s.x + w[0] * rates[:SIZE]
         return s.twin.momenta(x, s.twin.fibre_frame(x) @ (s.u + w[0] * rates[SIZE:]))
 
-    return rates[:SIZE], slope(momenta, [0.0])[:, 0]
+    return rates[:SIZE], derivative(momenta, [0.0])[:, 0]
 
 
 def fibre_rate(s: Spot) -> Any:
     """The rate of v = sigma x_dot along the library's motion (3,)."""
     z = accelerations(s)
-    return slope(lambda w: s.twin.sigma(s.x + w[0] * s.rate) @ (s.rate + w[0] * z), [0.0])[:, 0]
+    return derivative(lambda w: s.twin.sigma(s.x + w[0] * s.rate) @ (s.rate + w[0] * z), [0.0])[:, 0]
 
 
 def _turning(s: Spot) -> Any:
     """(d sigma_mj/dx_i - d sigma_mi/dx_j) x_dot_j, (3, n) over m and i."""
-    slopes = slope(lambda y: s.twin.sigma(y).ravel(), s.x).reshape(FIBRE, SIZE, SIZE)  # m, column, direction
-    return np.einsum("mji,j->mi", slopes, s.rate) - np.einsum("mij,j->mi", slopes, s.rate)
+    derivatives = derivative(lambda y: s.twin.sigma(y).ravel(), s.x).reshape(FIBRE, SIZE, SIZE)  # m, column, direction
+    return np.einsum("mji,j->mi", derivatives, s.rate) - np.einsum("mij,j->mi", derivatives, s.rate)
 
 
-def energy_slopes(s: Spot) -> tuple[Any, Any]:
+def energy_derivatives(s: Spot) -> tuple[Any, Any]:
     """H_x (n,) and H_p (3,) by complex steps."""
-    by_place = slope(lambda y: s.twin.hamiltonian(y, s.p), s.x)
-    return by_place, slope(lambda y: s.twin.hamiltonian(s.x, y), s.p)
+    by_place = derivative(lambda y: s.twin.hamiltonian(y, s.p), s.x)
+    return by_place, derivative(lambda y: s.twin.hamiltonian(s.x, y), s.p)
 
 
 # -- Legendre's map ----------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def energy_slopes(s: Spot) -> tuple[Any, Any]:
 )
 def fibre_momenta() -> float:
     def residual(s: Spot) -> float:
-        p = slope(lambda w: s.twin.lagrangian(s.x, w), s.v)
+        p = derivative(lambda w: s.twin.lagrangian(s.x, w), s.v)
         blocks = probe(s.twin.kind, "implicit-hamiltonian").blocks(0.0, lagrangian_state(s))
         return largest(distance(s.twin.sigma(s.x) @ blocks.velocities, s.v), distance(blocks.momenta, s.twin.sigma(s.x).T @ p))
 
@@ -92,7 +92,7 @@ def image_by_momenta() -> float:
 def equations_by_momenta() -> float:
     def residual(s: Spot) -> float:
         F, (table, _) = s.twin.fibre_frame(s.x), s.twin.structure(s.x)
-        left = canonical_rates(s)[1] @ F + energy_slopes(s)[0] @ s.twin.frame(s.x)
+        left = canonical_rates(s)[1] @ F + energy_derivatives(s)[0] @ s.twin.frame(s.x)
         bent = np.einsum("b,bad,md->ma", s.u, table, F)
         return distance(left, s.p @ (bent + turning_of_fields(s, s.u)))
 
@@ -111,7 +111,7 @@ def velocities_by_momenta() -> float:
         by_legendre = s.p @ s.v - s.twin.lagrangian(s.x, s.v)
         return largest(
             distance(blocks.energy, by_legendre),
-            distance(energy_slopes(s)[1], s.v),
+            distance(energy_derivatives(s)[1], s.v),
             distance(s.twin.sigma(s.x) @ blocks.velocities, s.v),
         )
 
@@ -159,11 +159,11 @@ def fibre_fields() -> float:
 )
 def image_with_homomorphism() -> float:
     def residual(s: Spot) -> float:
-        book = probe(s.twin.kind, "implicit-lagrangian")
-        found = book.observe(0.0, lagrangian_state(s))
+        context = probe(s.twin.kind, "implicit-lagrangian")
+        found = context.observe(0.0, lagrangian_state(s))
         gaps = [distance(found["velocities"], s.rate)]
         for direction in null_space(s.twin.frame(s.x)).T:
-            other = book.observe(0.0, np.concatenate([s.x, s.u + 0.7 * direction]))
+            other = context.observe(0.0, np.concatenate([s.x, s.u + 0.7 * direction]))
             gaps += [distance(other["velocities"], s.rate), distance(other["accelerations"], found["accelerations"])]
         return worst(gaps)
 
@@ -179,8 +179,8 @@ def image_with_homomorphism() -> float:
 def implicit_lagrangian_equations() -> float:
     def residual(s: Spot) -> float:
         twin, v_dot = s.twin, fibre_rate(s)
-        p_dot = slope(lambda w: twin.momenta(s.x + w[0] * s.rate, s.v + w[0] * v_dot), [0.0])[:, 0]
-        by_place = slope(lambda y: twin.lagrangian(y, s.v), s.x)
+        p_dot = derivative(lambda w: twin.momenta(s.x + w[0] * s.rate, s.v + w[0] * v_dot), [0.0])[:, 0]
+        by_place = derivative(lambda y: twin.lagrangian(y, s.v), s.x)
         left = (p_dot @ twin.sigma(s.x) - by_place) @ twin.frame(s.x)
         return distance(left, s.p @ _turning(s) @ twin.frame(s.x))
 
@@ -227,7 +227,7 @@ def hamiltonian_image() -> float:
 def implicit_hamiltonian_equations() -> float:
     def residual(s: Spot) -> float:
         E, sigma = s.twin.frame(s.x), s.twin.sigma(s.x)
-        left = (canonical_rates(s)[1] @ sigma + energy_slopes(s)[0]) @ E
+        left = (canonical_rates(s)[1] @ sigma + energy_derivatives(s)[0]) @ E
         return distance(left, s.p @ _turning(s) @ E)
 
     return over_spots(residual, *EVERY)
@@ -241,8 +241,8 @@ def implicit_hamiltonian_equations() -> float:
 def hamiltonian_velocities() -> float:
     def residual(s: Spot) -> float:
         rate, p_dot = canonical_rates(s)
-        turned = slope(lambda w: s.twin.fibre_velocity(s.x + w[0] * rate, s.p + w[0] * p_dot), [0.0])[:, 0]
-        return largest(distance(s.twin.sigma(s.x) @ rate, energy_slopes(s)[1]), distance(turned, fibre_rate(s)))
+        turned = derivative(lambda w: s.twin.fibre_velocity(s.x + w[0] * rate, s.p + w[0] * p_dot), [0.0])[:, 0]
+        return largest(distance(s.twin.sigma(s.x) @ rate, energy_derivatives(s)[1]), distance(turned, fibre_rate(s)))
 
     return over_spots(residual, *EVERY)
 
@@ -269,7 +269,7 @@ def _body() -> Probe:
 
 def _turned(q: Any, rate: Any, second: Any) -> Any:
     """The rate of the angular velocity along a path with this velocity and acceleration (3,)."""
-    return slope(lambda w: np.array(_angular_velocity(q + w[0] * rate, rate + w[0] * second)), [0.0])[:, 0]
+    return derivative(lambda w: np.array(_angular_velocity(q + w[0] * rate, rate + w[0] * second)), [0.0])[:, 0]
 
 
 @claim(

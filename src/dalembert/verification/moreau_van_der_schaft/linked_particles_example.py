@@ -23,7 +23,7 @@ from ...model.constraints import Constraint, image, velocity
 from ...model.symbols import coordinates, speeds
 from ...model.system import System
 from ..independent.random_systems import Wave
-from ..numeric import Probe, distance, excess, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, worst
 from ..row_registry import claim
 
 RANDOM = "random joint Lagrangians at random places"
@@ -35,7 +35,7 @@ APART = 1e-3
 
 
 @cache
-def _waves() -> tuple[Wave, ...]:
+def _sinusoids() -> tuple[Wave, ...]:
     random = np.random.default_rng(33)
 
     def wave() -> Wave:
@@ -46,16 +46,16 @@ def _waves() -> tuple[Wave, ...]:
 
 
 def _mass(x: Any) -> list[list[Any]]:
-    a, b, c, d, e = (wave(x, 0) for wave in _waves()[:5])
+    a, b, c, d, e = (wave(x, 0) for wave in _sinusoids()[:5])
     return [[2 + a, b, c, 0], [b, 2 + d, 0, e], [c, 0, 3 + b, a], [0, e, a, 3 + c]]
 
 
 def _shift(x: Any) -> list[Any]:
-    return [wave(x, 0) for wave in _waves()[5:9]]
+    return [wave(x, 0) for wave in _sinusoids()[5:9]]
 
 
 def _lagrangian(x: Any, v: Any) -> Any:
-    return v @ np.array(_mass(x)) @ v / 2 + np.array(_shift(x)) @ v - 2 * _waves()[9](x, 0)
+    return v @ np.array(_mass(x)) @ v / 2 + np.array(_shift(x)) @ v - 2 * _sinusoids()[9](x, 0)
 
 
 def _momenta(x: Any, v: Any) -> Any:
@@ -64,7 +64,7 @@ def _momenta(x: Any, v: Any) -> Any:
 
 def _hamiltonian(x: Any, p: Any) -> Any:
     rest = p - np.array(_shift(x))
-    return rest @ np.linalg.solve(np.array(_mass(x)), rest) / 2 + 2 * _waves()[9](x, 0)
+    return rest @ np.linalg.solve(np.array(_mass(x)), rest) / 2 + 2 * _sinusoids()[9](x, 0)
 
 
 def _frame(x: Any) -> Any:
@@ -75,8 +75,8 @@ def _frame(x: Any) -> Any:
 
 def _euler(x: Any, v: Any, z: Any) -> Any:
     """d/dt L_v - L_x along the path with velocity v and acceleration z (4,)."""
-    inertia = slope(lambda w: _momenta(x + w[0] * v, v + w[0] * z), [0.0])[:, 0]
-    return inertia - slope(lambda y: _lagrangian(y, v), x)
+    inertia = derivative(lambda w: _momenta(x + w[0] * v, v + w[0] * z), [0.0])[:, 0]
+    return inertia - derivative(lambda y: _lagrangian(y, v), x)
 
 
 @cache
@@ -92,7 +92,7 @@ def _stated(constraint: str) -> System:
         "kernel": [velocity(row, name="link")],
         "none": [],
     }
-    return System(x, lagrangian=lagrangian - 2 * _waves()[9](x, 0), constraints=tables[constraint], name=f"pair, {constraint}")
+    return System(x, lagrangian=lagrangian - 2 * _sinusoids()[9](x, 0), constraints=tables[constraint], name=f"pair, {constraint}")
 
 
 @cache
@@ -152,7 +152,7 @@ def _over(residual: Callable[[Pair], float], *, also_together: bool = True) -> f
 def identity_homomorphism() -> float:
     def residual(pair: Pair) -> float:
         blocks = _probe("implicit-lagrangian").blocks(0.0, pair.state)
-        momenta = slope(lambda w: _lagrangian(pair.x, w), blocks.velocities)
+        momenta = derivative(lambda w: _lagrangian(pair.x, w), blocks.velocities)
         energy = momenta @ blocks.velocities - _lagrangian(pair.x, blocks.velocities)
         return largest(distance(blocks.momenta, momenta), distance(blocks.energy, energy))
 
@@ -168,7 +168,7 @@ def identity_homomorphism() -> float:
 def image_representation() -> float:
     def residual(pair: Pair) -> float:
         found = _probe("implicit-lagrangian").blocks(0.0, pair.state).velocities
-        row = slope(lambda y: (y[0] - y[2]) ** 2 + (y[1] - y[3]) ** 2, pair.x)
+        row = derivative(lambda y: (y[0] - y[2]) ** 2 + (y[1] - y[3]) ** 2, pair.x)
         missing = 3 - np.linalg.matrix_rank(_frame(pair.x), tol=1e-9)
         return largest(distance(found, pair.v), worst(row @ _frame(pair.x)), row @ found, missing)
 
@@ -177,7 +177,7 @@ def image_representation() -> float:
 
 def _turned(x: Any, direction: Any) -> Any:
     """The derivative of E along a direction (4, 3)."""
-    return slope(lambda w: _frame(x + w[0] * direction).ravel(), [0.0])[:, 0].reshape(4, 3)
+    return derivative(lambda w: _frame(x + w[0] * direction).ravel(), [0.0])[:, 0].reshape(4, 3)
 
 
 @claim(
@@ -259,13 +259,13 @@ def _canonical_rates(pair: Pair) -> tuple[Any, Any]:
         x = pair.x + w[0] * rates[:4]
         return _momenta(x, _frame(x) @ (pair.u + w[0] * rates[4:]))
 
-    return rates[:4], slope(momenta, [0.0])[:, 0]
+    return rates[:4], derivative(momenta, [0.0])[:, 0]
 
 
-def _slopes(pair: Pair) -> tuple[Any, Any]:
+def _derivatives(pair: Pair) -> tuple[Any, Any]:
     """H_x and H_p by complex steps (4,) each."""
-    by_place = slope(lambda y: _hamiltonian(y, pair.p), pair.x)
-    return by_place, slope(lambda y: _hamiltonian(pair.x, y), pair.p)
+    by_place = derivative(lambda y: _hamiltonian(y, pair.p), pair.x)
+    return by_place, derivative(lambda y: _hamiltonian(pair.x, y), pair.p)
 
 
 @claim(
@@ -274,7 +274,7 @@ def _slopes(pair: Pair) -> tuple[Any, Any]:
     how=f"{EVERYWHERE}: library rates of x in Hamiltonian form against complex steps of H",
 )
 def hamiltonian_velocities() -> float:
-    return _over(lambda pair: distance(_canonical_rates(pair)[0], _slopes(pair)[1]))
+    return _over(lambda pair: distance(_canonical_rates(pair)[0], _derivatives(pair)[1]))
 
 
 @claim(
@@ -298,7 +298,7 @@ def hamiltonian_image() -> float:
 )
 def implicit_hamiltonian_system() -> float:
     def residual(pair: Pair) -> float:
-        e = _canonical_rates(pair)[1] + _slopes(pair)[0]
+        e = _canonical_rates(pair)[1] + _derivatives(pair)[0]
         x1, x2, x3, x4 = pair.x
         return worst([e[0] + e[2], e[1] + e[3], (x2 - x4) * e[2] - (x1 - x3) * e[3]])
 
@@ -329,7 +329,7 @@ def only_the_structure_differs() -> float:
     def residual(pair: Pair) -> float:
         at = dict(zip(["x1", "x2", "x3", "x4", "p_x1", "p_x2", "p_x3", "p_x4"], (*pair.x, *pair.p), strict=True))
         tied, free = (dirac_structure(_stated(name), at) for name in ("image", "none"))
-        effort = np.concatenate(_slopes(pair))
+        effort = np.concatenate(_derivatives(pair))
         moved = np.concatenate(_canonical_rates(pair))
         unmoved = _probe("hamilton", "none").rates(0.0, np.concatenate([pair.x, pair.p]))
         return largest(

@@ -17,7 +17,7 @@ from ...formulations.registry import derive
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ..independent.image_systems import SIZE, Spot, image_system, kernel_system, over_spots, spots
-from ..numeric import STEP, Probe, distance, excess, largest, null_space, slope, worst
+from ..numeric import STEP, Probe, derivative, distance, excess, largest, null_space, worst
 from ..row_registry import claim
 
 RANDOM = "random systems with images that are involutive, are not, and have a speed too many"
@@ -47,9 +47,9 @@ def extremal_state(spot: Spot) -> Any:
 
 def extremal_rates(spot: Spot) -> tuple[Any, Any, Any]:
     """x_dot, xi_dot and x_ddot of the library's extremals (n,) each."""
-    book = probe(spot.twin.kind, "pontryagin")
-    rates = book.rates(0.0, extremal_state(spot))
-    return rates[:SIZE], rates[SIZE:], book.observe(0.0, extremal_state(spot))["accelerations"]
+    context = probe(spot.twin.kind, "pontryagin")
+    rates = context.rates(0.0, extremal_state(spot))
+    return rates[:SIZE], rates[SIZE:], context.observe(0.0, extremal_state(spot))["accelerations"]
 
 
 # -- the problem -------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def fibre_velocity() -> float:
 
 def _run(kind: str, form: str, state: Any) -> Motion:
     """A library motion of one form from a state, over `SPAN`."""
-    names = [letter.name for letter in probe(kind, form).equations.state]
+    names = [symbol.name for symbol in probe(kind, form).equations.state]
     return simulate(probe(kind, form).equations, dict(zip(names, state, strict=True)), (0.0, SPAN), rtol=1e-12)
 
 
@@ -119,12 +119,12 @@ def _first_variations(kind: str, path: Callable[[str, float], tuple[Any, Any]]) 
     """
     from scipy.integrate import solve_ivp
 
-    twin, waves = image_system(kind), np.pi * np.arange(1, 4) / SPAN
-    count = 2 * len(waves)
+    twin, sinusoids = image_system(kind), np.pi * np.arange(1, 4) / SPAN
+    count = 2 * len(sinusoids)
 
     def field(time: float, y: Any) -> Any:
         x, rate = path(kind, time)
-        bumps, bump_rates = np.kron(np.eye(2), np.sin(waves * time)), np.kron(np.eye(2), waves * np.cos(waves * time))
+        bumps, bump_rates = np.kron(np.eye(2), np.sin(sinusoids * time)), np.kron(np.eye(2), sinusoids * np.cos(sinusoids * time))
         moved = np.vstack([bumps, y[: 2 * count].reshape(2, count)])
         turned, gains = np.zeros((2, count)), np.zeros(count)
         for k in range(count):
@@ -175,9 +175,9 @@ def extremal_costates() -> float:
     def residual(s: Spot) -> float:
         twin, u = s.twin, s.twin.optimal_speeds(s.x, s.xi)
         v = twin.fibre_frame(s.x) @ u
-        by_place = slope(lambda y: twin.lagrangian(y, v), s.x)
-        by_fibre = twin.momenta(s.x, v) @ slope(lambda y: twin.fibre_frame(y) @ u, s.x)
-        by_frame = s.xi @ slope(lambda y: twin.frame(y) @ u, s.x)
+        by_place = derivative(lambda y: twin.lagrangian(y, v), s.x)
+        by_fibre = twin.momenta(s.x, v) @ derivative(lambda y: twin.fibre_frame(y) @ u, s.x)
+        by_frame = s.xi @ derivative(lambda y: twin.frame(y) @ u, s.x)
         found = extremal_rates(s)[1]
         return largest(distance(found, by_place + by_fibre - by_frame), distance(found, twin.extremal_rates(s.x, s.xi)[SIZE:]))
 
@@ -225,8 +225,8 @@ def extremals_are_vakonomic() -> float:
         rate = twin.frame(s.x) @ twin.optimal_speeds(s.x, s.xi)
         chi = np.linalg.lstsq(twin.rows(s.x).T, s.xi - twin.plain_momenta(s.x, rate), rcond=None)[0]
         system = kernel_system(kind)
-        letters = (*system.coordinates, *system.velocities)
-        start = {letter.name: value for letter, value in zip(letters, (*s.x, *rate), strict=True)}
+        symbols = (*system.coordinates, *system.velocities)
+        start = {symbol.name: value for symbol, value in zip(symbols, (*s.x, *rate), strict=True)}
         start |= {"chi_f1": float(chi[0]), "chi_f2": float(chi[1])}
         vakonomic = simulate(system, start, (0.0, SPAN), form="vakonomic", rtol=1e-11)
         extremal, other = extremal_motion(kind), dalembert_motion(kind)

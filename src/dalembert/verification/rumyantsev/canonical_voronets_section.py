@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import gallery
 from ..independent.instant_samples import Instant, bound_probe, instants, over_instants, solved_near
-from ..numeric import distance, gallery_probe, largest, slope, worst
+from ..numeric import derivative, distance, gallery_probe, largest, worst
 from ..row_registry import Corrected, claim
 from .hamel_equations import QUADRATIC
 
@@ -34,17 +34,17 @@ class Plain:
 
     @cached_property
     def _hessian(self) -> Any:
-        return slope(lambda w: self.s.twin.constrained_momenta(self.s.q, w, self.s.time), self.s.w)
+        return derivative(lambda w: self.s.twin.constrained_momenta(self.s.q, w, self.s.time), self.s.w)
 
     @cached_property
     def by_position(self) -> Any:
         """H_q at fixed P, (n,)."""
-        return slope(lambda x: self.hamiltonian(x, self.momenta, self.s.time), self.s.q)
+        return derivative(lambda x: self.hamiltonian(x, self.momenta, self.s.time), self.s.q)
 
     @cached_property
     def by_momenta(self) -> Any:
         """H_P, (k,)."""
-        return slope(lambda y: self.hamiltonian(self.s.q, y, self.s.time), self.momenta)
+        return derivative(lambda y: self.hamiltonian(self.s.q, y, self.s.time), self.momenta)
 
 
 @claim(
@@ -111,7 +111,7 @@ def plain_canonical_equations() -> float:
 def plain_second_form() -> Corrected:
     def parts(s: Instant) -> tuple[float, Any]:
         c, dy = Plain(s), np.array([0.5, -0.8])[: s.k]
-        change = slope(lambda e: c.hamiltonian(s.q + e[0] * s.dq, c.momenta + e[0] * dy, s.time), [0.0])[0]
+        change = derivative(lambda e: c.hamiltonian(s.q + e[0] * s.dq, c.momenta + e[0] * dy, s.time), [0.0])[0]
         rest = c.momenta @ s.sigma_dot + s.w @ dy - change
         boundary = s.rate_on(s.twin.constrained_momenta) @ s.sigma + c.momenta @ s.sigma_dot
         return float(rest - boundary), s.library["momenta"][s.k :] @ s.library["symbols"]

@@ -22,7 +22,7 @@ from ...integrate.simulate import simulate
 from ...model.forces import rate
 from ...model.system import System
 from ..independent.instant_samples import ReductionProbe
-from ..numeric import Probe, distance, excess, gallery_probe, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, gallery_probe, largest, worst
 from ..row_registry import Corrected, claim
 
 APPELL = "library accelerations of Appell's particle at random admissible states"
@@ -43,7 +43,7 @@ def climbs() -> Iterator[tuple[Probe, Any, dict[str, float]]]:
 
 def _turn(w: Any, z: Any) -> Any:
     """The rate of the heading w / |w| for accelerations z, by complex steps."""
-    return slope(lambda e: (w + e[0] * z) / np.sqrt(np.sum((w + e[0] * z) ** 2)), [0.0])[:, 0]
+    return derivative(lambda e: (w + e[0] * z) / np.sqrt(np.sum((w + e[0] * z) ** 2)), [0.0])[:, 0]
 
 
 @claim(
@@ -170,10 +170,10 @@ class Disk:
 
     def twist(self, q: Any) -> tuple[Any, Any]:
         """Jacobians (3, 5) of the angular velocity, from R_dot R^T, and of the centre's velocity."""
-        turns = slope(self.rotation, q)
+        turns = derivative(self.rotation, q)
         spins = [turns[:, :, j] @ self.rotation(q).T for j in range(5)]
         angular = np.array([[s[2, 1], s[0, 2], s[1, 0]] for s in spins]).T
-        return angular, slope(self.centre, q)
+        return angular, derivative(self.centre, q)
 
     def inertia(self, q: Any) -> Any:
         """The tensor of inertia about the centre, in space."""
@@ -210,7 +210,7 @@ class Disk:
         cross = np.array([[0, -lever[2], lever[1]], [lever[2], 0, -lever[0]], [-lever[1], lever[0], 0]])
         force, given = np.concatenate([np.eye(3), cross, np.zeros((2, 3))]), np.zeros(8)
         given[2] = -self.m * self.g
-        both = slope(lambda w: self._balances(w[:5], w[5:]), np.concatenate([q, v]))
+        both = derivative(lambda w: self._balances(w[:5], w[5:]), np.concatenate([q, v]))
         return np.linalg.solve(np.concatenate([both[:, 5:], -force], axis=1), given - both[:, :5] @ v)[:5]
 
     def _balances(self, q: Any, v: Any) -> Any:
@@ -269,7 +269,7 @@ def disk_centre() -> Corrected:
     right, printed = [], []
     for probe, d, state in disk_states(rolling=False):
         (a, _, c), (a_dot, _, c_dot, _, y_dot) = state[:3], state[5:]
-        moved = slope(d.centre, state[:5]) @ state[5:]
+        moved = derivative(d.centre, state[:5]) @ state[5:]
         signs = [y_dot + d.r * (np.cos(a) * np.cos(c) * a_dot + s * np.sin(a) * np.sin(c) * c_dot) for s in (-1, 1)]
         right += [distance(probe.value(expressions, 0.0, state), moved)]
         right.append(distance([signs[0], -d.r * np.sin(a) * a_dot], moved[1:]))

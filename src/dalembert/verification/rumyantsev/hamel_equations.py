@@ -17,7 +17,7 @@ import numpy as np
 from ...formulations.registry import derive
 from ..independent.instant_samples import Instant, QuasiInstant, bound_probe, instants, quasi_instants, solved_near
 from ..independent.quasi_velocities import bound_twin, quasi_twin
-from ..numeric import Probe, distance, excess, largest, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, worst
 from ..row_registry import claim
 
 BENT = "random constraints and nonlinear quasi-velocities"
@@ -83,22 +83,22 @@ class Seen:
 
     def hamiltonian(self, q: Any, y: Any, time: Any) -> Any:
         """H*(q, y, t) = y_r eta_r - L* of all n momenta, near this state (Rumyantsev 3.5)."""
-        v = solved_near(lambda x: self.momenta_at(q, x, time), self.s.v, y, self._momenta_slope)
+        v = solved_near(lambda x: self.momenta_at(q, x, time), self.s.v, y, self._momenta_derivative)
         return y @ self.view.quasi.definition(q, v, time) - self.s.twin.lagrangian(q, v, time)
 
     @cached_property
-    def _momenta_slope(self) -> Any:
-        return slope(lambda v: self.momenta_at(self.s.q, v, self.s.time), self.s.v)
+    def _momenta_derivative(self) -> Any:
+        return derivative(lambda v: self.momenta_at(self.s.q, v, self.s.time), self.s.v)
 
     @cached_property
     def hamiltonian_by_pi(self) -> Any:
         """dH*/dpi_s = F_is dH*/dq_i at fixed y, (k,)."""
-        return slope(lambda x: self.hamiltonian(x, self.y, self.s.time), self.s.q) @ self.view.frame[:, : self.k]
+        return derivative(lambda x: self.hamiltonian(x, self.y, self.s.time), self.s.q) @ self.view.frame[:, : self.k]
 
     @cached_property
     def hamiltonian_by_y(self) -> Any:
         """dH*/dy_r, (n,)."""
-        return slope(lambda y: self.hamiltonian(self.s.q, y, self.s.time), self.y)
+        return derivative(lambda y: self.hamiltonian(self.s.q, y, self.s.time), self.y)
 
 
 @cache
@@ -153,11 +153,11 @@ def maggi_equations() -> float:
 def lagrangian_in_quasi_velocities() -> float:
     def residual(item: Seen) -> float:
         s, view = item.s, item.view
-        at_eta = slope(lambda x: item.lagrangian(x, view.eta, s.time), s.q)
-        by_position = at_eta + item.y @ slope(lambda x: view.quasi.definition(x, s.v, s.time), s.q)
+        at_eta = derivative(lambda x: item.lagrangian(x, view.eta, s.time), s.q)
+        by_position = at_eta + item.y @ derivative(lambda x: view.quasi.definition(x, s.v, s.time), s.q)
         rate = item.y_rate @ view.rows + item.y @ view.rate(view.quasi.rows)
         return largest(
-            distance(by_position, slope(lambda x: s.twin.lagrangian(x, s.v, s.time), s.q)),
+            distance(by_position, derivative(lambda x: s.twin.lagrangian(x, s.v, s.time), s.q)),
             distance(view.by_eta(item.lagrangian) @ view.rows, s.p),
             distance(rate, s.rate(s.twin.momenta)),
         )
@@ -305,7 +305,7 @@ def second_holder_form() -> float:
     def residual(item: Seen) -> float:
         s, view = item.s, item.view
         dq, dy = view.frame[:, : item.k] @ s.sigma, random.uniform(-1, 1, len(s.q))
-        change = slope(lambda e: item.hamiltonian(s.q + e[0] * dq, item.y + e[0] * dy, s.time), [0.0])[0]
+        change = derivative(lambda e: item.hamiltonian(s.q + e[0] * dq, item.y + e[0] * dy, s.time), [0.0])[0]
         return float(item.y @ item.d_eta + view.eta @ dy - change) - item.boundary_rate
 
     return over_seen(residual)

@@ -20,7 +20,7 @@ from ...analysis.variational.variational_hamiltonian import variational_hamilton
 from ...integrate.simulate import simulate
 from ..independent.climbing_particle import climb_motion
 from ..independent.instant_samples import Instant, bound_probe, over_instants, solved_near
-from ..numeric import distance, excess, gallery_probe, largest, slope, worst
+from ..numeric import derivative, distance, excess, gallery_probe, largest, worst
 from ..row_registry import claim
 from .canonical_voronets_section import Plain
 from .examples_4 import Disk, rolled
@@ -42,8 +42,8 @@ def _hamilton(s: Instant) -> Any:
 def canonical_equations_with_multipliers() -> float:
     def residual(s: Instant) -> float:
         rates, multipliers = _hamilton(s), s.probe.observe(s.time, s.state)["multipliers"]
-        by_position = slope(lambda x: s.twin.hamiltonian(x, s.p, s.time), s.q)
-        by_momenta = slope(lambda y: s.twin.hamiltonian(s.q, y, s.time), s.p)
+        by_position = derivative(lambda x: s.twin.hamiltonian(x, s.p, s.time), s.q)
+        by_momenta = derivative(lambda y: s.twin.hamiltonian(s.q, y, s.time), s.p)
         expected = np.concatenate([by_momenta, multipliers @ s.rows - by_position])
         return largest(distance(rates, expected), distance(rates[len(s.q) :], s.rate(s.twin.momenta)))
 
@@ -57,7 +57,7 @@ def canonical_equations_with_multipliers() -> float:
 )
 def legendre() -> float:
     def residual(s: Instant) -> float:
-        by_steps = slope(lambda v: s.twin.lagrangian(s.q, v, s.time), s.v)
+        by_steps = derivative(lambda v: s.twin.lagrangian(s.q, v, s.time), s.v)
         blocks = s.probe.blocks(s.time, s.state)
         energy = by_steps @ s.v - s.twin.lagrangian(s.q, s.v, s.time)
         hamilton = bound_probe(s.twin.kind, "hamilton").blocks(s.time, np.concatenate([s.q, by_steps])).energy
@@ -91,7 +91,7 @@ class Canonical:
 
     @cached_property
     def _jacobian(self) -> Any:
-        return slope(lambda x: self._conditions(self.s.q, x, self.s.time), np.concatenate([self.s.v, self.item.chi]))
+        return derivative(lambda x: self._conditions(self.s.q, x, self.s.time), np.concatenate([self.s.v, self.item.chi]))
 
     def solution(self, q: Any, pi: Any, time: Any, guess: Any = None) -> Any:
         """Velocities and multipliers for pi, (n + r,), near this state or from a guess by Newton's method."""
@@ -100,7 +100,7 @@ class Canonical:
             base = np.concatenate([self.s.v, self.item.chi])
             return solved_near(lambda x: self._conditions(q, x, time), base, target, self._jacobian)
         for _ in range(12):
-            step = slope(lambda x: self._conditions(q, x, time), guess)
+            step = derivative(lambda x: self._conditions(q, x, time), guess)
             guess = guess - np.linalg.solve(step, self._conditions(q, guess, time) - target)
         return guess
 
@@ -112,12 +112,12 @@ class Canonical:
     @cached_property
     def by_position(self) -> Any:
         """dH_1/dq, (n,)."""
-        return slope(lambda x: self.hamiltonian(x, self.pi, self.s.time), self.s.q)
+        return derivative(lambda x: self.hamiltonian(x, self.pi, self.s.time), self.s.q)
 
     @cached_property
     def by_momenta(self) -> Any:
         """dH_1/dpi, (n,)."""
-        return slope(lambda y: self.hamiltonian(self.s.q, y, self.s.time), self.pi)
+        return derivative(lambda y: self.hamiltonian(self.s.q, y, self.s.time), self.pi)
 
 
 @cache
@@ -189,7 +189,7 @@ def lifted_hamiltonian() -> float:
 def momenta_on_constraints() -> float:
     def residual(s: Instant) -> float:
         p, plain = s.library["momenta"], Plain(s)
-        by_speed = slope(lambda w: s.twin.solved(s.q, w, s.time), s.w)
+        by_speed = derivative(lambda w: s.twin.solved(s.q, w, s.time), s.w)
         return largest(
             distance(s.library["constrained_by_w"], p[: s.k] + p[s.k :] @ by_speed),
             distance(plain.by_momenta, s.w),
@@ -268,8 +268,8 @@ def hamilton_jacobi_equation() -> float:
 
     def residual(q: Any, alpha: Any) -> float:
         constants = np.array([40.0 + alpha[0], alpha[1], alpha[2]])
-        pi = slope(lambda x: climb.action(x, constants, 0.3), q)
-        by_time = slope(lambda s: climb.action(q, constants, s[0]), [0.3])[0]
+        pi = derivative(lambda x: climb.action(x, constants, 0.3), q)
+        by_time = derivative(lambda s: climb.action(q, constants, s[0]), [0.3])[0]
         return largest(by_time + library(q, pi), distance(library(q, pi), climb.hamiltonian(q, pi)))
 
     return worst(residual(q, alpha) for q, alpha in zip(*np.random.default_rng(81).uniform(0.2, 1, (2, 4, 3)), strict=True))
@@ -299,8 +299,8 @@ def jacobi_theorem() -> float:
     constants = np.array([climb.hamiltonian(motion.y[:3, 0], pi[:, 0]), *pi[:2, 0]])
 
     def derivatives(time: float, q: Any) -> tuple[Any, Any]:
-        by_position = slope(lambda x: climb.action(x, constants, time), q)
-        return by_position, slope(lambda c: climb.action(q, c, time), constants)
+        by_position = derivative(lambda x: climb.action(x, constants, time), q)
+        return by_position, derivative(lambda c: climb.action(q, c, time), constants)
 
     found = [derivatives(time, y[:3]) for time, y in zip(motion.t, motion.y.T, strict=True)]
     spread = np.ptp([beta for _, beta in found], axis=0)
@@ -330,7 +330,7 @@ def applicability() -> float:
 def momenta_on_characteristics() -> float:
     def residual(c: Canonical) -> float:
         s = c.s
-        left = s.rate(s.twin.momenta) + slope(lambda x: s.twin.hamiltonian(x, s.p, s.time), s.q)
+        left = s.rate(s.twin.momenta) + derivative(lambda x: s.twin.hamiltonian(x, s.p, s.time), s.q)
         return largest(distance(left, c.item.chi @ s.turning - c.item.chi_dot @ s.rows), distance(left, s.euler))
 
     return over_canonical(residual)
@@ -348,7 +348,7 @@ def canonical_action() -> float:
     def residual(c: Canonical) -> float:
         s = c.s
         dq, dq_rate, dpi = random.uniform(-1, 1, (3, len(s.q)))
-        change = slope(lambda e: c.hamiltonian(s.q + e[0] * dq, c.pi + e[0] * dpi, s.time), [0.0])[0]
+        change = derivative(lambda e: c.hamiltonian(s.q + e[0] * dq, c.pi + e[0] * dpi, s.time), [0.0])[0]
         boundary = c.item.momenta_rate @ dq + c.pi @ dq_rate
         return float(c.pi @ dq_rate + dpi @ s.v - change - boundary)
 
@@ -370,7 +370,7 @@ def appell_integrated() -> float:
     pi = climb.momenta(motion.y[3:6, 0], -1.1)
     energy = climb.hamiltonian(motion.y[:3, 0], pi)
     constants = np.array([energy, pi[0], pi[1]])
-    beta = slope(lambda c: climb.action(motion.y[:3, 0], c, motion.t[0]), constants)
+    beta = derivative(lambda c: climb.action(motion.y[:3, 0], c, motion.t[0]), constants)
     inside = (a * m * g * (motion.t + beta[0])) ** 2
     height = (energy - inside / (2 * m * (1 + a**2))) / (m * g)
     return distance(motion.y[:3], [*(beta[s] + pi[s - 1] / np.hypot(*pi[:2]) * height / a for s in (1, 2)), height])
@@ -402,7 +402,7 @@ def _constrained_mass(disk: Disk, theta: Any) -> Any:
 def disk_integrated() -> float:
     values = gallery.load("rolling-disk").parameters
     disk, tilt, turning = Disk(**{name: values[name] for name in ("m", "r", "g", "A", "C")}), 0.3, 0.9
-    by_tilt = slope(lambda x: _constrained_mass(disk, x[0]), [tilt])[..., 0]
+    by_tilt = derivative(lambda x: _constrained_mass(disk, x[0]), [tilt])[..., 0]
     fall = -disk.m * disk.g * disk.r * np.sin(tilt)
     # H*_theta = -w^T K_theta w / 2 + V_theta with w = (0, psi_dot, phi_dot), and K_psi_psi does not depend on theta.
     rolling = (2 * fall - turning**2 * by_tilt[2, 2]) / (2 * turning * by_tilt[1, 2])
@@ -411,8 +411,8 @@ def disk_integrated() -> float:
     def hamiltonian(theta: Any, y: Any) -> Any:
         return y @ np.linalg.solve(_constrained_mass(disk, theta), y) / 2 + disk.m * disk.g * disk.r * np.cos(theta)
 
-    speeds = slope(lambda y: hamiltonian(tilt, y), momenta)
-    flat = worst(slope(lambda x: hamiltonian(x[0], momenta), [tilt]))
+    speeds = derivative(lambda y: hamiltonian(tilt, y), momenta)
+    flat = worst(derivative(lambda x: hamiltonian(x[0], momenta), [tilt]))
     still = gallery_probe("rolling-disk", "canonical-voronets").rates(0.0, [tilt, 0.0, 0.2, 0.0, 0.0, *momenta])
     rates = [*speeds, -disk.r * rolling * np.cos(0.2), -disk.r * rolling * np.sin(0.2), 0, 0, 0]
     motion = rolled("lagrange", (0.0, rolling, turning))

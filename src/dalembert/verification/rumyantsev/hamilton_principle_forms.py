@@ -14,8 +14,8 @@ import numpy as np
 from ... import gallery
 from ...formulations.registry import derive
 from ...integrate.simulate import simulate
-from ..independent.instant_samples import Instant, bound_probe, instants, over_instants, over_passage
-from ..numeric import distance, excess, largest, panel_nodes, slope, worst
+from ..independent.instant_samples import Instant, bound_probe, instants, over_instants, over_interval
+from ..numeric import derivative, distance, excess, largest, panel_nodes, worst
 from ..row_registry import Corrected, claim
 
 BOUND = "random linear, affine and nonlinear constraints"
@@ -24,7 +24,7 @@ BOTH_WAYS = f"{BOUND}: quadrature along library motions; the integrand less d/dt
 
 def principle(integrand: Callable[[Instant], float]) -> float:
     """What is left of a principle whose integral vanishes on motions, both ways."""
-    return largest(over_passage(integrand), over_instants(lambda s: integrand(s) - s.boundary_rate))
+    return largest(over_interval(integrand), over_instants(lambda s: integrand(s) - s.boundary_rate))
 
 
 def on_and_off(residual: Callable[[Instant], float]) -> float:
@@ -117,8 +117,8 @@ def lagrange_multipliers() -> Corrected:
     for s in instants():
         multipliers = s.probe.observe(s.time, s.state)["multipliers"]
         padded = np.concatenate([multipliers, np.zeros(s.k)])
-        z, rival = s.twin.accelerations(s.q, s.v, s.time)
-        right += [distance(s.euler, multipliers @ s.rows), distance(multipliers, rival), distance(s.z, z)]
+        z, reference = s.twin.accelerations(s.q, s.v, s.time)
+        right += [distance(s.euler, multipliers @ s.rows), distance(multipliers, reference), distance(s.z, z)]
         printed.append(distance(s.euler, padded * s.rows.sum(axis=0)))
     return Corrected(worst(right), worst(printed))
 
@@ -177,7 +177,7 @@ def voronets_form() -> float:
 def voronets_equations() -> float:
     def residual(s: Instant) -> float:
         twin = s.twin
-        by_position = slope(lambda x: twin.constrained_lagrangian(x, s.w, s.time), s.q)
+        by_position = derivative(lambda x: twin.constrained_lagrangian(x, s.w, s.time), s.q)
         left = s.rate_on(twin.constrained_momenta) - by_position @ s.frame - s.p[s.k :] @ s.symbols
         rates = bound_probe(twin.kind, "voronets").rates(s.time, np.concatenate([s.q, s.w]))
         return largest(worst(left), distance(rates, np.concatenate([s.v, twin.accelerations(s.q, s.v, s.time)[0][: s.k]])))
@@ -194,7 +194,7 @@ def voronets_equations() -> float:
 def dependent_coordinates() -> float:
     def residual(s: Instant) -> float:
         twin = s.twin
-        by_position = slope(lambda x: twin.constrained_lagrangian(x, s.w, s.time), s.q)
+        by_position = derivative(lambda x: twin.constrained_lagrangian(x, s.w, s.time), s.q)
         without = s.rate_on(twin.constrained_momenta) - by_position[: s.k] - s.p[s.k :] @ s.symbols
         term = s.library["constrained_by_q"][s.k :] @ s.frame[s.k :]
         return largest(distance(without, term), excess(1e-3 - np.max(np.abs(term))))

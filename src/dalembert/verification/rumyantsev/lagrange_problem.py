@@ -19,7 +19,7 @@ from ...model.constraints import velocity
 from ...model.symbols import coordinates
 from ...model.system import System
 from ..independent.instant_samples import Instant, ReductionProbe, bound_probe, instants
-from ..numeric import Probe, distance, excess, largest, null_space, panel_nodes, slope, worst
+from ..numeric import Probe, derivative, distance, excess, largest, null_space, panel_nodes, worst
 from ..row_registry import Corrected, claim
 from .transitivity_equations import BOUND
 
@@ -203,7 +203,7 @@ def coincidence_by_symbols() -> float:
 def rates_of_multipliers() -> float:
     def residual(s: Instant) -> float:
         item = Extremal.of(s, null_space(s.library["symbols"].T)[:, 0])
-        by_position = slope(lambda x: s.twin.solved(x, s.w, s.time), s.q)[:, s.k :]
+        by_position = derivative(lambda x: s.twin.solved(x, s.w, s.time), s.q)[:, s.k :]
         return distance(item.chi_dot, -s.probe.observe(s.time, s.state)["multipliers"] - item.chi @ by_position)
 
     return worst(residual(s) for s in instants(("affine",)))

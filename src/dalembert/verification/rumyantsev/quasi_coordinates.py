@@ -15,7 +15,7 @@ from ..independent.instant_samples import (
     library_quasi,
     over_quasi_instants,
 )
-from ..numeric import distance, excess, largest, slope, worst
+from ..numeric import derivative, distance, excess, largest, worst
 from ..row_registry import Corrected, claim
 from .transitivity_equations import BOUND, SOLVED
 
@@ -30,7 +30,7 @@ QUASI = "random quasi-velocities"
 )
 def quasi_velocities() -> float:
     def regular(view: QuasiInstant) -> float:
-        by_steps = slope(lambda v: view.quasi.definition(view.q, v, view.time), view.v)
+        by_steps = derivative(lambda v: view.quasi.definition(view.q, v, view.time), view.v)
         return largest(distance(view.rows, by_steps), excess(1e-3 - abs(np.linalg.det(view.rows))))
 
     found = [regular(view) for view in free_quasi_instants(bent=True)]
@@ -71,7 +71,7 @@ def inverse_matrices() -> float:
 
 def _along(function: Any, view: QuasiInstant, way: Any) -> float:
     """The derivative of a function of (q, eta, t) along a direction of q."""
-    return float(slope(lambda e: function(view.q + e[0] * way, view.eta, view.time), [0.0])[0])
+    return float(derivative(lambda e: function(view.q + e[0] * way, view.eta, view.time), [0.0])[0])
 
 
 def _lagrangian_in_eta(view: QuasiInstant) -> Any:
@@ -88,7 +88,7 @@ def quasi_coordinates() -> float:
     def residual(s: Instant, view: QuasiInstant) -> float:
         function = _lagrangian_in_eta(view)
         along = [_along(function, view, way) for way in view.frame.T]
-        by_position = slope(lambda x: function(x, view.eta, view.time), view.q)
+        by_position = derivative(lambda x: function(x, view.eta, view.time), view.q)
         return largest(
             distance(view.library["lagrangian_by_pi"], along[: s.k]), distance(np.array(along) @ view.rows, by_position)
         )
@@ -113,7 +113,7 @@ def _quasi_variation(view: QuasiInstant, dpi: Any, dpi_rate: Any) -> Any:
     """d eta for dq = F_eta dpi with d(dq)/dt = d(q_dot), (n,)."""
     turning = view.rate(lambda q, v, time: np.linalg.inv(view.quasi.rows(q, v, time)))
     dq, dv = view.frame @ dpi, turning @ dpi + view.frame @ dpi_rate
-    return slope(lambda e: view.quasi.definition(view.q + e[0] * dq, view.v + e[0] * dv, view.time), [0.0])[:, 0]
+    return derivative(lambda e: view.quasi.definition(view.q + e[0] * dq, view.v + e[0] * dv, view.time), [0.0])[:, 0]
 
 
 @claim(

@@ -17,11 +17,11 @@ from ..independent.instant_samples import (
     ReductionProbe,
     instants,
     over_instants,
-    over_passage,
+    over_interval,
 )
 from ..independent.quasi_velocities import KINDS
 from ..independent.random_systems import random_states, twin
-from ..numeric import distance, excess, gallery_probe, largest, null_space, slope, worst
+from ..numeric import derivative, distance, excess, gallery_probe, largest, null_space, worst
 from ..row_registry import Corrected, claim
 
 BOUND = "random linear, affine and nonlinear constraints"
@@ -37,7 +37,7 @@ SOLVED = tuple(kind for kind in KINDS if kind != "general")
 def constraints_hold() -> float:
     found = []
     for s in instants(count=1):
-        n, names = len(s.q), [letter.name for letter in s.probe.equations.state]
+        n, names = len(s.q), [symbol.name for symbol in s.probe.equations.state]
         start = dict(zip(names, s.state, strict=True))
         motion = simulate(s.probe.equations, start, (s.time, s.time + 1), rtol=1e-11, project=False)
         for time, y in zip(motion.t[::4], motion.y.T[::4], strict=True):
@@ -91,7 +91,7 @@ def chetaev() -> float:
 )
 def chetaev_solved() -> float:
     def residual(s: Instant) -> float:
-        by_steps = slope(lambda w: s.twin.solved(s.q, w, s.time), s.w)
+        by_steps = derivative(lambda w: s.twin.solved(s.q, w, s.time), s.w)
         return distance(s.library["frame"][s.k :] @ s.sigma, by_steps @ s.sigma)
 
     return over_instants(residual)
@@ -99,7 +99,7 @@ def chetaev_solved() -> float:
 
 def _integrand(s: Instant) -> float:
     """L_q . dq + L_v . d(dq)/dt, with the library's momenta."""
-    by_position = slope(lambda x: s.twin.lagrangian(x, s.v, s.time), s.q)
+    by_position = derivative(lambda x: s.twin.lagrangian(x, s.v, s.time), s.q)
     return float(by_position @ s.dq + s.library["momenta"] @ s.dq_rate)
 
 
@@ -110,7 +110,7 @@ def _integrand(s: Instant) -> float:
     tolerance=1e-9,
 )
 def integrated_principle() -> float:
-    return largest(over_passage(_integrand), over_instants(lambda s: _integrand(s) - s.boundary_rate))
+    return largest(over_interval(_integrand), over_instants(lambda s: _integrand(s) - s.boundary_rate))
 
 
 @claim(
@@ -124,7 +124,7 @@ def commutation() -> float:
     found = []
     for kind in KINDS:
         s = next(instants([kind]))
-        n, names = len(s.q), [letter.name for letter in s.probe.equations.state]
+        n, names = len(s.q), [symbol.name for symbol in s.probe.equations.state]
         points = np.polynomial.chebyshev.chebpts2(24)
         times = s.time + 0.4 * (points + 1)
         sides = []
@@ -206,7 +206,7 @@ def variation_of_solved_constraints() -> float:
 )
 def symbols_of_constraints() -> float:
     def residual(s: Instant) -> float:
-        by_position = slope(lambda x: s.twin.solved(x, s.w, s.time), s.q)
+        by_position = derivative(lambda x: s.twin.solved(x, s.w, s.time), s.q)
         formula = s.rate_on(s.twin.solved_rows) - by_position[:, : s.k]
         return distance(s.library["symbols"], formula - by_position[:, s.k :] @ s.twin.solved_rows(s.q, s.w, s.time))
 
@@ -251,7 +251,7 @@ class _Linear:
     def __init__(self, s: Instant) -> None:
         self.s, self.zero = s, np.zeros(s.k)
 
-    def slopes(self, q: Any, time: Any) -> Any:
+    def derivatives(self, q: Any, time: Any) -> Any:
         """a_ls (r, k)."""
         return self.s.twin.solved_rows(q, self.zero, time)
 
@@ -261,7 +261,7 @@ class _Linear:
 
     def rate(self) -> Any:
         """d a_ls/dt, (r, k)."""
-        return self.s.rate(lambda q, v, time: self.slopes(q, time))
+        return self.s.rate(lambda q, v, time: self.derivatives(q, time))
 
 
 @claim(
@@ -273,9 +273,9 @@ class _Linear:
 def linear_symbols() -> float:
     def residual(s: Instant) -> float:
         a = _Linear(s)
-        by_position = slope(lambda x: a.slopes(x, s.time) @ s.w + a.rest(x, s.time), s.q)
+        by_position = derivative(lambda x: a.derivatives(x, s.time) @ s.w + a.rest(x, s.time), s.q)
         own, other = by_position[:, : s.k], by_position[:, s.k :]
-        return distance(s.library["symbols"], a.rate() - own - other @ a.slopes(s.q, s.time))
+        return distance(s.library["symbols"], a.rate() - own - other @ a.derivatives(s.q, s.time))
 
     return over_instants(residual, ("linear", "affine"))
 
@@ -288,8 +288,8 @@ def linear_symbols() -> float:
 def linear_symbols_varied() -> float:
     def residual(s: Instant) -> float:
         a = _Linear(s)
-        varied = slope(lambda e: a.slopes(s.q + e[0] * s.dq, s.time), [0.0])[..., 0]
-        rest = slope(lambda e: a.rest(s.q + e[0] * s.dq, s.time), [0.0])[..., 0]
+        varied = derivative(lambda e: a.derivatives(s.q + e[0] * s.dq, s.time), [0.0])[..., 0]
+        rest = derivative(lambda e: a.rest(s.q + e[0] * s.dq, s.time), [0.0])[..., 0]
         return distance(s.library["symbols"] @ s.sigma, a.rate() @ s.sigma - varied @ s.w - rest)
 
     return over_instants(residual, ("linear", "affine"))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..independent.instant_samples import Instant, bound_probe, instants, solved_near
-from ..numeric import distance, largest, slope, worst
+from ..numeric import derivative, distance, largest, worst
 from ..row_registry import Corrected, claim
 from .hamel_equations import QUADRATIC, Seen, seen
 
@@ -86,18 +86,18 @@ class Kept:
     @cached_property
     def by_eta(self) -> Any:
         """Theta*_eta_s, (k,), by complex steps."""
-        return slope(lambda e: self.kinetic(self.s.q, e, self.s.time), self.eta)
+        return derivative(lambda e: self.kinetic(self.s.q, e, self.s.time), self.eta)
 
     @cached_property
     def by_pi(self) -> Any:
         """d(Theta* + U)/dpi_s, (k,)."""
-        by_position = slope(lambda x: self.lagrangian(x, self.eta, self.s.time), self.s.q)
+        by_position = derivative(lambda x: self.lagrangian(x, self.eta, self.s.time), self.s.q)
         return by_position @ self.item.view.frame[:, : self.k]
 
     @cached_property
     def hessian(self) -> Any:
         """Theta*_eta_eta, (k, k)."""
-        return slope(lambda e: self.momenta(self.s.q, e, self.s.time), self.eta)
+        return derivative(lambda e: self.momenta(self.s.q, e, self.s.time), self.eta)
 
     def hamiltonian(self, q: Any, y: Any, time: Any) -> Any:
         """H*(q, y_s, t) = y_s eta_s - Theta* - U near this state (Rumyantsev 3.14)."""
@@ -107,7 +107,7 @@ class Kept:
     @cached_property
     def hamiltonian_by_pi(self) -> Any:
         """dH*/dpi_s, (k,)."""
-        by_position = slope(lambda x: self.hamiltonian(x, self.y[: self.k], self.s.time), self.s.q)
+        by_position = derivative(lambda x: self.hamiltonian(x, self.y[: self.k], self.s.time), self.s.q)
         return by_position @ self.item.view.frame[:, : self.k]
 
     # -- variations ----------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class Kept:
         """d(y_s eta_s - H*) for d_eta, dpi and a dy of its own."""
         s, view, y = self.s, self.item.view, self.y[: self.k]
         dq, dy = view.frame[:, : self.k] @ s.sigma, np.array([0.6, -0.9])[: self.k]
-        change = slope(lambda e: self.hamiltonian(s.q + e[0] * dq, y + e[0] * dy, s.time), [0.0])[0]
+        change = derivative(lambda e: self.hamiltonian(s.q + e[0] * dq, y + e[0] * dy, s.time), [0.0])[0]
         return float(y @ d_eta + self.eta @ dy - change)
 
     @property
@@ -238,11 +238,11 @@ def legendre_on_constraints() -> Corrected:
         # eta_s = q_dot_s is affine in y, so that a difference is its derivative.
         y = s.twin.constrained_momenta(s.q, s.w, s.time)
         regular = np.linalg.inv(np.array([speeds(s, y + step) - speeds(s, y) for step in np.eye(s.k)]).T)
-        hessian = slope(lambda w: s.twin.constrained_momenta(s.q, w, s.time), s.w)
+        hessian = derivative(lambda w: s.twin.constrained_momenta(s.q, w, s.time), s.w)
         return distance(hessian, regular), distance(np.eye(s.k), regular)
 
     def transformed(c: Kept) -> float:
-        by_y = slope(lambda y: c.hamiltonian(c.s.q, y, c.s.time), c.y[: c.k])
+        by_y = derivative(lambda y: c.hamiltonian(c.s.q, y, c.s.time), c.y[: c.k])
         return largest(distance(by_y, c.eta), distance(c.by_eta, c.y[: c.k]))
 
     found = [pair(s) for s in instants(QUADRATIC)]

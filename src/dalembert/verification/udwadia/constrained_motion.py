@@ -42,17 +42,17 @@ def root_quantities(s: Sample) -> tuple[Any, Any, Any]:
     return B, pseudo_inverse(B), symmetric_power(s.blocks.G, 0.5)
 
 
-def by_root(blocks: Blocks, slope_of_energy: Any) -> Any:
+def by_root(blocks: Blocks, derivative_of_energy: Any) -> Any:
     """p_dot of eq. 35, with the symmetric square root of H_pp."""
     root = symmetric_power(blocks.G, -0.5)
-    return -slope_of_energy + root @ pseudo_inverse(blocks.A @ root) @ (blocks.b + blocks.A @ slope_of_energy)
+    return -derivative_of_energy + root @ pseudo_inverse(blocks.A @ root) @ (blocks.b + blocks.A @ derivative_of_energy)
 
 
-def by_product(blocks: Blocks, slope_of_energy: Any) -> Any:
+def by_product(blocks: Blocks, derivative_of_energy: Any) -> Any:
     """p_dot of eq. 36, with the pseudo-inverse of A_p H_pp^-1 A_p^T."""
     dual = np.linalg.solve(blocks.G, blocks.A.T)
-    error = blocks.b + blocks.A @ slope_of_energy
-    return -slope_of_energy + dual @ pseudo_inverse(blocks.A @ dual) @ error
+    error = blocks.b + blocks.A @ derivative_of_energy
+    return -derivative_of_energy + dual @ pseudo_inverse(blocks.A @ dual) @ error
 
 
 @claim(
@@ -129,7 +129,7 @@ def principle_of_dalembert() -> float:
 def principle_in_scaled_form() -> float:
     def residual(s: Sample) -> float:
         B, _, root = root_quantities(s)
-        return worst(null_space(B).T @ root @ (s.momentum_rates + s.slope_of_energy))
+        return worst(null_space(B).T @ root @ (s.momentum_rates + s.derivative_of_energy))
 
     return over_samples(residual)
 
@@ -145,8 +145,8 @@ def work_split() -> float:
         xi, u = np.random.default_rng(6).uniform(-1, 1, (2, 3))
         free = (np.eye(3) - inverse @ B) @ xi
         rate = np.linalg.solve(root, inverse @ s.blocks.b + free)
-        split = inverse @ s.blocks.b + free + root @ s.slope_of_energy
-        return distance(u @ root @ (rate + s.slope_of_energy), u @ split)
+        split = inverse @ s.blocks.b + free + root @ s.derivative_of_energy
+        return distance(u @ root @ (rate + s.derivative_of_energy), u @ split)
 
     return over_samples(residual)
 
@@ -161,7 +161,7 @@ def orthogonality_of_scaled_displacements() -> float:
         B, inverse, root = root_quantities(s)
         xi = root @ s.twin.momentum_rates(s.q, s.p, s.time)
         u = null_space(B)
-        return largest(worst((u.T @ inverse).ravel()), worst(u.T @ (xi + root @ s.slope_of_energy)))
+        return largest(worst((u.T @ inverse).ravel()), worst(u.T @ (xi + root @ s.derivative_of_energy)))
 
     return over_samples(residual)
 
@@ -175,7 +175,7 @@ def free_part() -> float:
     def residual(s: Sample) -> float:
         B, inverse, root = root_quantities(s)
         projector = np.eye(3) - inverse @ B
-        return distance(projector @ root @ s.twin.momentum_rates(s.q, s.p, s.time), -projector @ root @ s.slope_of_energy)
+        return distance(projector @ root @ s.twin.momentum_rates(s.q, s.p, s.time), -projector @ root @ s.derivative_of_energy)
 
     return over_samples(residual)
 
@@ -188,8 +188,8 @@ def free_part() -> float:
 def explicit_equation_with_root() -> float:
     def residual(s: Sample) -> float:
         B, inverse, root = root_quantities(s)
-        error = s.blocks.b + B @ root @ s.slope_of_energy
-        return distance(s.momentum_rates, -s.slope_of_energy + np.linalg.solve(root, inverse @ error))
+        error = s.blocks.b + B @ root @ s.derivative_of_energy
+        return distance(s.momentum_rates, -s.derivative_of_energy + np.linalg.solve(root, inverse @ error))
 
     return over_samples(residual)
 
@@ -212,15 +212,15 @@ def _example_residual(formula: Any) -> float:
 def explicit_equation_35() -> float:
     return largest(
         _example_residual(by_root),
-        over_samples(lambda s: distance(s.momentum_rates, by_root(s.blocks, s.slope_of_energy))),
+        over_samples(lambda s: distance(s.momentum_rates, by_root(s.blocks, s.derivative_of_energy))),
     )
 
 
 def _velocity_space_rates(probe: Probe, time: float, state: Any, name: str) -> tuple[Any, Any]:
     """q_ddot and the reaction by Lagrange's equations with multipliers, solved as one dense system."""
-    rival = gallery_probe(name, "lagrange").with_parameters(**probe.parameters)
+    reference = gallery_probe(name, "lagrange").with_parameters(**probe.parameters)
     n = len(state) // 2
-    blocks = rival.blocks(time, np.concatenate([state[:n], probe.blocks(time, state).velocities]))
+    blocks = reference.blocks(time, np.concatenate([state[:n], probe.blocks(time, state).velocities]))
     z, multipliers = least_norm_solution(blocks.G, blocks.f, blocks.A, blocks.b)
     return z, blocks.A.T @ multipliers
 
@@ -242,7 +242,7 @@ def explicit_equation_36() -> float:
         z, reaction = s.twin.accelerations(s.q, s.v, s.time)
         found.append(distance(s.probe.observe(s.time, s.state)["accelerations"], z))
         found.append(distance(s.probe.reaction(s.time, s.state), reaction))
-        found.append(distance(s.momentum_rates, by_product(s.blocks, s.slope_of_energy)))
+        found.append(distance(s.momentum_rates, by_product(s.blocks, s.derivative_of_energy)))
     return worst(found)
 
 
@@ -258,5 +258,5 @@ def both_forms_agree() -> float:
             blocks = probe.blocks(time, state)
             free = np.linalg.solve(blocks.G, blocks.f)
             found.append(distance(by_root(blocks, -free), by_product(blocks, -free)))
-    found += [distance(by_root(s.blocks, s.slope_of_energy), by_product(s.blocks, s.slope_of_energy)) for s in samples()]
+    found += [distance(by_root(s.blocks, s.derivative_of_energy), by_product(s.blocks, s.derivative_of_energy)) for s in samples()]
     return worst(found)

@@ -15,7 +15,7 @@ from ...integrate.simulate import simulate
 from ...model.forces import gravity, particle
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
-from ..numeric import Probe, distance, largest, slope, worst
+from ..numeric import Probe, derivative, distance, largest, worst
 from ..row_registry import Corrected, claim
 from .constrained_motion import example_states
 
@@ -94,10 +94,10 @@ def _free_values(v: SimpleNamespace) -> dict[str, float]:
     how=f"library Legendre transformation of two point masses under gravity against the formula, {RANDOM}",
 )
 def pendulum_energy() -> float:
-    rival = _from_points()
+    reference = _from_points()
 
     def residual(s: SimpleNamespace) -> float:
-        stated = rival.with_parameters(**_free_values(s.v)).blocks(s.time, s.state).energy
+        stated = reference.with_parameters(**_free_values(s.v)).blocks(s.time, s.state).energy
         closed = _hamiltonian(s.v, s.q, s.p)
         return largest(distance(stated, closed), distance(s.blocks.energy, closed))
 
@@ -128,9 +128,9 @@ def pendulum_velocities() -> float:
     how=f"library rates of two point masses under gravity, {RANDOM}",
 )
 def pendulum_free_rates() -> float:
-    rival = _from_points()
+    reference = _from_points()
     return _over_states(
-        lambda s: distance(rival.with_parameters(**_free_values(s.v)).rates(s.time, s.state)[2:], _free_rates(s.v, s.q, s.p))
+        lambda s: distance(reference.with_parameters(**_free_values(s.v)).rates(s.time, s.state)[2:], _free_rates(s.v, s.q, s.p))
     )
 
 
@@ -141,7 +141,7 @@ def pendulum_free_rates() -> float:
 )
 def sigma() -> float:
     def residual(s: SimpleNamespace) -> float:
-        by_angle = slope(lambda x: _kinetic(s.v, x, s.p), s.q)
+        by_angle = derivative(lambda x: _kinetic(s.v, x, s.p), s.q)
         return largest(distance(_sigma(s.v, s.q, s.p), -by_angle[0]), distance(_sigma(s.v, s.q, s.p), by_angle[1]))
 
     return _over_states(residual)
@@ -226,7 +226,7 @@ def driven_pendulum_energy() -> float:
 
     def twist(s: SimpleNamespace) -> float:
         point = np.array([*s.q, s.time])
-        a, J = form(s.v, point), slope(lambda x: form(s.v, x), point)
+        a, J = form(s.v, point), derivative(lambda x: form(s.v, x), point)
         curl = np.array([J[2, 1] - J[1, 2], J[0, 2] - J[2, 0], J[1, 0] - J[0, 1]])
         expected = s.v.alpha * s.v.omega * s.c * np.linalg.det(_mass_matrix(s.v, s.q[0] - s.q[1]))
         return distance(a @ curl, expected)

@@ -16,7 +16,7 @@ from ...integrate.simulate import simulate
 from ...model.forces import particle
 from ...model.symbols import coordinates, t
 from ..independent.random_systems import KINDS, Twin, random_states, twin, twin_probe
-from ..numeric import Blocks, Probe, distance, excess, largest, null_space, slope, worst
+from ..numeric import Blocks, Probe, derivative, distance, excess, largest, null_space, worst
 from ..row_registry import Corrected, claim
 
 CONSTRAINED = KINDS[1:]
@@ -54,9 +54,9 @@ class Sample:
         return self.probe.rates(self.time, self.state)[len(self.q) :]
 
     @property
-    def slope_of_energy(self) -> Any:
+    def derivative_of_energy(self) -> Any:
         """H_q by the rival."""
-        return slope(lambda x: self.twin.hamiltonian(x, self.p, self.time), self.q)
+        return derivative(lambda x: self.twin.hamiltonian(x, self.p, self.time), self.q)
 
     @property
     def mass(self) -> Any:
@@ -66,9 +66,9 @@ class Sample:
     @property
     def momentum_rows(self) -> tuple[Any, Any]:
         """A_p = phi_p and b_p = -phi_q v - phi_t by the rival."""
-        rows = slope(lambda y: self.twin.phi(self.q, y, self.time), self.p)
-        along = slope(lambda x: self.twin.phi(x, self.p, self.time), self.q) @ self.v
-        return rows, -along - slope(lambda s: self.twin.phi(self.q, self.p, s[0]), [self.time])[:, 0]
+        rows = derivative(lambda y: self.twin.phi(self.q, y, self.time), self.p)
+        along = derivative(lambda x: self.twin.phi(x, self.p, self.time), self.q) @ self.v
+        return rows, -along - derivative(lambda s: self.twin.phi(self.q, self.p, s[0]), [self.time])[:, 0]
 
 
 def samples(kinds: tuple[str, ...] = CONSTRAINED, count: int = 3) -> Iterator[Sample]:
@@ -86,8 +86,8 @@ def over_samples(residual: Callable[[Sample], float], kinds: tuple[str, ...] = C
 @claim("U-1", "Without constraints q_dot = H_p and p_dot = -H_q", how=f"{RANDOM}: library against complex steps of H")
 def hamilton_equations() -> float:
     def residual(s: Sample) -> float:
-        by_momentum = slope(lambda y: s.twin.hamiltonian(s.q, y, s.time), s.p)
-        return distance(s.probe.rates(s.time, s.state), np.concatenate([by_momentum, -s.slope_of_energy]))
+        by_momentum = derivative(lambda y: s.twin.hamiltonian(s.q, y, s.time), s.p)
+        return distance(s.probe.rates(s.time, s.state), np.concatenate([by_momentum, -s.derivative_of_energy]))
 
     return over_samples(residual, ("free",))
 
@@ -100,7 +100,7 @@ def hamilton_equations() -> float:
 )
 def constraints_hold() -> float:
     system, (time, q, p) = twin("dependent"), random_states("dependent", 1)[0]
-    names = [letter.name for letter in twin_probe("dependent").equations.state]
+    names = [symbol.name for symbol in twin_probe("dependent").equations.state]
     start = dict(zip(names, np.concatenate([q, p]), strict=True))
     motion = simulate(twin_probe("dependent").equations, start, (time, time + 1), rtol=1e-11, project=False)
     return worst(np.abs(system.phi(y[:3], y[3:], s)).max() for s, y in zip(motion.t, motion.y.T, strict=True))
@@ -110,7 +110,7 @@ def constraints_hold() -> float:
 def canonical_momentum() -> float:
     def residual(s: Sample) -> float:
         found = twin_probe(s.twin.kind, "lagrange").blocks(s.time, np.concatenate([s.q, s.v])).momenta
-        return distance(found, slope(lambda w: s.twin.lagrangian(s.q, w, s.time), s.v))
+        return distance(found, derivative(lambda w: s.twin.lagrangian(s.q, w, s.time), s.v))
 
     return over_samples(residual, KINDS)
 
@@ -135,7 +135,7 @@ def general_kinetic_energy() -> float:
     random, found = np.random.default_rng(4), []
     for _ in range(5):
         point, v = random.uniform(-1, 1, 3), random.uniform(-1, 1, 2)
-        jacobian = slope(positions, point)
+        jacobian = derivative(positions, point)
         by_place, by_time = jacobian[:, :2], jacobian[:, 2]
         M, m, c = (
             by_place.T * weights @ by_place,
@@ -179,10 +179,10 @@ def hamiltonian_by_legendre() -> float:
 
 
 @claim("U-8", "Free motion has p_dot = L_q = -H_q", how=f"{RANDOM}: library rates against complex steps of L and of H")
-def momentum_rate_is_slope_of_lagrangian() -> float:
+def momentum_rate_is_derivative_of_lagrangian() -> float:
     def residual(s: Sample) -> float:
-        by_lagrangian = slope(lambda x: s.twin.lagrangian(x, s.v, s.time), s.q)
-        return largest(distance(s.momentum_rates, by_lagrangian), distance(s.momentum_rates, -s.slope_of_energy))
+        by_lagrangian = derivative(lambda x: s.twin.lagrangian(x, s.v, s.time), s.q)
+        return largest(distance(s.momentum_rates, by_lagrangian), distance(s.momentum_rates, -s.derivative_of_energy))
 
     return over_samples(residual, ("free",))
 
@@ -240,7 +240,7 @@ def constraint_force_is_added() -> float:
     def residual(s: Sample) -> float:
         rates = s.probe.rates(s.time, s.state)
         reaction = s.probe.reaction(s.time, s.state)
-        return largest(distance(rates[:3], s.v), distance(reaction, rates[3:] + s.slope_of_energy))
+        return largest(distance(rates[:3], s.v), distance(reaction, rates[3:] + s.derivative_of_energy))
 
     return over_samples(residual)
 
@@ -369,10 +369,10 @@ def momentum_rate() -> Corrected:
         def mass_along(w: Any) -> Any:
             return (s.twin.mass(s.q + w[0] * s.v, s.time + w[0]) @ s.v).ravel()
 
-        return distance(s.momentum_rates, s.mass @ z + slope(mass_along, [0.0])[:, 0] + shift)
+        return distance(s.momentum_rates, s.mass @ z + derivative(mass_along, [0.0])[:, 0] + shift)
 
     def shift_rate(s: Sample) -> Any:
-        return slope(lambda w: s.twin.shift(s.q + w[0] * s.v, s.time + w[0]), [0.0])[:, 0]
+        return derivative(lambda w: s.twin.shift(s.q + w[0] * s.v, s.time + w[0]), [0.0])[:, 0]
 
     right = over_samples(lambda s: residual(s, shift_rate(s)))
     return Corrected(right, over_samples(lambda s: residual(s, s.twin.shift(s.q, s.time))))

@@ -78,12 +78,12 @@ def energy_on_the_incline() -> float:
     m1, m2, weight = parameters("m1 m2 w", positive=True)
     kinetic = m1 / 2 * (x1.dot**2 + y1.dot**2) + m2 / 2 * (x2.dot**2 + y2.dot**2)
     newton = System([x1, y1, x2, y2], kinetic=kinetic, potential=weight * (m1 * y1 + m2 * y2))
-    rival = Probe(derive(newton, "hamilton"), {"m1": 1, "m2": 1, "w": 1})
+    reference = Probe(derive(newton, "hamilton"), {"m1": 1, "m2": 1, "w": 1})
 
     def residual(s: SimpleNamespace) -> float:
         height = s.m1 * s.state[1] + s.m2 * s.state[3]
         closed = s.p1 / (2 * s.m1) + s.p2 / (2 * s.m2) + s.weight * height
-        other = rival.with_parameters(m1=s.m1, m2=s.m2, w=s.weight).blocks(s.time, s.state).energy
+        other = reference.with_parameters(m1=s.m1, m2=s.m2, w=s.weight).blocks(s.time, s.state).energy
         return largest(distance(s.blocks.energy, closed), distance(other, closed))
 
     return _over_scenes(residual)
@@ -260,8 +260,8 @@ def gain_in_closed_form() -> float:
 @claim("U-61", "The error b_p + A_p H_q in closed form", how=f"library blocks against the printed entries, {ON_ROD}")
 def error_in_closed_form() -> float:
     def residual(s: SimpleNamespace) -> float:
-        slope_of_energy = -np.linalg.solve(s.blocks.G, s.blocks.f)
-        return distance(s.blocks.b + s.blocks.A @ slope_of_energy, _printed_error(s))
+        derivative_of_energy = -np.linalg.solve(s.blocks.G, s.blocks.f)
+        return distance(s.blocks.b + s.blocks.A @ derivative_of_energy, _printed_error(s))
 
     return _over_scenes(residual)
 

@@ -14,13 +14,13 @@ from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
-from ..numeric import Probe, distance, gallery_probe, largest, slope, worst
+from ..numeric import Probe, derivative, distance, gallery_probe, largest, worst
 from ..row_registry import Corrected, claim
 from .constrained_motion import example_states
 
 PENDULUM, PARTICLE = "spherical-pendulum", "nonholonomic-particle"
 ON_SPHERE = "random masses, lengths and states on the sphere"
-ON_SLOPE = "random masses and states with z^2 p_x = p_y"
+ON_DERIVATIVE = "random masses and states with z^2 p_x = p_y"
 
 
 @cache
@@ -38,12 +38,12 @@ def particle_hamiltonian() -> float:
     q = coordinates("x y z")
     m, g = parameters("m g", positive=True)
     newton = System(q, lagrangian=m / 2 * sum(c.dot**2 for c in q) + m * g * q[2])
-    rival = Probe(derive(newton, "hamilton"), {"m": 1.0, "g": 9.81})
+    reference = Probe(derive(newton, "hamilton"), {"m": 1.0, "g": 9.81})
     found = []
     for probe, time, state in example_states(PENDULUM):
         v = probe.parameters
         closed = state[3:] @ state[3:] / (2 * v["m"]) - v["m"] * v["g"] * state[2]
-        other = rival.with_parameters(m=v["m"], g=v["g"]).blocks(time, state).energy
+        other = reference.with_parameters(m=v["m"], g=v["g"]).blocks(time, state).energy
         found += [distance(probe.blocks(time, state).energy, closed), distance(other, closed)]
     return worst(found)
 
@@ -146,7 +146,7 @@ def pendulum_invariants() -> float:
     return largest(float(np.ptp(motion.energy)), float(np.ptp(x * p_y - y * p_x)))
 
 
-@claim("U-43", "The free particle has H = |p|^2 / (2 m)", how=f"library energy, {ON_SLOPE}")
+@claim("U-43", "The free particle has H = |p|^2 / (2 m)", how=f"library energy, {ON_DERIVATIVE}")
 def free_hamiltonian() -> float:
     return worst(
         distance(probe.blocks(time, state).energy, state[3:] @ state[3:] / (2 * probe.parameters["m"]))
@@ -160,7 +160,7 @@ def free_hamiltonian() -> float:
     how="library motion over four seconds; the curl by SymPy",
     tolerance=1e-9,
 )
-def slope_condition() -> float:
+def derivative_condition() -> float:
     x, y, z = sympy.symbols("x y z")
     a = sympy.Matrix([z**2, -1, 0])
     curl = sympy.Matrix(
@@ -178,9 +178,9 @@ def slope_condition() -> float:
 @claim(
     "U-45",
     "A_p = (z^2, -1, 0), b_p = -2 z p_x p_z / m and H_pp^-1 = m I",
-    how=f"library blocks, {ON_SLOPE}; the gallery's condition is 1/m times this one",
+    how=f"library blocks, {ON_DERIVATIVE}; the gallery's condition is 1/m times this one",
 )
-def slope_rows() -> float:
+def derivative_rows() -> float:
     found = []
     for probe, time, state in example_states(PARTICLE):
         m, blocks, (z, p_x, _, p_z) = probe.parameters["m"], probe.blocks(time, state), state[2:]
@@ -192,9 +192,9 @@ def slope_rows() -> float:
 @claim(
     "U-46",
     "p_dot = -2 z p_x p_z / (m (1 + z^4)) (z^2, -1, 0)",
-    how=f"library p_dot, {ON_SLOPE}",
+    how=f"library p_dot, {ON_DERIVATIVE}",
 )
-def slope_equation() -> float:
+def derivative_equation() -> float:
     found = []
     for probe, time, state in example_states(PARTICLE):
         m, (z, p_x, _, p_z) = probe.parameters["m"], state[2:]
@@ -209,10 +209,10 @@ def slope_equation() -> float:
     how="library motion over four seconds against the closed form, which is put into the equation by complex steps",
     tolerance=1e-9,
 )
-def slope_motion() -> float:
+def derivative_motion() -> float:
     motion = long_motion(PARTICLE)
     z, c = 0.5 + 0.8 * motion.t, np.sqrt(1 + 0.5**4)
     closed = [c / np.sqrt(1 + z**4), c * z**2 / np.sqrt(1 + z**4), 0.8 + 0 * z]
-    rate = slope(lambda w: c / np.sqrt(1 + (0.5 + 0.8 * w[0]) ** 4), [1.0])[0]
+    rate = derivative(lambda w: c / np.sqrt(1 + (0.5 + 0.8 * w[0]) ** 4), [1.0])[0]
     equation = -2 * 1.3 * (c / np.sqrt(1 + 1.3**4)) * 0.8 / (1 + 1.3**4) * 1.3**2
     return largest(distance(motion.y[2:], [z, *closed]), distance(rate, equation))

@@ -15,6 +15,7 @@ from ...model.system import System
 from ..independent.random_systems import random_states, twin, twin_probe
 from ..numeric import (
     Probe,
+    derivative,
     distance,
     excess,
     gallery_probe,
@@ -22,7 +23,6 @@ from ..numeric import (
     least_norm_solution,
     null_space,
     pseudo_inverse,
-    slope,
     symmetric_power,
     worst,
 )
@@ -40,9 +40,9 @@ def force_follows_error() -> float:
     def residual(s: Sample) -> float:
         root = symmetric_power(s.blocks.G, -0.5)
         gain = root @ pseudo_inverse(s.blocks.A @ root)
-        error = s.blocks.b + s.blocks.A @ s.slope_of_energy
+        error = s.blocks.b + s.blocks.A @ s.derivative_of_energy
         force = s.probe.reaction(s.time, s.state)
-        helped = s.blocks.G @ (force - s.slope_of_energy)
+        helped = s.blocks.G @ (force - s.derivative_of_energy)
         _, multipliers = least_norm_solution(s.blocks.G, helped, s.blocks.A, s.blocks.b)
         return largest(distance(force, gain @ error), worst(s.blocks.A.T @ multipliers))
 
@@ -104,8 +104,8 @@ def energy_balance() -> float:
         def along(w: Any) -> Any:
             return s.twin.hamiltonian(s.q + w[0] * rates[:3], s.p + w[0] * rates[3:], s.time + w[0])
 
-        by_time = slope(lambda w: s.twin.hamiltonian(s.q, s.p, w[0]), [s.time])[0]
-        return distance(slope(along, [0.0])[0], by_time + s.v @ s.probe.reaction(s.time, s.state))
+        by_time = derivative(lambda w: s.twin.hamiltonian(s.q, s.p, w[0]), [s.time])[0]
+        return distance(derivative(along, [0.0])[0], by_time + s.v @ s.probe.reaction(s.time, s.state))
 
     works = [
         probe.blocks(time, state).velocities @ probe.reaction(time, state)
@@ -174,8 +174,8 @@ def contradictory_rows() -> float:
 def independent_constraints() -> float:
     def residual(s: Sample) -> float:
         dual = np.linalg.solve(s.blocks.G, s.blocks.A.T)
-        error = s.blocks.b + s.blocks.A @ s.slope_of_energy
-        return distance(s.momentum_rates, -s.slope_of_energy + dual @ np.linalg.solve(s.blocks.A @ dual, error))
+        error = s.blocks.b + s.blocks.A @ s.derivative_of_energy
+        return distance(s.momentum_rates, -s.derivative_of_energy + dual @ np.linalg.solve(s.blocks.A @ dual, error))
 
     return over_samples(residual, CONSTRAINED[:3])
 
@@ -196,14 +196,14 @@ def three_steps() -> float:
     system = System([x, y], hamiltonian=energy, constraints=[momentum(x.momentum * y.momentum - 1 - t, name="tie")])
 
     def by_hand(time: float, w: Any, mass: float = 1.4, stiffness: float = 2.0) -> Any:
-        p, slope_of_energy = w[2:], stiffness * np.array([w[0], 2 * w[1]])
+        p, derivative_of_energy = w[2:], stiffness * np.array([w[0], 2 * w[1]])
         A = np.array([p[1], p[0]])
-        return np.concatenate([p / mass, -slope_of_energy + A * (1 + A @ slope_of_energy) / (A @ A)])
+        return np.concatenate([p / mass, -derivative_of_energy + A * (1 + A @ derivative_of_energy) / (A @ A)])
 
     start = {"x": 0.3, "y": -0.2, "p_x": 0.8, "p_y": 1.25}
     motion = simulate(system, start, (0, 2), parameters={"m": 1.4, "k": 2.0}, rtol=1e-11, at=np.linspace(0, 2, 9))
-    rival = solve_ivp(by_hand, (0, 2), list(start.values()), "DOP853", motion.t, rtol=1e-12, atol=1e-13)
-    return distance(motion.y, rival.y)
+    reference = solve_ivp(by_hand, (0, 2), list(start.values()), "DOP853", motion.t, rtol=1e-12, atol=1e-13)
+    return distance(motion.y, reference.y)
 
 
 @claim(

@@ -35,15 +35,15 @@ def kernel_expansion(kernel: Kernel, lanes: int = 1) -> Expansion:
     return kept[lanes]
 
 
-def hold_expansion(book: Any, order: int) -> None:
+def hold_expansion(context: Any, order: int) -> None:
     """Let the book of a run take its steps by Taylor coefficients."""
-    found = kernel_expansion(book.kernel)
-    work = book.fields.bind("expansion_work", aligned_zeros(found.work_size))
+    found = kernel_expansion(context.kernel)
+    work = context.fields.bind("expansion_work", aligned_zeros(found.work_size))
     work[0] = order
-    book.fields.bind("coefficients", aligned_zeros(found.out_size))
-    book.fields.expansion = found.address
-    book.fields.expansion_order = order
-    book.fields.expansion_size = found.work_size
+    context.fields.bind("coefficients", aligned_zeros(found.out_size))
+    context.fields.expansion = found.address
+    context.fields.expansion_order = order
+    context.fields.expansion_size = found.work_size
 
 
 def check_expansion(equations: Equations) -> None:

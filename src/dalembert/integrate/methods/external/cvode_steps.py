@@ -22,33 +22,33 @@ from ...native_run import LOCAL_SHARE
 from .native_program import NativeProgram
 from .sundials import SundialsSteps, sundials_module
 
-__all__ = ["CvodeSteps", "rates_slope"]
+__all__ = ["CvodeSteps", "rates_derivative"]
 
 #: A solver is begun anew where the constraints would move its state by the tolerance of the motion, in tolerances of a step.
 DRIFT = 1.0 / LOCAL_SHARE
 
 
-def rates_slope(kernel: Any) -> Any:
+def rates_derivative(kernel: Any) -> Any:
     """The derivative of the rates by the state (n_state x n_state), by columns, as a program; kept with the kernel."""
-    kept = kernel.__dict__.get("_rates_slope")
+    kept = kernel.__dict__.get("_rates_derivative")
     if kept is None:
         state = kernel.algebra.vector(kernel.equations.state)
-        slope = ca.jacobian(regular_rates(kernel).rates, state)
-        kept = kernel.__dict__["_rates_slope"] = straight_line("rates_slope", kernel._inputs(), [slope])
+        derivative = ca.jacobian(regular_rates(kernel).rates, state)
+        kept = kernel.__dict__["_rates_derivative"] = straight_line("rates_slope", kernel._inputs(), [derivative])
     return kept
 
 
 class CvodeSteps(SundialsSteps):
     """See `run.Steps`."""
 
-    def __init__(self, task: Any, book: Any) -> None:
-        super().__init__(task, book)
+    def __init__(self, task: Any, context: Any) -> None:
+        super().__init__(task, context)
         self._kind = sundials_module("cvode").CVODE
-        kernel = book.kernel
+        kernel = context.kernel
         try:
-            self._slope: Any = NativeProgram(kernel, rates_slope(kernel), task.parameters)
+            self._derivative: Any = NativeProgram(kernel, rates_derivative(kernel), task.parameters)
         except FormError:  # too large to be written out: CVODE takes differences
-            self._slope = None
+            self._derivative = None
         self._out = np.zeros(kernel.n_state + 1)
         self._at = np.zeros(kernel.n_state)
 
@@ -56,11 +56,11 @@ class CvodeSteps(SundialsSteps):
         """Stand at a state, with formulas of first order."""
         self.t, self.y = t, y
         options = self._options() | {"method": "BDF" if self.task.method == "cvode-bdf" else "Adams", "atol": self.atol}
-        if self._slope is not None:
-            options["jacfn"] = self._fill_slope
+        if self._derivative is not None:
+            options["jacfn"] = self._fill_derivative
         self._solver = self._made(self._kind, self._fill_rates, (t, y.copy()), options)
 
-    def settle(self, y: Any) -> None:
+    def evaluate_on_constraints(self, y: Any) -> None:
         """Keep the past, which is right to the tolerance, unless the constraints have moved the state by about that much."""
         moved = np.abs(y - self._unprojected) / (self.atol + self.rtol * np.abs(y))
         if np.sqrt(np.mean(moved**2)) > DRIFT:
@@ -75,9 +75,9 @@ class CvodeSteps(SundialsSteps):
     def _fill_rates(self, t: float, y: Any, rates: Any) -> None:
         self.evaluations += 1
         self._at[:] = y
-        status = self.book.evaluate(t, self._at, self._out)
+        status = self.context.evaluate(t, self._at, self._out)
         rates[:] = np.nan if status in (SINGULAR, CONTRADICTORY) else self._out[:-1]
 
-    def _fill_slope(self, t: float, y: Any, rates: Any, slope: Any) -> None:
+    def _fill_derivative(self, t: float, y: Any, rates: Any, derivative: Any) -> None:
         size = len(self._at)
-        slope[:, :] = self._slope(t, y).reshape(size, size).T
+        derivative[:, :] = self._derivative(t, y).reshape(size, size).T

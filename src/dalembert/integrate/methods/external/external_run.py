@@ -51,23 +51,23 @@ class Steps(Protocol):
     def within(self, t: float) -> Any:
         """The state at a time inside the last step."""
 
-    def settle(self, y: Any) -> None:
+    def evaluate_on_constraints(self, y: Any) -> None:
         """Go on from this state, to which the end of the last step was projected."""
 
 
-def steps_of(task: Any, book: Any) -> Steps:
+def steps_of(task: Any, context: Any) -> Steps:
     """The steps of a task's method."""
     if task.method == "heyoka":
         from .heyoka_steps import HeyokaSteps
 
-        return HeyokaSteps(task, book)
+        return HeyokaSteps(task, context)
     if task.method == "ida-ggl":
         from .ida_steps import IdaSteps
 
-        return IdaSteps(task, book)
+        return IdaSteps(task, context)
     from .cvode_steps import CvodeSteps
 
-    return CvodeSteps(task, book)
+    return CvodeSteps(task, context)
 
 
 class ExternalRun(Run):
@@ -76,7 +76,7 @@ class ExternalRun(Run):
     def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
         super().__init__(kernel, task, t, y, at, at_states, events)
         self.at, self.at_states = at, at_states
-        self.steps = steps_of(task, self.book)
+        self.steps = steps_of(task, self.context)
         self.steps.begin(t, self.y.copy())
         self._rates: NativeProgram | None = None
         if self.steps.needs_health:
@@ -103,7 +103,7 @@ class ExternalRun(Run):
         """One tiny step along the rates: no package is asked for a step of a few spacings of the clock."""
         clock, counts = self.clock, self.counts
         t, rates = clock.t_end, np.zeros(len(self.y) + 1)
-        self.book.evaluate(self.t, self.y, rates)
+        self.context.evaluate(self.t, self.y, rates)
         y = self.y + (t - self.t) * rates[:-1]
         ahead = 1.0 if t > self.t else -1.0
         while counts.next_at < len(self.at) and ahead * (self.at[counts.next_at] - t) < 0.0:
@@ -126,7 +126,7 @@ class ExternalRun(Run):
             code = self._reached(t, y)
             if code:
                 return code
-            if len(self.events_new) and self.book.fields.n_events and self._degenerates():
+            if len(self.events_new) and self.context.fields.n_events and self._degenerates():
                 return DEGENERATE
             if super().call("row_reversed", t, self.y):
                 return loop.ROW_REVERSED
@@ -140,8 +140,8 @@ class ExternalRun(Run):
             return loop.NOT_DETERMINED
         reached = y.copy()
         status = self._project(t, y)
-        if not status and self.book.fields.arrays["active_rows"][0] > 0:  # a row that was left out may say something of its own
-            moved = (y - reached) / (self.book.fields.arrays["atol"] + self.clock.rtol * np.abs(y))
+        if not status and self.context.fields.arrays["active_rows"][0] > 0:  # a row that was left out may say something of its own
+            moved = (y - reached) / (self.context.fields.arrays["atol"] + self.clock.rtol * np.abs(y))
             status = STUCK if np.sqrt(np.mean(moved**2)) > loop.MOST_MOVED else 0
         if status:
             return loop.OFF_CONSTRAINTS if status == STUCK else loop.NOT_DETERMINED
@@ -155,9 +155,9 @@ class ExternalRun(Run):
             if status:
                 return loop.OFF_CONSTRAINTS if status == STUCK else loop.NOT_DETERMINED
             counts.next_at += 1
-        if self.book.fields.projects:
-            self.book.settle(t, y, self.stages[0])
-            self.steps.settle(y)
+        if self.context.fields.projects:
+            self.context.evaluate_on_constraints(t, y, self.stages[0])
+            self.steps.evaluate_on_constraints(y)
         self.y_old[:], self.y[:] = self.y, y
         clock.t_old, clock.h_old, clock.t = clock.t, t - clock.t, t
         place = counts.recorded
@@ -167,15 +167,15 @@ class ExternalRun(Run):
         return 0
 
     def _project(self, t: float, y: Any) -> int:
-        if not self.book.fields.projects:
+        if not self.context.fields.projects:
             return 0
         self.counts.projected += 1
-        return self.book.project(t, y, 0, 1, 8)
+        return self.context.project(t, y, 0, 1, 8)
 
     def _degenerates(self) -> bool:
         """Whether the choice of independent velocities is to be looked at again; the only event of such a run."""
-        count = self.book.fields.n_events
-        self.events_new[:count] = self.book.events(self.t, self.y, count)
+        count = self.context.fields.n_events
+        self.events_new[:count] = self.context.events(self.t, self.y, count)
         crossed = bool(np.any(self.events_old[:count] * self.events_new[:count] < 0.0))
         self.events_old[:] = self.events_new
         return crossed
@@ -197,8 +197,8 @@ class ShortPropagations:
     def __init__(self, motion: Any, segment: Any, sign: float) -> None:
         self.segment, self.sign = segment, sign
         nodes = segment.step_t
-        task = _Call(motion.statistics, segment.step_y.shape[1], (float(nodes[0]), float(nodes[-1])), segment.book.parameters)
-        self.steps = steps_of(task, segment.book)
+        task = _Call(motion.statistics, segment.step_y.shape[1], (float(nodes[0]), float(nodes[-1])), segment.context.parameters)
+        self.steps = steps_of(task, segment.context)
 
     def fill(self, times: Any, places: Any, result: Any) -> None:
         """result[place] <- the state at times[place], for some places."""

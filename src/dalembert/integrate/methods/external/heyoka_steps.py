@@ -44,14 +44,14 @@ class HeyokaSteps:
 
     needs_health = True
 
-    def __init__(self, task: Any, book: Any) -> None:
+    def __init__(self, task: Any, context: Any) -> None:
         hy = heyoka_module()
         self._reasons = hy.taylor_outcome
-        self._integrator = _integrator(book.kernel, heyoka_tolerance(task.rtol))
+        self._integrator = _integrator(context.kernel, heyoka_tolerance(task.rtol))
         if len(task.parameters):
             self._integrator.pars[:] = task.parameters
         self._longest, self._next = task.max_step, task.first_step or math.inf
-        self.t, self.y, self.evaluations = 0.0, np.zeros(book.kernel.n_state), 0
+        self.t, self.y, self.evaluations = 0.0, np.zeros(context.kernel.n_state), 0
 
     def begin(self, t: float, y: Any) -> None:
         """Stand at a state."""
@@ -78,6 +78,6 @@ class HeyokaSteps:
         """The last expansion at a time."""
         return np.array(self._integrator.update_d_output(t))
 
-    def settle(self, y: Any) -> None:
+    def evaluate_on_constraints(self, y: Any) -> None:
         """Go on from the projected state."""
         self._integrator.state[:] = y

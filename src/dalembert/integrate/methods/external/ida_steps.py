@@ -43,7 +43,7 @@ class Formulation(NamedTuple):
     """
 
     residual: Program
-    slope: Program
+    derivative: Program
     blocks: Any
     size: int
 
@@ -84,10 +84,10 @@ def _formulated(kernel: Any, position: list[int], velocity: list[int]) -> Formul
 class IdaSteps(SundialsSteps):
     """See `run.Steps`. What is projected for the record is not given back: the formulation keeps the constraints itself."""
 
-    def __init__(self, task: Any, book: Any) -> None:
-        super().__init__(task, book)
+    def __init__(self, task: Any, context: Any) -> None:
+        super().__init__(task, context)
         self._kind = sundials_module("ida").IDA
-        self._kernel = book.kernel
+        self._kernel = context.kernel
 
     def begin(self, t: float, y: Any) -> None:
         """Stand at a consistent state, with the multipliers that belong to it."""
@@ -96,17 +96,17 @@ class IdaSteps(SundialsSteps):
         kept = independent_rows(kernel, Instant(t, y, parameters))
         made = formulation(kernel, kept.position, kept.velocity)
         self._residual = NativeProgram(kernel, made.residual, parameters)
-        self._slope = NativeProgram(kernel, made.slope, parameters)
+        self._derivative = NativeProgram(kernel, made.derivative, parameters)
         self._size, ns = made.size, kernel.n_state
-        rates = self.book.rates(t, y)
-        start, slope = np.zeros(made.size), np.zeros(made.size)
-        start[:ns], slope[:ns] = y, rates
+        rates = self.context.rates(t, y)
+        start, derivative = np.zeros(made.size), np.zeros(made.size)
+        start[:ns], derivative[:ns] = y, rates
         count = len(kept.velocity)
         if count:
-            slope[made.size - count :] = self._multipliers(made, t, y, list(kept.velocity))
+            derivative[made.size - count :] = self._multipliers(made, t, y, list(kept.velocity))
         atol = np.concatenate([self.atol, np.full(made.size - ns, NOT_TESTED)])
-        options = self._options() | {"atol": atol, "jacfn": self._fill_slope}
-        self._solver = self._made(self._kind, self._fill_residual, (t, start, slope), options)
+        options = self._options() | {"atol": atol, "jacfn": self._fill_derivative}
+        self._solver = self._made(self._kind, self._fill_residual, (t, start, derivative), options)
 
     def _multipliers(self, made: Formulation, t: float, y: Any, kept: list[int]) -> Any:
         blocks = made.blocks(t, y, np.asarray(self.task.parameters, dtype=float), np.zeros(0), np.zeros(0))
@@ -114,12 +114,12 @@ class IdaSteps(SundialsSteps):
         definite = bool(self._kernel.equations.is_definite)
         return solve(metric, force, rows[kept], right[kept], definite=definite).multipliers
 
-    def settle(self, y: Any) -> None:
+    def evaluate_on_constraints(self, y: Any) -> None:
         """Nothing: the states of the integrator are its own."""
 
     def _fill_residual(self, t: float, x: Any, rate: Any, residual: Any) -> None:
         self.evaluations += 1
         residual[:] = self._residual(t, x[: self._kernel.n_state], rate)
 
-    def _fill_slope(self, t: float, x: Any, rate: Any, residual: Any, c: float, slope: Any) -> None:
-        slope[:, :] = self._slope(t, x[: self._kernel.n_state], rate, c).reshape(self._size, self._size).T
+    def _fill_derivative(self, t: float, x: Any, rate: Any, residual: Any, c: float, derivative: Any) -> None:
+        derivative[:, :] = self._derivative(t, x[: self._kernel.n_state], rate, c).reshape(self._size, self._size).T

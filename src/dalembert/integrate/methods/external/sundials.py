@@ -65,10 +65,10 @@ class SundialsSteps:
 
     needs_health = False
 
-    def __init__(self, task: Any, book: Any) -> None:
-        self.task, self.book = task, book
+    def __init__(self, task: Any, context: Any) -> None:
+        self.task, self.context = task, context
         self.t, self.evaluations = float(task.span[0]), 0
-        self.y: Any = np.zeros(book.kernel.n_state)
+        self.y: Any = np.zeros(context.kernel.n_state)
         self.rtol = max(LOCAL_SHARE * task.rtol, FINEST)
         self.atol = LOCAL_SHARE * np.asarray(task.atol, dtype=float)
         self._solver: Any = None
@@ -107,7 +107,7 @@ class SundialsSteps:
             return self._state(self._solver.step(t, method="normal"))
 
     def _state(self, found: Any) -> Any:
-        return np.array(found.y[: self.book.kernel.n_state])
+        return np.array(found.y[: self.context.kernel.n_state])
 
     def _made(self, kind: Any, function: Any, start: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """A solver that stands at a start."""

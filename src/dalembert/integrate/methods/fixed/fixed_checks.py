@@ -63,9 +63,9 @@ class Departure:
 
 def departure(task: Any, segment: Segment) -> Departure | None:
     """Where the steps of a segment leave the constraints, or the energy that is conserved; None where they do not."""
-    kernel = segment.book.kernel
+    kernel = segment.context.kernel
     checks = _kept_checks(kernel, _ends_on_constraints(task))
-    table, m = checks.values(kernel, segment, segment.book.parameters), len(checks.names)
+    table, m = checks.values(kernel, segment, segment.context.parameters), len(checks.names)
     residuals, sizes = np.abs(table[:, :m]), np.maximum.accumulate(table[:, m : 2 * m], axis=0)
     off = ~(residuals <= HELD * sizes)
     first = int(np.argmax(off.any(axis=1))) if off.any() else len(table)

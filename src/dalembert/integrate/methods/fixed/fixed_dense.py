@@ -53,20 +53,20 @@ class ShorterSteps:
 
     def _begin(self, node: int) -> None:
         """Stand at a stored step."""
-        segment, book = self.segment, self.segment.book
+        segment, context = self.segment, self.segment.context
         t = float(segment.step_t[node])
         task = SimpleNamespace(
-            parameters=book.parameters,
+            parameters=context.parameters,
             method=self.method,
             project=True,
             span=(t, t + self.step * 2**40),
             stepping=Stepping(self.step, 2**40, 2**40),
         )
         none = np.zeros(0)
-        self.run = FixedRun(book.kernel, task, t, segment.step_y[node], none, np.zeros((0, 0)), 0)
-        callback = book.__dict__.get("callback")
+        self.run = FixedRun(context.kernel, task, t, segment.step_y[node], none, np.zeros((0, 0)), 0)
+        callback = context.__dict__.get("callback")
         if callback is not None:
-            self.run.book.call_for_inputs(callback)
+            self.run.context.call_for_inputs(callback)
         self.place = node
 
     def _reach(self, t: float, result: Any) -> None:
@@ -89,7 +89,7 @@ class ShorterSteps:
         if code == loop.BUDGET:
             return True
         if code == loop.NOT_COMPILED:
-            self.run.book.complete()
+            self.run.context.complete()
         elif not (code == UNSOLVED and self.run.prepare_newton()):
             raise RunError(
                 "The state between two steps cannot be computed",

@@ -15,7 +15,7 @@ ROWS_OF, COLUMNS_OF, LEFT_OF, RIGHT_OF, PLACE_OF, FIRST_READ, LAST_READ, NEEDED 
 ACTION_COLUMNS = 8
 # and of the table of equations that are programs: their residual and its matrix, how many there are, where their unknowns begin
 # and how many of these are increments of the state, where their factors begin, and which letters of the state they move.
-RESIDUAL_OF, MATRIX_OF, SIZE_OF, FIRST_OF, INCREMENTS_OF, FACTORS_OF, LETTERS_FROM, LETTERS_TO = range(8)
+RESIDUAL_OF, MATRIX_OF, SIZE_OF, FIRST_OF, INCREMENTS_OF, FACTORS_OF, SYMBOLS_FROM, SYMBOLS_TO = range(8)
 ROOT_COLUMNS = 8
 
 #: Statuses beside those of `native` and `verdicts`: sweeps do not contract; no way of solving the equations of a step works.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....codegen.native.native_module import NativeModule
-from ....runtime.context import Book
+from ....runtime.context import Context
 from ...events import rank_watch as row_watch
 from ...native_run import CAPACITY, COUNTED
 from ...run_fields import FixedFields
@@ -99,8 +99,8 @@ class FixedRun:
         self.task, self.kernel = task, kernel
         self.kind, self.stages_count = FIXED_METHODS[task.method]
         self._functions = fixed_functions()
-        self.book = Book(kernel, task.parameters, FixedFields)
-        bind, fields, ns = self.book.fields.bind, self.book.fields, kernel.n_state
+        self.context = Context(kernel, task.parameters, FixedFields)
+        bind, fields, ns = self.context.fields.bind, self.context.fields, kernel.n_state
         self.clock, self.counts = fields.clock, fields.counts
         self.y = bind("y", np.array(y, dtype=float))
         for name in ("rounding", "delta", "stage"):
@@ -125,12 +125,12 @@ class FixedRun:
         if stepping.adapt is not None:
             self._hold_control(stepping.adapt, at)
         if task.project and kernel.n_velocities and self.kind not in (places.RATTLE, places.ROOTS):
-            self.book.prepare_projection()
-            self.book.complete()
+            self.context.prepare_projection()
+            self.context.complete()
             fields.projects = 1
 
     def _hold_method(self) -> None:
-        bind, fields, stages = self.book.fields.bind, self.book.fields, self.stages_count
+        bind, fields, stages = self.context.fields.bind, self.context.fields, self.stages_count
         if self.kind == places.RATTLE:
             self._hold_positions()
             return
@@ -156,7 +156,7 @@ class FixedRun:
 
     def _hold_positions(self) -> None:
         """The programs and arrays of steps by positions."""
-        bind, fields, n = self.book.fields.bind, self.book.fields, self.kernel.n_state // 2
+        bind, fields, n = self.context.fields.bind, self.context.fields, self.kernel.n_state // 2
         steps = position_steps(self.kernel)
         m, count = steps.conditions, steps.entries
         fields.field_program, fields.substep_program = steps.fields, steps.substep
@@ -173,17 +173,17 @@ class FixedRun:
 
     def _hold_control(self, adapt: ReversibleSteps, at: Any) -> None:
         """The program and the numbers of a reversible control of steps, and the times asked for."""
-        self.control = self.book.fields.control
-        self.book.fields.bind("density_values", np.zeros(2))
-        self.book.fields.bind("at", np.ascontiguousarray(at, dtype=float))
-        self.book.fields.control_program = density_program(self.kernel, adapt)
+        self.control = self.context.fields.control
+        self.context.fields.bind("density_values", np.zeros(2))
+        self.context.fields.bind("at", np.ascontiguousarray(at, dtype=float))
+        self.context.fields.control_program = density_program(self.kernel, adapt)
         self.control.epsilon = self.task.stepping.step
         self.control.whole = start_density(self.kernel, adapt, self.t, self.y, self.task.parameters)
         self._functions = self._functions | {"advance": self._functions["reversible"]}
 
     def _hold_actions(self) -> int:
         """The tables of the actions, and the program of the generators; returns the number of unknowns of a stage."""
-        bind, fields, kernel = self.book.fields.bind, self.book.fields, self.kernel
+        bind, fields, kernel = self.context.fields.bind, self.context.fields, self.kernel
         tables, address = action_tables(kernel, self.task)
         for name, numbers in (
             ("generator_table", tables.generator_table),
@@ -210,7 +210,7 @@ class FixedRun:
 
     def prepare_newton(self) -> bool:
         """Make room for Newton's method; whether the run can use it and did not yet."""
-        if self.kind != places.GAUSS or self.book.fields.uses_newton:
+        if self.kind != places.GAUSS or self.context.fields.uses_newton:
             return False
         ns, size = self.kernel.n_state, self.kernel.n_state * self.stages_count
         for name, shape in (
@@ -219,9 +219,9 @@ class FixedRun:
             ("factor_diagonals", (size,)),
             ("residual", (size,)),
         ):
-            self.book.fields.bind(name, np.zeros(shape))
-        self.book.fields.bind("factor_order", np.zeros(size, np.int64))
-        self.book.fields.uses_newton = 1
+            self.context.fields.bind(name, np.zeros(shape))
+        self.context.fields.bind("factor_order", np.zeros(size, np.int64))
+        self.context.fields.uses_newton = 1
         return True
 
     @property
@@ -236,7 +236,7 @@ class FixedRun:
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a native function on this run."""
-        return int(self._functions[name](self.book.fields, *arguments))
+        return int(self._functions[name](self.context.fields, *arguments))
 
     def take_steps(self) -> tuple[Any, Any]:
         """The steps stored since the last time, which make room for more."""

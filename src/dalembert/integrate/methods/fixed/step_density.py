@@ -72,7 +72,7 @@ def read_adapt(adapt: Any, system: Any) -> ReversibleSteps | None:
     if adapt is None or isinstance(adapt, ReversibleSteps):
         return adapt
     if isinstance(adapt, str) and adapt != ARCLENGTH:
-        adapt = parse(adapt, {symbol.name: symbol for symbol in _letters(system)})
+        adapt = parse(adapt, {symbol.name: symbol for symbol in _symbols(system)})
     return ReversibleSteps(adapt)
 
 
@@ -81,7 +81,7 @@ def written_size(steps: ReversibleSteps) -> str:
     return steps.size if isinstance(steps.size, str) else format(steps.size)
 
 
-def _letters(system: Any) -> set[Any]:
+def _symbols(system: Any) -> set[Any]:
     return {*system.parameters, *system.coordinates, *system.velocities, *system.momenta, t}
 
 
@@ -109,7 +109,7 @@ def check_reversible(equations: Equations, method: str, kind: int, steps: Revers
                 remedy='use form="lagrange", or give the size of steps as an expression',
             )
         return
-    unknown = sorted(symbol.name for symbol in steps.size.free_symbols - _letters(system))
+    unknown = sorted(symbol.name for symbol in steps.size.free_symbols - _symbols(system))
     if unknown:
         raise ModelError(
             f"The size of steps names `{unknown[0]}`, which is no letter of the system",
@@ -145,12 +145,12 @@ def _size_and_rates(kernel: Kernel, size: Any) -> tuple[Any, Any]:
     solved, graph, algebra = kernel.solved, kernel.graph, kernel.algebra
     assert solved is not None
     found = ca.vertcat(solved.z, solved.multipliers)
-    rates = algebra.substitute(graph.rates, kernel._unknown_letters, found)
+    rates = algebra.substitute(graph.rates, kernel._unknown_symbols, found)
     if not isinstance(size, str):
         return kernel.lower([size]), rates
     if isinstance(kernel.equations.system, Flow):
         return 1 / ca.sqrt(ca.sumsqr(rates)), rates
-    accelerations = algebra.substitute(graph.accelerations, kernel._unknown_letters, found)
+    accelerations = algebra.substitute(graph.accelerations, kernel._unknown_symbols, found)
     return 1 / ca.sqrt(_energy_of(kernel, graph.velocities) + _energy_of(kernel, accelerations)), rates
 
 

@@ -41,23 +41,23 @@ class ActionTables:
 
     def __init__(self, flow: Flow, kind: int, method: str) -> None:
         self.flow, self.method = flow, method
-        letters = {q: k for k, q in enumerate(flow.coordinates)}
+        symbols = {q: k for k, q in enumerate(flow.coordinates)}
         self.generators: list[sympy.ImmutableMatrix] = []
         rows: list[list[int]] = []
-        self._patterns = [_Pattern(flow, action, letters) for action in flow.actions]
-        moved = {letter for p in self._patterns for letter in p.letters}
-        self.rest = np.array([k for k in range(len(letters)) if k not in moved], dtype=np.int64)
-        read = _letters_read(flow, self.rest)
+        self._patterns = [_Pattern(flow, action, symbols) for action in flow.actions]
+        moved = {symbol for p in self._patterns for symbol in p.symbols}
+        self.rest = np.array([k for k in range(len(symbols)) if k not in moved], dtype=np.int64)
+        read = _symbols_read(flow, self.rest)
         first_entry = first_read = 0
         for action, pattern in zip(flow.actions, self._patterns, strict=True):
             sides = [self._generator(side) for side in (action.left, action.right)]
             last_read = first_read + len(pattern.reads)
-            needed = any(flow.coordinates[letter] in read for letter in pattern.letters)
+            needed = any(flow.coordinates[symbol] in read for symbol in pattern.symbols)
             rows.append([*pattern.shape, *sides, first_entry, first_read, last_read, int(needed)])
             pattern.first_entry, first_entry, first_read = first_entry, first_entry + pattern.size, last_read
         self.action_table = np.array(rows, dtype=np.int64).reshape(-1, places.ACTION_COLUMNS)
         self.constants = np.concatenate([np.zeros(0), *(p.constants for p in self._patterns)])
-        fills = [(p.first_entry + e, letter, f) for p in self._patterns for e, letter, f in p.fills]
+        fills = [(p.first_entry + e, symbol, f) for p in self._patterns for e, symbol, f in p.fills]
         reads = [read for p in self._patterns for read in p.reads]
         self.fill_places = np.array([fill[:2] for fill in fills], dtype=np.int64).reshape(-1, 2)
         self.fill_factors = np.array([fill[2] for fill in fills])
@@ -180,7 +180,7 @@ def _factor(first: Any, second: Any, is_left: bool, is_linear: bool) -> Any:
     return total
 
 
-def _letters_read(flow: Flow, rest: Any) -> set[Any]:
+def _symbols_read(flow: Flow, rest: Any) -> set[Any]:
     """The letters that generators, rates of letters that no action moves, and inputs depend on."""
     found: set[Any] = set()
     for value in flow.inputs.values():
@@ -196,18 +196,18 @@ def _letters_read(flow: Flow, rest: Any) -> set[Any]:
 class _Pattern:
     """How the letters of a flow stand in one of its matrices: X = C + sum of letters times E."""
 
-    def __init__(self, flow: Flow, action: Action, letters: dict[Any, int]) -> None:
+    def __init__(self, flow: Flow, action: Action, symbols: dict[Any, int]) -> None:
         matrix = flow.matrices[action.matrix]
         self.name, self.shape, self.size, self.first_entry = action.matrix, matrix.shape, len(matrix), 0
         self.constants = np.zeros(self.size)
         self.fills: list[tuple[int, int, float]] = []
         for e, entry in enumerate(matrix):
-            if entry in letters:
-                self.fills.append((e, letters[entry], 1.0))
+            if entry in symbols:
+                self.fills.append((e, symbols[entry], 1.0))
                 continue
             self.constants[e] = float(entry.subs(dict.fromkeys(entry.free_symbols, 0)))
-            self.fills += [(e, letters[s], float(sympy.diff(entry, s))) for s in sorted(entry.free_symbols, key=str)]
-        self.letters = sorted({letter for _, letter, _ in self.fills})
+            self.fills += [(e, symbols[s], float(sympy.diff(entry, s))) for s in sorted(entry.free_symbols, key=str)]
+        self.symbols = sorted({symbol for _, symbol, _ in self.fills})
         self.reads = self._reads()
 
     def _reads(self) -> list[tuple[int, int, float]]:
@@ -217,50 +217,50 @@ class _Pattern:
             by_entry[e] = by_entry.get(e, 0) + 1
         if all(count == 1 for count in by_entry.values()):
             lengths: dict[int, float] = {}
-            for _, letter, factor in self.fills:
-                lengths[letter] = lengths.get(letter, 0.0) + factor**2
-            found = [(letter, e, factor / lengths[letter]) for e, letter, factor in self.fills]
+            for _, symbol, factor in self.fills:
+                lengths[symbol] = lengths.get(symbol, 0.0) + factor**2
+            found = [(symbol, e, factor / lengths[symbol]) for e, symbol, factor in self.fills]
             return sorted(found)
-        slopes = self._slopes()
-        inverse = np.array([solve(slopes.T @ slopes, row).z for row in slopes]).T
+        derivatives = self._derivatives()
+        inverse = np.array([solve(derivatives.T @ derivatives, row).z for row in derivatives]).T
         return [
-            (letter, e, float(inverse[k, e]))
-            for k, letter in enumerate(self.letters)
+            (symbol, e, float(inverse[k, e]))
+            for k, symbol in enumerate(self.symbols)
             for e in range(self.size)
             if inverse[k, e]
         ]
 
-    def _slopes(self) -> Any:
-        slopes = np.zeros((self.size, len(self.letters)))
-        for e, letter, factor in self.fills:
-            slopes[e, self.letters.index(letter)] = factor
-        return slopes
+    def _derivatives(self) -> Any:
+        derivatives = np.zeros((self.size, len(self.symbols)))
+        for e, symbol, factor in self.fills:
+            derivatives[e, self.symbols.index(symbol)] = factor
+        return derivatives
 
     def matrix(self, y: Any) -> Any:
         """The matrix at a state."""
         entries = self.constants.copy()
-        for e, letter, factor in self.fills:
-            entries[e] += factor * y[letter]
+        for e, symbol, factor in self.fills:
+            entries[e] += factor * y[symbol]
         return entries.reshape(self.shape)
 
     def misfit(self, value: Any) -> Any:
         """What of a matrix is not in the pattern, entry by entry."""
         flat = np.ravel(value) - self.constants
         y: dict[int, float] = {}
-        for letter, e, factor in self.reads:
-            y[letter] = y.get(letter, 0.0) + factor * flat[e]
-        for e, letter, factor in self.fills:
-            flat[e] -= factor * y[letter]
+        for symbol, e, factor in self.reads:
+            y[symbol] = y.get(symbol, 0.0) + factor * flat[e]
+        for e, symbol, factor in self.fills:
+            flat[e] -= factor * y[symbol]
         return flat
 
     def outside(self, change: Any) -> Any:
         """The same of a change of the matrix, a graph."""
         flat = ca.vertsplit(ca.vec(change.T))
         y: dict[int, Any] = {}
-        for letter, e, factor in self.reads:
-            y[letter] = y.get(letter, 0.0) + factor * flat[e]
-        for e, letter, factor in self.fills:
-            flat[e] = flat[e] - factor * y[letter]
+        for symbol, e, factor in self.reads:
+            y[symbol] = y.get(symbol, 0.0) + factor * flat[e]
+        for e, symbol, factor in self.fills:
+            flat[e] = flat[e] - factor * y[symbol]
         return ca.vertcat(*flat)
 
 
@@ -268,11 +268,11 @@ def _check_owners(patterns: list[_Pattern], flow: Flow) -> None:
     """No letter may be moved by two actions: each would add its own."""
     owner: dict[int, str] = {}
     for pattern in patterns:
-        for letter in pattern.letters:
-            if letter in owner:
+        for symbol in pattern.symbols:
+            if symbol in owner:
                 raise FormError(
-                    f"The letter `{flow.coordinates[letter].name}` is moved by two actions",
-                    seen=f"{owner[letter]} and {pattern.name}",
+                    f"The letter `{flow.coordinates[symbol].name}` is moved by two actions",
+                    seen=f"{owner[symbol]} and {pattern.name}",
                     remedy="state one action for each letter",
                 )
-            owner[letter] = pattern.name
+            owner[symbol] = pattern.name

@@ -18,7 +18,7 @@ from ....runtime.projection import MISSING, evaluate
 from ...run_fields import FixedFields
 from ..fixed.fixed_fields import GENERATOR_COLUMNS, PLACE, SIZE, SKEW, SOURCE, UNKNOWN
 from .matrices import add_product
-from .orbit_steps import call_generators, moved_letters, settle_skew_factors, transpose_skew_factors
+from .orbit_steps import call_generators, moved_symbols, refine_skew_factors, transpose_skew_factors
 
 __all__ = ["isospectral_end", "isospectral_stage", "rest_increments", "rest_sum", "transported"]
 
@@ -78,7 +78,7 @@ def isospectral_stage(context: FixedFields, i: int, t: float, h: float, unknowns
     y, stage = context.y, context.stage
     mix, nodes, weights = context.mix + i * stages, context.nodes, context.weights
     combined_factors(context, mix, unknowns)
-    moved_letters(context, True, stage)
+    moved_symbols(context, True, stage)
     rest_sum(context, mix, unknowns, stage)
     for c in range(ns):
         stage[c] += y[c]
@@ -103,8 +103,8 @@ def isospectral_stage(context: FixedFields, i: int, t: float, h: float, unknowns
 def isospectral_end(context: FixedFields, ones: Reals, unknowns: Reals, delta: Reals) -> None:
     """delta <- what the step adds to the state."""
     combined_factors(context, ones, unknowns)
-    settle_skew_factors(context)
-    moved_letters(context, False, delta)
+    refine_skew_factors(context)
+    moved_symbols(context, False, delta)
     rest_sum(context, ones, unknowns, delta)
 
 

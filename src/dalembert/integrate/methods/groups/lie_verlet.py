@@ -14,7 +14,7 @@ from ...run_fields import FixedFields
 from ..fixed.fixed_fields import GENERATOR_COLUMNS, PLACE, SIZE, SKEW, SOURCE, UNKNOWN
 from .isospectral import rest_increments, rest_sum
 from .matrices import exponential_less_one
-from .orbit_steps import call_generators, moved_letters, settle_skew_factors, transpose_skew_factors
+from .orbit_steps import call_generators, moved_symbols, refine_skew_factors, transpose_skew_factors
 
 __all__ = ["exponential_factors", "verlet_end", "verlet_stage"]
 
@@ -51,7 +51,7 @@ def verlet_stage(context: FixedFields, t: float, h: float, unknowns: Reals, fres
     """fresh <- h A where the two halves meet, for the elements `unknowns` of the algebras."""
     y, stage = context.y, context.stage
     exponential_factors(context, 0.5, unknowns)
-    moved_letters(context, True, stage)
+    moved_symbols(context, True, stage)
     rest_sum(context, context.mix, unknowns, stage)
     for c in range(context.n_state):
         stage[c] += y[c]
@@ -64,6 +64,6 @@ def verlet_stage(context: FixedFields, t: float, h: float, unknowns: Reals, fres
 def verlet_end(context: FixedFields, unknowns: Reals, delta: Reals) -> None:
     """delta <- what the step adds to the state."""
     exponential_factors(context, 1.0, unknowns)
-    settle_skew_factors(context)
-    moved_letters(context, False, delta)
+    refine_skew_factors(context)
+    moved_symbols(context, False, delta)
     rest_sum(context, context.weights, unknowns, delta)

@@ -30,7 +30,7 @@ from ..fixed.fixed_fields import (
 )
 from .matrices import add_product, orthogonal_less_one, transpose
 
-__all__ = ["call_generators", "fill_matrices", "moved_letters", "settle_skew_factors", "transpose_skew_factors"]
+__all__ = ["call_generators", "fill_matrices", "moved_symbols", "refine_skew_factors", "transpose_skew_factors"]
 
 
 @native
@@ -55,7 +55,7 @@ def call_generators(context: FixedFields, time: float, y: Reals) -> None:
 
 
 @native
-def settle_skew_factors(context: FixedFields) -> None:
+def refine_skew_factors(context: FixedFields) -> None:
     """The factors of a whole step: orthogonal to the last digit where generators are skew."""
     for k in range(context.n_generators):
         table = context.generator_table + k * GENERATOR_COLUMNS
@@ -74,7 +74,7 @@ def transpose_skew_factors(context: FixedFields) -> None:
 
 
 @native
-def moved_letters(context: FixedFields, is_stage: bool, delta: Reals) -> None:
+def moved_symbols(context: FixedFields, is_stage: bool, delta: Reals) -> None:
     """delta <- what the factors LEFT and RIGHT add to the letters of MATRICES; other letters are not touched.
 
     At a stage, matrices that no rate depends on stay as they are.

@@ -14,7 +14,7 @@ from ..fixed.fixed_fields import GENERATOR_COLUMNS, SIZE, UNKNOWN
 from .isospectral import rest_increments
 from .lie_verlet import exponential_factors, scaled_generators
 from .matrices import bracket
-from .orbit_steps import call_generators, moved_letters, settle_skew_factors
+from .orbit_steps import call_generators, moved_symbols, refine_skew_factors
 
 __all__ = ["munthe_kaas_step"]
 
@@ -39,8 +39,8 @@ def displaced(context: FixedFields, is_stage: bool, u: Reals, delta: Reals) -> N
     rest, first = context.rest, context.n_stage_unknowns - context.n_rest
     exponential_factors(context, 1.0, u)
     if not is_stage:
-        settle_skew_factors(context)
-    moved_letters(context, is_stage, delta)
+        refine_skew_factors(context)
+    moved_symbols(context, is_stage, delta)
     for r in range(context.n_rest):
         delta[rest[r]] = u[first + r]
 

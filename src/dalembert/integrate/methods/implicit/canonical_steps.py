@@ -20,7 +20,7 @@ from ....formulations.forms.lagrange import applied_force, lagrangian_and_moment
 from ....runtime.kernel import Kernel, kernel_of
 from ..hypotheses import refuse_dependent_constraints, refuse_other_constraints
 from .lobatto_steps import STAGES, lobatto_equations
-from .root_equations import StepEquations, StepLetters
+from .root_equations import StepEquations, StepSymbols
 from .variational_steps import RULES, variational_equations
 
 __all__ = ["CANONICAL_METHODS", "CanonicalModel", "canonical_equations", "check_canonical_steps"]
@@ -35,9 +35,9 @@ class CanonicalModel:
     `hidden(t, q, p)` gives G H_p + g_t.
     """
 
-    def __init__(self, kernel: Kernel, letters: StepLetters) -> None:
+    def __init__(self, kernel: Kernel, symbols: StepSymbols) -> None:
         system, algebra, vector = kernel.equations.system, kernel.algebra, kernel.algebra.vector
-        self.letters, self.time, self.step = letters, letters.time, letters.h
+        self.symbols, self.time, self.step = symbols, symbols.time, symbols.h
         q, v, p = vector(system.coordinates), vector(system.velocities), vector(system.momenta)
         self.n = q.numel()
         given = {symbol: value for symbol, value in system.inputs.items() if value is not None}
@@ -47,30 +47,30 @@ class CanonicalModel:
         laws_by_momenta = kernel.lower(list(given.values()))
         laws_by_velocities = algebra.substitute(vector(list(given.values())), p, momenta)
 
-        def function(name: str, letters: list[Any], *results: Any) -> Callable[..., Any]:
-            laws = laws_by_velocities if letters[-1] is v else laws_by_momenta
+        def function(name: str, symbols: list[Any], *results: Any) -> Callable[..., Any]:
+            laws = laws_by_velocities if symbols[-1] is v else laws_by_momenta
             driven = [algebra.substitute(block, vector(list(given)), laws) for block in results]
-            found = ca.Function(name, [*letters, parameters], driven)
+            found = ca.Function(name, [*symbols, parameters], driven)
             return lambda *values: found(*values, parameters)
 
         by_momenta = algebra.substitute(applied_force(system, algebra, p), v, velocities)
         by_velocities = applied_force(system, algebra, momenta)
         residual = kernel.graph.position.residual
-        slope = ca.jacobian(residual, q)
+        derivative = ca.jacobian(residual, q)
         self.m = int(residual.numel())
         place = [self.time, q]
         self.flow = function("flow", [*place, p], velocities, by_momenta - ca.gradient(hamiltonian, q))
-        self.slopes = function("slopes", [*place, v], ca.gradient(lagrangian, q) + by_velocities, momenta)
-        self.gap = function("gap", place, residual, slope)
-        self.hidden = function("hidden", [*place, p], slope @ velocities + ca.jacobian(residual, self.time))
+        self.derivatives = function("slopes", [*place, v], ca.gradient(lagrangian, q) + by_velocities, momenta)
+        self.gap = function("gap", place, residual, derivative)
+        self.hidden = function("hidden", [*place, p], derivative @ velocities + ca.jacobian(residual, self.time))
 
     def position(self, increment: Any) -> Any:
         """The position after an increment of it."""
-        return self.letters.after(ca.vertcat(increment, ca.SX(self.n, 1)))[: self.n]
+        return self.symbols.after(ca.vertcat(increment, ca.SX(self.n, 1)))[: self.n]
 
     def momentum(self, increment: Any) -> Any:
         """The momentum after an increment of it."""
-        return self.letters.after(ca.vertcat(ca.SX(self.n, 1), increment))[self.n :]
+        return self.symbols.after(ca.vertcat(ca.SX(self.n, 1), increment))[self.n :]
 
     def velocity(self) -> Any:
         """H_p at the beginning of the step."""
@@ -97,11 +97,11 @@ def check_canonical_steps(equations: Equations, method: str) -> None:
         )
 
 
-def canonical_equations(method: str) -> Callable[[Kernel, StepLetters], StepEquations]:
+def canonical_equations(method: str) -> Callable[[Kernel, StepSymbols], StepEquations]:
     """What writes the equations of a step of a method for a kernel."""
 
-    def equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
-        model = CanonicalModel(kernel, letters)
+    def equations(kernel: Kernel, symbols: StepSymbols) -> StepEquations:
+        model = CanonicalModel(kernel, symbols)
         if method in RULES:
             return variational_equations(model, *RULES[method])
         return lobatto_equations(model, STAGES[method])

@@ -34,7 +34,7 @@ from ....model.symbols import t
 from ....runtime.kernel import Kernel, kernel_of
 from ..hypotheses import refuse_dependent_constraints
 from .nonholonomic_steps import check_inputs
-from .root_equations import StageEquations, StepEquations, StepLetters
+from .root_equations import StageEquations, StepEquations, StepSymbols
 
 __all__ = ["check_energy_steps", "energy_equations"]
 
@@ -97,9 +97,9 @@ def _working_constraint(kernel: Kernel) -> str | None:
     return None
 
 
-def energy_equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
+def energy_equations(kernel: Kernel, symbols: StepSymbols) -> StepEquations:
     """The equations of a step."""
-    system, algebra, h = kernel.equations.system, kernel.algebra, letters.h
+    system, algebra, h = kernel.equations.system, kernel.algebra, symbols.h
     q, v, p = (algebra.vector(block) for block in (system.coordinates, system.velocities, system.momenta))
     n, m = q.numel(), len(system.bilateral)
     energy, velocities = hamiltonian_and_velocities(system, algebra)
@@ -111,28 +111,28 @@ def energy_equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
     given = {symbol: value for symbol, value in system.inputs.items() if value is not None}
     if given:
         force = algebra.substitute(force, algebra.vector(list(given)), kernel.lower(list(given.values())))
-    slope = ca.gradient(energy, letters.state)
+    derivative = ca.gradient(energy, symbols.state)
     residual, rows = ca.SX(0, 1), ca.SX(0, n)
     if m:
         level = velocity_level(system, algebra, lagrangian_and_momenta(system, algebra)[1])
         residual, rows = in_momenta(level.residual), in_momenta(ca.jacobian(level.residual, v))
     change, impulse = ca.SX.sym("change", 2 * n), ca.SX.sym("impulse", m)
-    middle, new, half_time = letters.after(change / 2), letters.after(change), letters.time + h / 2
-    there = letters.at(ca.horzcat(slope[:n], slope[n:], force, rows.T), middle, half_time)
+    middle, new, half_time = symbols.after(change / 2), symbols.after(change), symbols.time + h / 2
+    there = symbols.at(ca.horzcat(derivative[:n], derivative[n:], force, rows.T), middle, half_time)
     plain = ca.vertcat(there[:, 0], there[:, 1])
-    gap = letters.at(energy, new, half_time) - letters.at(energy, letters.start, half_time) - ca.dot(plain, change)
+    gap = symbols.at(energy, new, half_time) - symbols.at(energy, symbols.start, half_time) - ca.dot(plain, change)
     length = ca.sumsqr(change)
-    is_measured = length > ROUNDING**2 * ca.sumsqr(letters.start)  # or else the gap is rounding, which nothing must divide
+    is_measured = length > ROUNDING**2 * ca.sumsqr(symbols.start)  # or else the gap is rounding, which nothing must divide
     discrete = plain + ca.if_else(is_measured, gap, 0) / ca.fmax(length, TINY) * change
 
     mean, reaction = discrete[n:], there[:, 3:] @ impulse
     share = ca.dot(reaction, mean) / ca.fmax(ca.sumsqr(discrete), TINY)
     balance = change + discrete * share - ca.vertcat(h * mean, h * (there[:, 2] - discrete[:n]) + reaction)
-    ends = letters.at(residual, new, letters.time + h)
+    ends = symbols.at(residual, new, symbols.time + h)
     unknowns = ca.vertcat(change, impulse)
-    here = letters.at(ca.horzcat(slope[:n], slope[n:], force), letters.start, letters.time)
+    here = symbols.at(ca.horzcat(derivative[:n], derivative[n:], force), symbols.start, symbols.time)
     return StepEquations(
         (StageEquations(ca.vertcat(balance, ends), unknowns, 2 * n, (n, 2 * n)),),
         ca.vertcat(h * here[:, 1], h * (here[:, 2] - here[:, 0]), ca.SX.zeros(m)),
-        letters.added + change,
+        symbols.added + change,
     )

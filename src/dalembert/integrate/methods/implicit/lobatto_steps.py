@@ -41,9 +41,9 @@ def lobatto_equations(model: Any, stages: int) -> StepEquations:
     flows = [model.flow(*at) for at in zip(times, places, (model.momentum(push) for push in pushes), strict=True)]
     gaps = [model.gap(*at) for at in zip(times, places, strict=True)]
     drifts, kicks = [], []
-    for weight, (velocity, force), (_, slope), impulse in zip(pair.weights, flows, gaps, impulses, strict=True):
+    for weight, (velocity, force), (_, derivative), impulse in zip(pair.weights, flows, gaps, impulses, strict=True):
         drifts.append(float(weight) * h * velocity)
-        kicks.append(float(weight) * h * force + slope.T @ impulse)
+        kicks.append(float(weight) * h * force + derivative.T @ impulse)
     residual = [moves[i] - weighted_sum(pair.positions[i], drifts) for i in range(1, stages)]
     residual += [pushes[i] - weighted_sum(pair.momenta[i], kicks) for i in range(stages)]
     residual += [gap for gap, _ in gaps[1:]]
@@ -55,7 +55,7 @@ def lobatto_equations(model: Any, stages: int) -> StepEquations:
     stage = StageEquations(ca.vertcat(*residual), ca.vertcat(*moves[1:], *pushes, *impulses), judged)
     velocity = model.velocity()
     guess = ca.vertcat(*(float(c) * h * velocity for c in pair.nodes[1:]), ca.SX.zeros(stages * (n + m)))
-    return StepEquations((stage,), guess, model.letters.added + ca.vertcat(moves[-1], push))
+    return StepEquations((stage,), guess, model.symbols.added + ca.vertcat(moves[-1], push))
 
 
 def weighted_sum(weights: Any, columns: list[Any]) -> Any:

@@ -74,8 +74,8 @@ def newton_matrix(context: FixedFields, t: float, h: float) -> int:
                     column[c] = factor * jacobian[c * ns + d]
                 if i == j:
                     column[d] += 1.0
-    heads, order = context.factor_diagonals, context.factor_order
-    if pivoted_qr(size, size, columns, heads, order, 1e-300, heads, order, False) < size:
+    collected, order = context.factor_diagonals, context.factor_order
+    if pivoted_qr(size, size, columns, collected, order, 1e-300, collected, order, False) < size:
         return UNSOLVABLE
     counts = context.counts
     counts.factored = 1
@@ -89,7 +89,7 @@ def newton_iterate(context: FixedFields, t: float, h: float) -> int:
     size = stages * ns
     unknowns, fresh, residual = context.unknowns_now, context.fresh, context.residual
     least, order = context.least, context.factor_order
-    columns, heads = context.factor, context.factor_diagonals
+    columns, collected = context.factor, context.factor_diagonals
     for c in range(size):
         least[c] = INFINITY
     before = INFINITY
@@ -102,7 +102,7 @@ def newton_iterate(context: FixedFields, t: float, h: float) -> int:
                 residual[i * ns + c] = fresh[c] - unknowns[i * ns + c]
         counts.evaluations += stages
         counts.sweeps += 1
-        reflect(size, size, columns, heads, residual, False)
+        reflect(size, size, columns, collected, residual, False)
         solve_triangle(size, size, columns, residual)
         is_closer, change, largest = False, 0.0, 0.0
         for k in range(size):

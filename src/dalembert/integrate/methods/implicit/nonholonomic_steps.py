@@ -19,7 +19,7 @@ from ....formulations.forms.lagrange import applied_force, lagrangian_and_moment
 from ....model.constraints import HolonomicConstraint
 from ....runtime.kernel import Kernel, kernel_of
 from ..hypotheses import refuse_dependent_constraints
-from .root_equations import StageEquations, StepEquations, StepLetters
+from .root_equations import StageEquations, StepEquations, StepSymbols
 
 __all__ = ["check_inputs", "check_velocity_steps", "dla_equations", "leapfrog_equations"]
 
@@ -58,7 +58,7 @@ def check_inputs(kernel: Kernel, method: str) -> None:
 class _Mechanics:
     """Graph expressions of a system in q, v and t: momenta p, push L_q + Q, constraints f and f_v."""
 
-    def __init__(self, kernel: Kernel, letters: StepLetters) -> None:
+    def __init__(self, kernel: Kernel, symbols: StepSymbols) -> None:
         system, algebra = kernel.equations.system, kernel.algebra
         q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
         lagrangian, momenta = lagrangian_and_momenta(system, algebra)
@@ -71,17 +71,17 @@ class _Mechanics:
         def driven(block: Any) -> Any:
             return algebra.substitute(block, names, values) if given else block
 
-        self.letters, self.n, self.m = letters, q.numel(), level.residual.numel()
+        self.symbols, self.n, self.m = symbols, q.numel(), level.residual.numel()
         self.momenta, self.push = driven(momenta), driven(push)
         self.constraints, self.rows = driven(level.residual), driven(algebra.jacobian(level.residual, v))
         self.positions, self.position_rows = driven(level.holonomic), level.holonomic_rows
 
     def at(self, expression: Any, q: Any, v: Any, time: Any) -> Any:
         """An expression of q, v and t elsewhere."""
-        return self.letters.at(expression, ca.vertcat(q, v), time)
+        return self.symbols.at(expression, ca.vertcat(q, v), time)
 
 
-def dla_equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
+def dla_equations(kernel: Kernel, symbols: StepSymbols) -> StepEquations:
     r"""The discrete Lagrange-d'Alembert method with the midpoint rule, in positions and momenta.
 
     With q_m = (q_0 + q_1)/2, w = (q_1 - q_0)/h and the discrete Lagrangian L_d = h L(q_m, w), whose forces are h Q(q_m, w)/2 at
@@ -98,18 +98,18 @@ def dla_equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
 
     and a constraint of positions is g(q_1) = 0 in place of the discrete velocity.
     """
-    model, h = _Mechanics(kernel, letters), letters.h
-    n, m, t0, t1 = model.n, model.m, letters.time, letters.time + letters.h
-    q0, v0 = letters.start[:n], letters.start[n:]
+    model, h = _Mechanics(kernel, symbols), symbols.h
+    n, m, t0, t1 = model.n, model.m, symbols.time, symbols.time + symbols.h
+    q0, v0 = symbols.start[:n], symbols.start[n:]
     moved, impulse = ca.SX.sym("moved", n), ca.SX.sym("impulse", m)
     gained, correction = ca.SX.sym("gained", n), ca.SX.sym("correction", m)
     middle = (q0 + moved / 2, moved / h, t0 + h / 2)
     momentum, push = model.at(model.momenta, *middle), h / 2 * model.at(model.push, *middle)
     before = model.at(ca.horzcat(model.momenta, model.rows.T), q0, v0, t0)
-    new = letters.after(ca.vertcat(moved, gained))
+    new = symbols.after(ca.vertcat(moved, gained))
     q1, v1 = new[:n], new[n:]
     kept = h * model.at(model.constraints, *middle)
-    reached = letters.at(model.positions, new, t1)
+    reached = symbols.at(model.positions, new, t1)
     for place, row in enumerate(model.position_rows):
         kept[row] = reached[place]
     first = ca.vertcat(h * (before[:, 0] - (momentum - push)) + before[:, 1:] @ impulse, kept)
@@ -121,11 +121,11 @@ def dla_equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
             StageEquations(second, ca.vertcat(gained, correction), n, (n, 2 * n)),
         ),
         ca.vertcat(h * v0, ca.SX.zeros(n + 2 * m)),
-        letters.added + ca.vertcat(moved, gained),
+        symbols.added + ca.vertcat(moved, gained),
     )
 
 
-def leapfrog_equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
+def leapfrog_equations(kernel: Kernel, symbols: StepSymbols) -> StepEquations:
     r"""A symmetric leapfrog with one reaction in the middle, whose velocities obey the constraints at the end of each step.
 
         q_m = q_0 + h/2 v_0,      p_1 - p_0 = h (L_q + Q)(q_m, w) + h f_v(q_m, w)^T lambda,      w = (v_0 + v_1)/2
@@ -136,21 +136,21 @@ def leapfrog_equations(kernel: Kernel, letters: StepLetters) -> StepEquations:
     283. The leapfrog of S. Ferraro, D. Iglesias, D. Martin de Diego, Nonlinearity 21 (2008) 1911, has its reactions at the
     positions, and momenta that obey the constraints on average; this one can be composed, because its states obey them.
     """
-    model, h = _Mechanics(kernel, letters), letters.h
-    n, m, t0, t1 = model.n, model.m, letters.time, letters.time + letters.h
-    q0, v0 = letters.start[:n], letters.start[n:]
+    model, h = _Mechanics(kernel, symbols), symbols.h
+    n, m, t0, t1 = model.n, model.m, symbols.time, symbols.time + symbols.h
+    q0, v0 = symbols.start[:n], symbols.start[n:]
     gained, impulse = ca.SX.sym("gained", n), ca.SX.sym("impulse", m)
     increment = ca.vertcat(h * (v0 + gained / 2), gained)
-    new = letters.after(increment)
-    middle = (letters.after(ca.vertcat(h / 2 * v0, gained))[:n], v0 + gained / 2, t0 + h / 2)
-    balance = letters.at(model.momenta, new, t1) - model.at(model.momenta, q0, v0, t0)
+    new = symbols.after(increment)
+    middle = (symbols.after(ca.vertcat(h / 2 * v0, gained))[:n], v0 + gained / 2, t0 + h / 2)
+    balance = symbols.at(model.momenta, new, t1) - model.at(model.momenta, q0, v0, t0)
     balance = balance - h * model.at(model.push, *middle) - model.at(model.rows, *middle).T @ impulse
     return StepEquations(
         (
             StageEquations(
-                ca.vertcat(balance, letters.at(model.constraints, new, t1)), ca.vertcat(gained, impulse), n, (n, 2 * n)
+                ca.vertcat(balance, symbols.at(model.constraints, new, t1)), ca.vertcat(gained, impulse), n, (n, 2 * n)
             ),
         ),
         ca.SX.zeros(n + m),
-        letters.added + increment,
+        symbols.added + increment,
     )

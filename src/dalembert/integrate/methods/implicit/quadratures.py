@@ -60,7 +60,7 @@ class PolynomialTable(NamedTuple):
     points: Any
     weights: Any
     values: Any
-    slopes: Any
+    derivatives: Any
 
 
 def quadrature(kind: str, points: int) -> tuple[Any, Any]:
@@ -105,9 +105,9 @@ def polynomial_table(degree: int, kind: str, points: int) -> PolynomialTable:
     where, weights = quadrature(kind, points)
     basis = [_basis(control, j) for j in range(degree + 1)]
     values = np.array([polynomial(where) for polynomial in basis]).T
-    slopes = np.array([polynomial.deriv()(where) for polynomial in basis]).T
-    values[np.abs(values) < 1e-15], slopes[np.abs(slopes) < 1e-14] = 0.0, 0.0
-    return PolynomialTable(control, where, weights, values, slopes)
+    derivatives = np.array([polynomial.deriv()(where) for polynomial in basis]).T
+    values[np.abs(values) < 1e-15], derivatives[np.abs(derivatives) < 1e-14] = 0.0, 0.0
+    return PolynomialTable(control, where, weights, values, derivatives)
 
 
 def _basis(nodes: Any, j: int) -> Any:

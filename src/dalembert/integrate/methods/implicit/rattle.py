@@ -37,9 +37,9 @@ def guessed_multipliers(context: FixedFields, scale: float, found: Reals) -> Non
     """found (m) <- `scale` times the forces of the step before, continued by those before it where steps are equal."""
     counts, forces = context.counts, context.forces
     m = context.n_conditions
-    slope = scale if counts.remembered > 1 and context.n_stages == 1 else 0.0
+    derivative = scale if counts.remembered > 1 and context.n_stages == 1 else 0.0
     for k in range(m):
-        found[k] = scale * forces[m + k] + slope * (forces[m + k] - forces[k])
+        found[k] = scale * forces[m + k] + derivative * (forces[m + k] - forces[k])
 
 
 @native

@@ -83,8 +83,8 @@ def _compiled(kernel: Kernel) -> PositionSteps:
     substep = _substep(model)
     velocity = 0
     if model.m:
-        slope, directions = model.slope, model.directions
-        lost = directions @ unrolled_elimination(ca.sparsify(slope @ directions), kernel.graph.velocity.residual)
+        derivative, directions = model.derivative, model.directions
+        lost = directions @ unrolled_elimination(ca.sparsify(derivative @ directions), kernel.graph.velocity.residual)
         velocity = kernel.load_program(straight_line("velocity_loss", kernel._inputs(), [ca.densify(lost)]))
     return PositionSteps(
         kernel.load_program(fields), kernel.load_program(substep), velocity, int(model.entries.numel()), int(model.m)
@@ -101,9 +101,9 @@ class _Model:
         self.v = kernel.algebra.vector(kernel.equations.system.velocities)
         self.residual, n = graph.position.residual, self.q.numel()
         self.m = self.residual.numel()
-        self.slope = ca.jacobian(self.residual, self.q)
+        self.derivative = ca.jacobian(self.residual, self.q)
         self.acceleration = unrolled_solve(graph.metric, graph.force, ca.SX(0, n), none).z
-        columns = [unrolled_solve(graph.metric, self.slope[k, :].T, ca.SX(0, n), none).z for k in range(self.m)]
+        columns = [unrolled_solve(graph.metric, self.derivative[k, :].T, ca.SX(0, n), none).z for k in range(self.m)]
         self.directions = ca.sparsify(ca.horzcat(*columns)) if self.m else ca.SX(n, 0)
         self.entries = ca.vertcat(*self.directions.nonzeros()) if self.directions.nnz() else none
 
@@ -128,7 +128,7 @@ def _substep(model: _Model) -> Program:
     place = q + (low[:n] + free)
     change = ca.SX(n, 1)
     for _ in range(2 if m else 0):
-        more = unrolled_elimination(ca.sparsify(model.at(model.slope, place) @ along), model.at(model.residual, place))
+        more = unrolled_elimination(ca.sparsify(model.at(model.derivative, place) @ along), model.at(model.residual, place))
         found, change = found + more, along @ more
         free = free - change
         place = q + (low[:n] + free)

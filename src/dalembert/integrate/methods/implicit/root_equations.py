@@ -10,7 +10,7 @@ import casadi as ca
 from ....model.symbols import t
 from ....runtime.kernel import Kernel
 
-__all__ = ["StageEquations", "StepEquations", "StepLetters"]
+__all__ = ["StageEquations", "StepEquations", "StepSymbols"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class StageEquations:
     residual: Any
     unknowns: Any
     increments: int
-    letters: tuple[int, int] | None = None
+    symbols: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class StepEquations:
     end: Any
 
 
-class StepLetters:
+class StepSymbols:
     """The letters of a step of size `h` from y + low + added: what rounding lost, and what a composition has added so far.
 
     Attributes

@@ -16,13 +16,13 @@ from ..fixed.fixed_fields import (
     FACTORS_OF,
     FIRST_OF,
     INCREMENTS_OF,
-    LETTERS_FROM,
-    LETTERS_TO,
     MATRIX_OF,
     NOT_CONTRACTING,
     RESIDUAL_OF,
     ROOT_COLUMNS,
     SIZE_OF,
+    SYMBOLS_FROM,
+    SYMBOLS_TO,
     UNSOLVABLE,
 )
 from .collocation import size_of
@@ -41,7 +41,7 @@ CONVERGED, REST, RESTING, SLOW = 1e-10, 4e-15, 0.7, 0.3
 ROUNDING, NEGLIGIBLE = 1e-15, 1e-17
 #: An increment whose own steps are above this part of it, and still shrink by half, is not settled, however small it is beside
 #: the others: letters may have very different units.
-SETTLED = 1e-12
+STILL_MOVING = 1e-12
 #: A matrix with pivots below this, where the largest entry of each row is one, does not determine the unknowns.
 LEAST_PIVOT = 1e-14
 #: A matrix of so many more unknowns is worth one iteration more, before it is made again.
@@ -64,7 +64,7 @@ def root_matrix(context: FixedFields, row: Integers, number: int) -> int:
     if not is_finite(size * size, columns):
         return UNSOLVABLE
     shift = number * width + row[FIRST_OF]
-    heads, order = context.root_diagonals + shift, context.root_order + shift
+    collected, order = context.root_diagonals + shift, context.root_order + shift
     scales = context.root_scales + shift
     for i in range(size):
         largest = 0.0
@@ -75,7 +75,7 @@ def root_matrix(context: FixedFields, row: Integers, number: int) -> int:
         scales[i] = 1.0 / largest
         for j in range(size):
             columns[j * size + i] *= scales[i]
-    return 0 if pivoted_qr(size, size, columns, heads, order, LEAST_PIVOT, heads, order, False) == size else UNSOLVABLE
+    return 0 if pivoted_qr(size, size, columns, collected, order, LEAST_PIVOT, collected, order, False) == size else UNSOLVABLE
 
 
 @native
@@ -88,7 +88,7 @@ def iterate_roots(context: FixedFields, row: Integers, number: int, scale: float
     y, low, w, residual = context.y, context.rounding, context.root_input, context.root_residual
     unknowns, shift = w + (context.n_state + row[FIRST_OF]), number * width + row[FIRST_OF]
     columns = context.root_factors + (number * width * width + row[FACTORS_OF])
-    heads, order, counts = context.root_diagonals + shift, context.root_order + shift, context.counts
+    collected, order, counts = context.root_diagonals + shift, context.root_order + shift, context.counts
     scales = context.root_scales + shift
     before, last = INFINITY, residual + width
     for k in range(size):
@@ -99,28 +99,28 @@ def iterate_roots(context: FixedFields, row: Integers, number: int, scale: float
         counts.sweeps += 1
         for k in range(size):
             residual[k] *= scales[k]
-        reflect(size, size, columns, heads, residual, False)
+        reflect(size, size, columns, collected, residual, False)
         solve_triangle(size, size, columns, residual)
-        change, total, is_settled = 0.0, 0.0, True
+        change, total, is_converged = 0.0, 0.0, True
         for k in range(size):
             c, step = order[k], abs(residual[k])
             unknowns[c] -= residual[k]
             if c < increments:
                 change = max(change, step)
                 total = max(total, abs(unknowns[c]))
-                if step > SETTLED * abs(unknowns[c]) and step < 0.5 * last[k]:
-                    is_settled = False
+                if step > STILL_MOVING * abs(unknowns[c]) and step < 0.5 * last[k]:
+                    is_converged = False
                 last[k] = step
         if not change < INFINITY or not is_finite(size, unknowns):
             return -1
         expected = change * change / before if attempt > 0 else change
-        if expected <= NEGLIGIBLE * total and is_settled:
+        if expected <= NEGLIGIBLE * total and is_converged:
             return attempt + 1
         if change > (RESTING if is_fresh else SLOW) * before:
             is_resting = change <= ROUNDING * (total + scale)
             if not is_resting and not (is_fresh and change <= CONVERGED * total + floor):
                 return -1
-            if is_settled:
+            if is_converged:
                 return attempt + 1
         before = change
     return -1
@@ -130,7 +130,7 @@ def iterate_roots(context: FixedFields, row: Integers, number: int, scale: float
 def solve_roots(context: FixedFields, row: Integers, number: int, kept: Integers) -> int:
     """The unknowns of one set of equations from the guess in ROOT_INPUT."""
     is_fresh, scale, y = False, 0.0, context.y
-    for c in range(row[LETTERS_FROM], row[LETTERS_TO]):
+    for c in range(row[SYMBOLS_FROM], row[SYMBOLS_TO]):
         scale += abs(y[c])
     floor = REST * size_of(context)
     for _ in range(MOST_MATRICES):

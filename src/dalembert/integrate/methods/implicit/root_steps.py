@@ -15,7 +15,7 @@ from ..compositions import composition
 from .canonical_steps import CANONICAL_METHODS, canonical_equations, check_canonical_steps
 from .energy_steps import check_energy_steps, energy_equations
 from .nonholonomic_steps import check_velocity_steps, dla_equations, leapfrog_equations
-from .root_equations import StepEquations, StepLetters
+from .root_equations import StepEquations, StepSymbols
 
 __all__ = ["ROOT_METHODS", "check_root_steps", "hold_roots", "root_form"]
 
@@ -24,7 +24,7 @@ __all__ = ["ROOT_METHODS", "check_root_steps", "hold_roots", "root_form"]
 class Scheme:
     """A symmetric method, of order 2 where it is composed: its equations, what it refuses, and the form of its steps."""
 
-    equations: Callable[[Kernel, StepLetters], StepEquations]
+    equations: Callable[[Kernel, StepSymbols], StepEquations]
     check: Callable[[Any, str], None]
     form: str
 
@@ -72,32 +72,32 @@ def _compiled(kernel: Kernel, scheme: str) -> _Compiled:
     """The programs of a scheme, compiled once and kept with the kernel."""
     kept: dict[str, _Compiled] = kernel.__dict__.setdefault("_root_steps", {})
     if scheme not in kept:
-        letters = StepLetters(kernel)
-        found = SCHEMES[scheme].equations(kernel, letters)
+        symbols = StepSymbols(kernel)
+        found = SCHEMES[scheme].equations(kernel, symbols)
         unknowns = ca.vertcat(*(stage.unknowns for stage in found.stages))
         rows, first, factors, everyone = [], 0, 0, (0, kernel.n_state)
         for k, stage in enumerate(found.stages):
             size = stage.unknowns.numel()
             matrix = ca.jacobian(stage.residual, stage.unknowns)
-            residual_address = _load(kernel, letters, unknowns, f"{scheme}_residual_{k}", [stage.residual])
-            matrix_address = _load(kernel, letters, unknowns, f"{scheme}_matrix_{k}", [matrix])
+            residual_address = _load(kernel, symbols, unknowns, f"{scheme}_residual_{k}", [stage.residual])
+            matrix_address = _load(kernel, symbols, unknowns, f"{scheme}_matrix_{k}", [matrix])
             rows.append(
-                [residual_address, matrix_address, size, first, stage.increments, factors, *(stage.letters or everyone)]
+                [residual_address, matrix_address, size, first, stage.increments, factors, *(stage.symbols or everyone)]
             )
             first, factors = first + size, factors + size**2
         kept[scheme] = _Compiled(
-            _load(kernel, letters, unknowns, f"{scheme}_begin", [found.guess]),
-            _load(kernel, letters, unknowns, f"{scheme}_end", [found.end]),
+            _load(kernel, symbols, unknowns, f"{scheme}_begin", [found.guess]),
+            _load(kernel, symbols, unknowns, f"{scheme}_end", [found.end]),
             np.array(rows, np.int64),
             first,
         )
     return kept[scheme]
 
 
-def _load(kernel: Kernel, letters: StepLetters, unknowns: Any, name: str, outputs: Sequence[Any]) -> int:
+def _load(kernel: Kernel, symbols: StepSymbols, unknowns: Any, name: str, outputs: Sequence[Any]) -> int:
     time, y, parameters, *_ = kernel._inputs()
-    further = ca.vertcat(letters.added, unknowns, letters.h)
-    program = straight_line(name.replace("-", "_"), [time, y, parameters, letters.low, further], list(outputs))
+    further = ca.vertcat(symbols.added, unknowns, symbols.h)
+    program = straight_line(name.replace("-", "_"), [time, y, parameters, symbols.low, further], list(outputs))
     return kernel.load_program(program)
 
 
@@ -106,7 +106,7 @@ def hold_roots(run: Any) -> None:
     scheme, order = ROOT_METHODS[run.task.method]
     steps, weights, ns = _compiled(run.kernel, scheme), composition(order), run.kernel.n_state
     count, sets, width = len(weights), len(steps.table), steps.width
-    fields = run.book.fields
+    fields = run.context.fields
     fields.root_begin, fields.root_end, fields.root_width = steps.begin, steps.end, width
     fields.n_root_stages = sets
     for name, numbers in (
@@ -124,4 +124,4 @@ def hold_roots(run: Any) -> None:
         ("root_kept", np.zeros((count, sets), np.int64)),
         ("root_residual", np.zeros(2 * width)),
     ):
-        run.book.fields.bind(name, numbers)
+        run.context.fields.bind(name, numbers)

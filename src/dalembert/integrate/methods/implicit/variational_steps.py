@@ -46,24 +46,24 @@ def variational_equations(model: Any, degree: int, kind: str, points: int) -> St
     n, m, h, table = model.n, model.m, model.step, polynomial_table(degree, kind, points)
     moves = [ca.SX(n, 1), *(ca.SX.sym(f"d{j}", n) for j in range(1, degree + 1))]
     impulses = [ca.SX.sym(f"l{j}", m) for j in range(degree + 1)]
-    slopes = []
+    derivatives = []
     for i, point in enumerate(table.points):
         place = model.position(weighted_sum(table.values[i, 1:], moves[1:]))
-        velocity = weighted_sum(table.slopes[i, 1:], moves[1:]) / h
-        slopes.append(model.slopes(model.time + float(point) * h, place, velocity))
+        velocity = weighted_sum(table.derivatives[i, 1:], moves[1:]) / h
+        derivatives.append(model.derivatives(model.time + float(point) * h, place, velocity))
     times = [model.time + float(c) * h for c in table.control]
     gaps = [model.gap(*at) for at in zip(times, (model.position(move) for move in moves), strict=True)]
-    reactions = [slope.T @ impulse for (_, slope), impulse in zip(gaps, impulses, strict=True)]
+    reactions = [derivative.T @ impulse for (_, derivative), impulse in zip(gaps, impulses, strict=True)]
     residual = []
     for j in range(degree):
-        by_place = h * weighted_sum(table.weights * table.values[:, j], [slope[0] for slope in slopes])
-        by_velocity = weighted_sum(table.weights * table.slopes[:, j], [slope[1] for slope in slopes])
+        by_place = h * weighted_sum(table.weights * table.values[:, j], [derivative[0] for derivative in derivatives])
+        by_velocity = weighted_sum(table.weights * table.derivatives[:, j], [derivative[1] for derivative in derivatives])
         residual.append(by_place + by_velocity + reactions[j] + (model.momentum(ca.SX(n, 1)) if j == 0 else 0))
     residual += [gap for gap, _ in gaps[1:]]
-    push = h * weighted_sum(table.weights, [slope[0] for slope in slopes]) + weighted_sum([1.0] * (degree + 1), reactions)
+    push = h * weighted_sum(table.weights, [derivative[0] for derivative in derivatives]) + weighted_sum([1.0] * (degree + 1), reactions)
     if m:
         residual.append(model.hidden(times[-1], model.position(moves[-1]), model.momentum(push)))
     stage = StageEquations(ca.vertcat(*residual), ca.vertcat(*moves[1:], *impulses), degree * n)
     velocity = model.velocity()
     guess = ca.vertcat(*(float(c) * h * velocity for c in table.control[1:]), ca.SX.zeros((degree + 1) * m))
-    return StepEquations((stage,), guess, model.letters.added + ca.vertcat(moves[-1], push))
+    return StepEquations((stage,), guess, model.symbols.added + ca.vertcat(moves[-1], push))

@@ -11,7 +11,7 @@ from typing import Any
 from dalembert.errors import DalembertError
 from dalembert.model.io.expressions import evaluate
 
-__all__ = ["disagreement", "rival_value"]
+__all__ = ["disagreement", "reference_value"]
 
 #: Values on the way that are larger than this, or smaller than its inverse, leave too few digits for a comparison.
 LARGEST = 1e6
@@ -48,7 +48,7 @@ class _UnclearError(Exception):
     """A value on the way that cannot be compared: outside the range, or too near to a case."""
 
 
-def rival_value(text: str, values: Mapping[str, float]) -> float:
+def reference_value(text: str, values: Mapping[str, float]) -> float:
     """The value in doubles, computed in the order in which it is written."""
     return _value(ast.parse(text.strip(), mode="eval").body, values)
 
@@ -58,7 +58,7 @@ def disagreement(text: str, found: Any, points: Sequence[Mapping[Any, float]]) -
     differences = []
     for point in points:
         try:
-            theirs = rival_value(" ".join(text.split()), {symbol.name: value for symbol, value in point.items()})
+            theirs = reference_value(" ".join(text.split()), {symbol.name: value for symbol, value in point.items()})
             ours = evaluate(found, point)
         except (_UnclearError, SyntaxError, RecursionError, MemoryError, ArithmeticError, ValueError, DalembertError):
             continue
