@@ -86,7 +86,7 @@ def compare(n: int, inertias: list[float], steps: int, h: float) -> None:
 
 
 def general(flow: da.Flow, start: dict[str, float], steps: int, h: float, every: int) -> None:
-    """The rivals: dop853 and RK4 in native code, SciPy's RK45."""
+    """The independent implementations: dop853 and RK4 in native code, SciPy's RK45."""
     times = np.linspace(0, steps * h, POINTS + 1)
     began = time.process_time()
     motion = da.simulate(

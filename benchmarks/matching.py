@@ -1,10 +1,11 @@
-"""Do closed loops settle from the whole region that a level set of the controlled energy promises?
+"""Do closed loops converge from the whole region that a level set of the controlled energy promises?
 
     python benchmarks/matching.py [--side 7] [--time 60]
 
 For each system a grid of side^4 starts, up to 1.3 times as far as the level set goes, is divided into those inside and those
-outside the set; every start is followed to the end of the span, and has settled where all letters are below 1e-6 there. Starts
-that speed up beyond 1000 are given up. The last rows look for the edge of the basin of the balanced unicycle along a tilt.
+outside the set; every start is followed to the end of the span, and has converged where all symbols are below 1e-6 there.
+Starts that speed up beyond 1000 are given up. The last rows look for the edge of the basin of the balanced unicycle along a
+tilt.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ def furuta() -> tuple[da.System, dict[str, float]]:
 
 
 def incline() -> tuple[da.System, dict[str, float]]:
-    """An upright pendulum on a cart on a slope."""
+    """An upright pendulum on a cart on a derivative."""
     phi, s = da.coordinates("phi s")
     m, M, l, g, beta = da.parameters("m M l g beta", positive=True)
     u = da.inputs("u")
     cart = (s * cos(beta), s * sin(beta))
     bob = (cart[0] + l * sin(phi), cart[1] + l * cos(phi))
     parts = [da.particle(M, list(cart)), da.particle(m, list(bob)), da.gravity(M, cart[1], g), da.gravity(m, bob[1], g)]
-    system = da.System([phi, s], parts=parts, forces={s: u}, inputs=[u], name="Pendulum on a slope")
+    system = da.System([phi, s], parts=parts, forces={s: u}, inputs=[u], name="Pendulum on a derivative")
     return system, {"m": 0.14, "M": 0.44, "l": 0.215, "g": 9.8, "beta": 0.3}
 
 
@@ -71,7 +72,7 @@ def measured(name: str, system: da.System, parameters: dict[str, float], side: i
 
 
 def unicycle(span: float) -> None:
-    """The largest tilt, alone, from which the balanced unicycle settles: by poles, and by a controlled Routhian."""
+    """The largest tilt, alone, from which the balanced unicycle converges: by poles, and by a controlled Routhian."""
     scenario = da.gallery.load("unicycle-rider")
     _, _, psi, phi, x, y = scenario.system.coordinates
     R = next(symbol for symbol in scenario.system.parameters if symbol.name == "R")
@@ -96,7 +97,7 @@ def unicycle(span: float) -> None:
         for _ in range(14):
             middle = (low + high) / 2
             low, high = (middle, high) if stays(equations, middle, parameters) else (low, middle)
-        print(f"unicycle, {name:<22} settles from a tilt of {low:.5f}, not from {high:.5f}")
+        print(f"unicycle, {name:<22} converges from a tilt of {low:.5f}, not from {high:.5f}")
 
 
 def main() -> None:
@@ -108,7 +109,7 @@ def main() -> None:
     for name, (system, parameters), ratio in (
         ("pendulum on a cart", cart(), 2.0),
         ("pendulum on a cart", cart(), 4.0),
-        ("pendulum on a slope", incline(), 4.0),
+        ("pendulum on a derivative", incline(), 4.0),
         ("Furuta's pendulum", furuta(), 2.0),
     ):
         measured(f"{name}, {ratio:g}", system, parameters, options.side, options.time, gains={"ratio": ratio})

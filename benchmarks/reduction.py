@@ -66,7 +66,7 @@ def main() -> None:
             plain = plain or median
             size = len(kernel_of(equations, equations.system.parameters).program("fast").instructions)
             symbols = len(motion.segments[0].context.kernel.equations.state)
-            print(f"  {label:18s} {symbols:3d} letters {size:5d} instructions {median * 1e3:9.3f} ms {plain / median:6.2f}x")
+            print(f"  {label:18s} {symbols:3d} symbols {size:5d} instructions {median * 1e3:9.3f} ms {plain / median:6.2f}x")
 
 
 if __name__ == "__main__":

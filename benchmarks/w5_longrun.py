@@ -1,7 +1,7 @@
 """W5: a spherical double pendulum in Cartesian coordinates for a long time, with steps of 0.01.
 
 ``python benchmarks/w5_longrun.py ENTRY STEPS`` measures one entry: seconds to derive and compile, time of a step, largest
-error of the energy and of the rods at 10 000 stored states, and the slope of the energy.
+error of the energy and of the rods at 10 000 stored states, and the derivative of the energy.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ def verified() -> tuple[Any, ...]:
     return tuple(rows())
 
 
-#: Documents by the letter of their rows.
+#: Documents by the symbol of their rows.
 DOCUMENTS = {
     "U": "Udwadia, Constrained motion of Hamiltonian systems",
     "G": "Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints",

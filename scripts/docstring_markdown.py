@@ -1,6 +1,6 @@
 """Docstrings as Markdown: prose, displayed equations, the sections of numpy's convention, and examples.
 
-A docstring is written to be read in a terminal. Here its letters stay what they are (``x_dot*y`` is no emphasis), what is
+A docstring is written to be read in a terminal. Here its symbols stay what they are (``x_dot*y`` is no emphasis), what is
 indented becomes a block of its own, names in backticks become links where the reference has them, and an example becomes
 a block of Python with what it prints.
 """

@@ -361,7 +361,7 @@ def matching() -> None:
         path = motion.sol(np.linspace(0, 12, 900))
         plane.plot(path[0], path[1], color=LIGHT.color("accent"), linewidth=1.1)
         plane.plot(*path[:2, 0], "o", color=LIGHT.color("accent"), markersize=3)
-    plane.set(title="starts at rest that settle", xlabel="phi", ylabel="s", xlim=(-1.5, 1.5), ylim=(-1.2, 1.2))
+    plane.set(title="starts at rest that converge", xlabel="phi", ylabel="s", xlim=(-1.5, 1.5), ylim=(-1.2, 1.2))
     closed = da.simulate(da.gallery.load("cart-pendulum-matched"), at=np.linspace(0, 8, 400))
     course.plot(closed.t, closed["phi"], color=LIGHT.color("body"), linewidth=1.3, label="phi")
     course.plot(closed.t, closed["s"], color=LIGHT.color("accent"), linewidth=1.3, label="s")

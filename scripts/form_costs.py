@@ -131,7 +131,9 @@ def form_table(form: str, found: dict[str, dict[str, dict[str, Any]]]) -> str:
     for system, records in found.items():
         if form in records:
             reference = records.get("lagrange")
-            beside = f"{reference['operations']} operations, {reference['nanoseconds']:.0f} ns" if reference else "does not apply"
+            beside = (
+                f"{reference['operations']} operations, {reference['nanoseconds']:.0f} ns" if reference else "does not apply"
+            )
             beside = "" if form == "lagrange" else beside
             lines.append(f"| `{system}` | {cells(records[form])} | {beside} |")
     if form == "lagrange":

@@ -21,7 +21,7 @@ _PIECES = re.compile(
 )
 
 
-#: The name of a function, with its power, and a letter right after it.
+#: The name of a function, with its power, and a symbol right after it.
 _FUNCTION = re.compile(
     r"(<mi>(?:sin|cos|tan|cot)</mi>|<msup><mi>(?:sin|cos|tan|cot)</mi><mrow>.*?</mrow></msup>)(?=(<m[ion]>|<mover>)?)"
 )

@@ -199,7 +199,7 @@ def exact_end(problem: Problem) -> Any:
 
 
 def measured_order(problem: Problem, method: str, exact: Any) -> float:
-    """The slope of the error between the last two step sizes before rounding shows."""
+    """The derivative of the error between the last two step sizes before rounding shows."""
     count = max(8, round(problem.until / (8 * problem.step)))
     try:
         errors = [errors_at_end(problem, exact, method, count)]

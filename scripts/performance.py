@@ -47,7 +47,7 @@ MANY = tuple(
 )  # fmt: skip
 LONG = tuple(
     ("W5-steps1000000", metric, head)
-    for metric, head in (("us_a_step", "µs a step"), ("energy_error", "energy error"), ("energy_slope", "its slope"),
+    for metric, head in (("us_a_step", "µs a step"), ("energy_error", "energy error"), ("energy_slope", "its derivative"),
                          ("constraint_error", "rods"))
 )  # fmt: skip
 

@@ -264,7 +264,7 @@ class Reference:
 def own_docstring(value: Any) -> str:
     """The docstring that was written for this value."""
     if value is da.t:
-        return "Time, the letter that energies, constraints, inputs and drawings may contain."
+        return "Time, the symbol that energies, constraints, inputs and drawings may contain."
     text = getattr(value, "__doc__", None) or ""
     return inspect.cleandoc(text)
 

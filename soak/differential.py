@@ -75,7 +75,7 @@ def stopped_run(options: Options) -> Path:
 
 
 def named_systems(ledger: Ledger, quick: bool, say: Callable[[str], Any]) -> None:
-    """The textbooks' systems against the books and against every peer, then the gallery; a few of them in a smoke run."""
+    """The textbooks' systems against the contexts and against every peer, then the gallery; a few of them in a smoke run."""
     hands = (*HOLONOMIC, *ROLLING)
     for hand in hands[::9] if quick else hands:
         textbook(ledger, hand())
@@ -91,7 +91,7 @@ def named_systems(ledger: Ledger, quick: bool, say: Callable[[str], Any]) -> Non
 
 
 def textbook(ledger: Ledger, hand: Hand) -> None:
-    """A system with the book's own equations; particles also by KanesMethod."""
+    """A system with the context's own equations; particles also by KanesMethod."""
     case = hand.case()
     reference = Reference(case.statement)
     usable = healthy(case, reference)

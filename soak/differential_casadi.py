@@ -1,4 +1,5 @@
-"""A rival that is written straight in CasADi: Lagrange's equations with multipliers, derivatives by its own differentiation.
+"""An independent implementation that is written straight in CasADi: Lagrange's equations with multipliers, derivatives by its
+own differentiation.
 
 For L(q, v, t) with rows A(q, v, t) a = b,
 
@@ -252,7 +253,7 @@ class Digits(Arithmetic):
         return kept
 
     def least_step(self, rows: Any, residual: Any) -> Any:
-        """The shortest step that takes independent residuals away."""
+        """The smallest step that takes independent residuals away."""
         kept = self.independent(rows)
         part = rows[kept]
         weights = self.inverse(part @ part.T) @ residual[kept]

@@ -14,7 +14,7 @@ from agreement import Instant, evidence, instants, numbered
 from core_systems import SAME_SYSTEM, random_system
 from dalembert.model.constraints import HolonomicConstraint, MomentumConstraint, UnilateralConstraint
 
-#: Kinds of constraints by letter, see `random_system`.
+#: Kinds of constraints by symbol, see `random_system`.
 KINDS = (
     *("", "h", "v", "a", "n", "s", "r", "t", "m", "e", "c", "hv", "ra", "vv", "ee", "cc", "tv", "hm", "hn", "rr", "cv"),
     *("vd", "hd", "ad", "rd", "cd", "td", "hvd", "vvd", "hhd", "hva", "rtv", "hsa", "hvad"),
@@ -95,7 +95,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Statement:
-    """A system without parameters and inputs, in the letters of its coordinates: what every peer is given.
+    """A system without parameters and inputs, in the symbols of its coordinates: what every peer is given.
 
     L(q, v, t), or H(q, p, t); generalised forces (n,), with those of dissipation and the work of nonideal constraints; rows;
     an image {velocity: expression of the speeds}.

@@ -20,7 +20,7 @@ G = 9.81
 
 @dataclass(frozen=True)
 class Hand:
-    """A system of a textbook: `accelerations(t, q, v)` and, where the book has it, `reaction(t, q, v)`, both written out.
+    """A system of a textbook: `accelerations(t, q, v)` and, where the context has it, `reaction(t, q, v)`, both written out.
 
     `points` are masses with their positions, for KanesMethod, where the system is made of particles.
     """
@@ -45,7 +45,7 @@ class Hand:
         return motion_case(f"hand: {self.name}", self.system, motion, self.dependent, tags={"hand"}, bodies=bodies)
 
     def word(self, state: State) -> Word:
-        """What the book says."""
+        """What the context says."""
         given = (state.time, state.q, state.v)
         reaction = None if self.reaction is None else np.array(self.reaction(*given), float)
         return Word(np.array(self.accelerations(*given), float), reaction)

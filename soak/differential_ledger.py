@@ -1,7 +1,8 @@
 """The account of a differential run: who was asked, what they said, and whose every disagreement is.
 
 `differential_triage.toml` holds the judgement on each class of disagreements. One that no row of it describes is a fault of the
-run, and so is one where the third opinion, the rival in numbers of 50 digits, says that dalembert is wrong.
+run, and so is one where the third opinion, the independent implementation in numbers of 50 digits, says that dalembert is
+wrong.
 """
 
 from __future__ import annotations
@@ -125,7 +126,9 @@ class Ledger:
         else:
             tally.worst_motion = max(tally.worst_motion, gap)
 
-    def judge(self, peer: str, case: Case, reference: Reference, theirs: tuple[int, Word] | None, outcome: str, text: str) -> None:
+    def judge(
+        self, peer: str, case: Case, reference: Reference, theirs: tuple[int, Word] | None, outcome: str, text: str
+    ) -> None:
         """Writes a disagreement down, with the third opinion on both."""
         text = text[:160]
         if theirs is not None and not reference.statement.image:

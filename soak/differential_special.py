@@ -1,6 +1,6 @@
 """Random systems of kinds that `random_system` does not draw: images of speeds, coordinates without mass, nonideal constraints.
 
-Only the rival in CasADi is asked of them: LagrangesMethod has no speeds, and no forces of constraints.
+Only the independent implementation in CasADi is asked of them: LagrangesMethod has no speeds, and no forces of constraints.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class NotStatedError(Exception):
 
 
 class Symbols:
-    """Functions of time in the place of letters, and back."""
+    """Functions of time in the place of symbols, and back."""
 
     def __init__(self, statement: Statement) -> None:
         self.q = [sympy.Function(q.name)(TIME) for q in statement.coordinates]
@@ -39,7 +39,7 @@ class Symbols:
         self.back = dict(zip((*self.v, *self.q), (*self.plain_v, *self.plain_q), strict=True)) | {TIME: self.time}
 
     def function(self, blocks: list[Any], more: Any = ()) -> Callable[..., Any]:
-        """Blocks as a function of time, positions, velocities and further letters."""
+        """Blocks as a function of time, positions, velocities and further symbols."""
         table = self.back | {symbol: sympy.Symbol(f"more{k}_") for k, symbol in enumerate(more)}
         plain = [block.xreplace(table) for block in blocks]
         arguments = [self.time, self.plain_q, self.plain_v, [table[symbol] for symbol in more]]

@@ -1,5 +1,5 @@
 """Edges of time: events at one instant, at the start, the end and turning points, spans of nothing, times far from zero,
-backwards; contacts that chatter, rest, or close together. Rivals are closed forms.
+backwards; contacts that chatter, rest, or close together. Independent implementations are closed forms.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Edges of the linear algebra: nearly singular masses and charts, nearly dependent constraints, stiffness.
 
-Rivals are closed forms, Cartesian coordinates, and solves in 60 digits.
+Independent implementations are closed forms, Cartesian coordinates, and solves in 60 digits.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def dependent_motions(tally: Tally) -> None:
 
 
 def rank_on_the_way(tally: Tally) -> None:
-    """Blades that become parallel at an instant, on the way or at the start: an ending or a remark."""
+    """Blades that become parallel at an instant, on the way or at the start: an ending or a diagnostic."""
     free = da.System(
         [x, y, theta],
         kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2,

@@ -20,7 +20,7 @@ from .edge_cases import Tally, judge
 ADAPTIVE = ("dop853", "taylor")
 x, y, theta = da.coordinates("x y theta")
 m, l, g, k = da.parameters("m l g k", positive=True)
-#: Dimensions of letters and parameters in length, time and mass.
+#: Dimensions of symbols and parameters in length, time and mass.
 DIMENSIONS = {"m": (0, 0, 1), "l": (1, 0, 0), "g": (1, -2, 0), "x": (1, 0, 0), "y": (1, 0, 0), "theta": (0, 0, 0)}
 VALUES = {"m": 1.0, "l": 1.0, "g": 8.0}
 #: Powers of two for lengths, times and masses: 2^40 is about 1e12.
@@ -32,7 +32,7 @@ SCALES = tuple(
 
 @dataclass(frozen=True)
 class Specimen:
-    """A system with its start, by letter, and the methods that it is run by."""
+    """A system with its start, by symbol, and the methods that it is run by."""
 
     name: str
     system: Any
@@ -72,7 +72,7 @@ def specimens() -> list[Specimen]:
 
 
 def factor(symbol: Any, units: tuple[float, ...]) -> float:
-    """How many units a letter of size one has."""
+    """How many units a symbol of size one has."""
     name, is_rate = (symbol.name.removesuffix("_dot"), symbol.name.endswith("_dot"))
     powers = DIMENSIONS[name]
     return math.prod(unit**power for unit, power in zip(units, powers, strict=True)) / (units[1] if is_rate else 1.0)

@@ -3,7 +3,7 @@
 The grid: masses in ratio up to 1e20 and charts near their poles, constraints at angles from 1 to 1e-16, stiffness up to 1e12,
 lengths, times and masses in units from 1e-12 to 1e12, denormal numbers and what is no number, events at one instant, at the
 start and at the end, spans of nothing, times far from zero, backwards, and contacts that chatter, rest and close together. Each
-case has a rival: a closed form, another chart, the same motion in other units, or 60 digits.
+case has an independent implementation: a closed form, another chart, the same motion in other units, or 60 digits.
 """
 
 from __future__ import annotations

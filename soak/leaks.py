@@ -31,7 +31,7 @@ SHARES: dict[str, tuple[float, int]] = {
     "stores": (3.0, 10),
     "pictures": (2.0, 5),
     "threads": (1.0, 20),
-    "derivatives": (1.0, 10),
+    "slopes": (1.0, 10),
     "forms": (2.0, 20),
     "lab worker": (4.5, 10),
     "ever-new-cached": (2.0, 25),
@@ -40,7 +40,7 @@ SHARES: dict[str, tuple[float, int]] = {
 #: With fewer cycles than these the caches may still fill in the second half, and no slope is judged: new systems go through
 #: caches of SymPy, of which the processes have 100 places each in the stead of 1000, and stores through pools of zarr.
 ENOUGH = {
-    "ever-new": 400, "ever-new-cached": 400, "forms": 400, "threads": 400, "derivatives": 200, "lab worker": 240,
+    "ever-new": 400, "ever-new-cached": 400, "forms": 400, "threads": 400, "slopes": 200, "lab worker": 240,
     "stores": 800, "pictures": 150,
 }  # fmt: skip
 SYMPY_CACHE = "100"
@@ -98,7 +98,7 @@ def _report(name: str, samples: list[Sample], report: Report) -> None:
         values = [getattr(found, what) for found in late]
         if min(values) >= 0:
             found = growth(cycles, values)
-            told = f"{found.derivative:.1f} +- {found.uncertainty:.1f}"
+            told = f"{found.slope:.1f} +- {found.uncertainty:.1f}"
             report.say(f"  {name}: {what} grows by {told} bytes a cycle")
             report.figure(f"{name}: growth of {what} in the second half (bound {bound:g})", told, "bytes a cycle")
     ends = {
@@ -108,7 +108,7 @@ def _report(name: str, samples: list[Sample], report: Report) -> None:
     enough = samples[-1].cycle >= ENOUGH.get(name, 0)
     if not enough:
         report.figure(f"{name}: verdict on slopes", f"none, for that it takes {ENOUGH[name]} cycles")
-    faults = verdict(samples, bound, derivatives=enough, more_maps=maps)
+    faults = verdict(samples, bound, slopes=enough, more_maps=maps)
     if name == "kept":
         if not any("libraries" in fault for fault in faults) or not any("heap" in fault for fault in faults):
             report.fault(f"a leak on purpose was not seen: {faults} (python -m soak leaks)")

@@ -57,7 +57,7 @@ ON_CONSTRAINTS = 1e-10
 #: Methods with hypotheses that no drawn system meets, or few do.
 OF_POSITIONS = tuple(method for method in METHODS if method.startswith("rattle"))
 OF_ENERGY = tuple(method for method in METHODS if method.startswith("energy"))
-#: Methods that take steps in the letters of any form.
+#: Methods that take steps in the symbols of any form.
 IN_ANY_FORM = ("gauss2", "gauss4", "gauss6", "taylor")
 #: Of so many methods or forms the first that applies is run.
 MOST_TRIES = 4
@@ -242,7 +242,7 @@ def halved(stage: Stage, known: da.Motion, options: Mapping[str, Any]) -> None:
     stage.count("methods", method, "compared" if errors else "ended")
     if converges(errors, order):
         found.gaps["methods"] = errors[-1]
-    elif falls(errors, order)[-3:] == [True] * 3:  # on its way, but not yet there with the shortest step
+    elif falls(errors, order)[-3:] == [True] * 3:  # on its way, but not yet there with the smallest step
         found.counts["methods on their way"] = 1
     elif errors:
         found.fault(f"methods: the errors of {method}, {', '.join(f'{e:.1e}' for e in errors)}, do not fall with its order")

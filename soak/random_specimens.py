@@ -1,4 +1,4 @@
-"""Which random systems are looked at: the number of a specimen gives its coordinates, constraints, statement and letters."""
+"""Which random systems are looked at: the number of a specimen gives its coordinates, constraints, statement and symbols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core_systems import random_system
 #: How often a system has 1 to 8 coordinates, and 0 to 5 constraints that do not follow from others.
 COORDINATES = (0.10, 0.30, 0.28, 0.16, 0.07, 0.04, 0.03, 0.02)
 CONSTRAINTS = (0.15, 0.35, 0.25, 0.13, 0.07, 0.05)
-#: The kinds of constraints by letter, see `core_systems.random_system`, and how often each is drawn.
+#: The kinds of constraints by symbol, see `core_systems.random_system`, and how often each is drawn.
 KINDS = {"h": 2, "r": 2, "v": 2, "a": 2, "n": 1, "s": 1, "t": 1, "w": 1, "m": 1, "e": 2, "c": 2}
 STATED = ("lagrangian", "kinetic", "hamiltonian", "bundle", "planar", "cyclic", "parts")
 #: Statements whose energies are long are made with no more coordinates than this.

@@ -160,7 +160,7 @@ def summarise(rows: list[dict[str, Any]], report: Report) -> None:
     for kind, fate in product(kinds, ("compared", "refused", "ended")):
         report.figure(f"{kind} {fate}", _counted(rows, f"{kind} {fate}: ") or "none")
     late = sum(row["counts"].get("methods on their way", 0) for row in rows)
-    report.figure("methods whose error falls by the order, and is above 1e-6 with the shortest step", late, "systems")
+    report.figure("methods whose error falls by the order, and is above 1e-6 with the smallest step", late, "systems")
     report.figure("endings", dict(Counter(row["ending"] for row in rows).most_common()))
     report.figure("topics of wide systems", dict(sorted(Counter(row.get("topic") or "none" for row in rows).items())))
     report.figure("verdicts on equilibria", _counted(rows, "verdict: ") or "none")

@@ -22,7 +22,7 @@ class Variant:
     scales: Any
 
     def start(self, q: Any, v: Any) -> dict[str, float]:
-        """A state of the first system in letters of the second."""
+        """A state of the first system in symbols of the second."""
         symbols = (*self.system.coordinates, *self.system.velocities)
         values = np.concatenate([q / self.scales, v / self.scales])
         return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
@@ -37,7 +37,7 @@ def variant_of(system: da.System, random: np.random.Generator) -> Variant:
         change |= {q: s * q, q.dot: s * q.dot, q.momentum: q.momentum / s}
 
     def put(expression: Any) -> Any:
-        """The expression in the new letters; waves are not simplified, which would take SymPy most of the time."""
+        """The expression in the new symbols; sinusoids are not simplified, which would take SymPy most of the time."""
         if expression not in change:
             arguments = [put(argument) for argument in expression.args]
             if isinstance(expression, (sympy.sin, sympy.cos)):

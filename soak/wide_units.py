@@ -82,7 +82,7 @@ class Units:
         return self.plain(q, v)
 
     def atol(self, rtol: float) -> float:
-        """An absolute tolerance below which no letter means anything."""
+        """An absolute tolerance below which no symbol means anything."""
         return rtol * 1e-2 * float(np.min(np.minimum(1.0, self.clock) / self.scales))
 
 

@@ -183,7 +183,7 @@ def kernel_of(equations: Equations) -> Kernel:
 
 
 def said(kernel: Kernel, time: float, y: Any) -> dict[str, Any] | None:
-    """The quantities at a state in the letters of the form."""
+    """The quantities at a state in the symbols of the form."""
     functions = kernel.__dict__.get("_functions")
     g = kernel.graph
     if functions is None:
@@ -300,7 +300,7 @@ def numbered(system: da.System, values: Mapping[str, float]) -> da.System:
 
 
 def numbers_of(algebra: GraphAlgebra, block: Any, seed: int) -> Any:
-    """A block of a graph at random values of all its letters."""
+    """A block of a graph at random values of all its symbols."""
     function = ca.Function("block", list(algebra.symbols.values()), [ca.densify(ca.SX(block))])
     point = np.random.default_rng(seed).uniform(0.3, 1.1, len(algebra.symbols))
     return np.asarray(function.call(list(point))[0], dtype=float)

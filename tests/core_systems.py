@@ -81,7 +81,7 @@ def random_system(
     c(haplygin's: explicit in a velocity), and at the end of the list d(ependent on the others), which leave everything else as
     it is. `stated` says how the energies are written: "lagrangian", "kinetic", "hamiltonian", "bundle" (n + 1 fibre
     velocities), "planar" (SE(2) acts on the first three coordinates), "cyclic" (the coordinates that the constraints give occur
-    nowhere), "parts" (bodies, springs and dampers). A `parametric` system has letters in the place of about every third number,
+    nowhere), "parts" (bodies, springs and dampers). A `parametric` system has symbols in the place of about every third number,
     see `values_of`; one that is `driven` has inputs with laws in time and state in its forces; `contact` adds a wall that is
     one-sided.
     """
@@ -104,7 +104,7 @@ class _Mechanism:
         self.q = tuple(da.Coordinate(f"q{k + 1}") for k in range(n))
         self.v = tuple(c.dot for c in self.q)
         self.bound = sum(kind in "ec" for kind in kinds)
-        self.shown = n  # the coordinates that waves may contain
+        self.shown = n  # the coordinates that sinusoids may contain
         self.parametric = False
 
     def number(self) -> sympy.Expr:

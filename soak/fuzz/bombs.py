@@ -8,7 +8,7 @@ __all__ = ["expression_bombs", "model_bombs"]
 
 
 def expression_bombs() -> Iterator[tuple[str, str]]:
-    """A label and a text, in the letters x, y, m, t; the longest is 10 MB."""
+    """A label and a text, in the symbols x, y, m, t; the longest is 10 MB."""
     yield "parentheses", "(" * 100_000 + "x" + ")" * 100_000
     yield "calls", "sin(" * 30_000 + "x" + ")" * 30_000
     yield "signs", "-" * 100_000 + "x"

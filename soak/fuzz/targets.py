@@ -36,7 +36,7 @@ MOST_SECONDS = 20.0
 SECRET = "only-outside-of-the-folder"
 #: What requests show to the lab, unless they bring a header of their own.
 TOKEN = "token-of-the-fuzzing"
-#: Letters of the expressions.
+#: Symbols of the expressions.
 _Q = Coordinate("x")
 SYMBOLS: dict[str, sympy.Symbol] = {
     symbol.name: symbol for symbol in (_Q, Coordinate("y"), _Q.dot, _Q.momentum, Parameter("m"), Parameter("θ"), t)

@@ -22,7 +22,7 @@ def start_of(system: da.System, seed: int) -> dict[sympy.Symbol, float]:
 
 
 def on_motion(motion: da.Motion, expressions: Any) -> np.ndarray:
-    """Expressions of the system's letters along a motion, by SymPy and NumPy."""
+    """Expressions of the system's symbols along a motion, by SymPy and NumPy."""
     symbols = [*motion.system.coordinates, *motion.system.velocities]
     function = sympy.lambdify([symbols, da.t], list(expressions), cse=True)
     values = function([motion[s] for s in symbols], motion.t)

@@ -1,4 +1,5 @@
-"""A sample of `python -m soak differential`: textbooks, SymPy's methods and a rival in CasADi say what dalembert says.
+"""A sample of `python -m soak differential`: textbooks, SymPy's methods and an independent implementation in CasADi say what
+dalembert says.
 
 Each comparison is also made with a wrong sign in dalembert's words, which it must see.
 """
@@ -63,7 +64,9 @@ def turned(case: Case, what: str) -> Case:
 
 @pytest.mark.parametrize("write", (*HOLONOMIC, *ROLLING), ids=lambda write: write.__name__)
 def test_a_textbook_says_the_same(write: Callable[[], Hand]) -> None:
-    """Accelerations, reactions where the book has them, and the end of a motion by scipy's DOP853 on the book's equations."""
+    """Accelerations, reactions where the context has them, and the end of a motion by scipy's DOP853 on the context's
+    equations.
+    """
     hand = write()
     assert hand.source
     case = hand.case()

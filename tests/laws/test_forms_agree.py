@@ -19,7 +19,7 @@ SYSTEMS = 500
 #: How many of them are looked at in every run of the tests: all kinds of constraints, on few coordinates.
 QUICK = 40
 
-#: Constraints by letter, see `random_system`; those at the end are implied by the others.
+#: Constraints by symbol, see `random_system`; those at the end are implied by the others.
 KINDS = (
     *("h", "v", "a", "n", "s", "r", "t", "m", "e", "c"),
     *("hv", "ra", "vv", "ee", "cc", "ss", "tv", "hm", "es", "hn", "rr", "cv", "mv"),

@@ -43,12 +43,13 @@ def test_every_numbered_result_has_a_row() -> None:
     assert expected | ERRATA <= set(CLAIMS)
 
 
-# -- the rivals are what they say --------------------------------------------------------------------------------------
+# -- the independent implementations are what they say
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", list(GROUPS))
 def test_matrix_bundles_have_an_action(name: str) -> None:
-    """Letters and elements belong together, moved vectors have the turned velocity, and Ad is a homomorphism."""
+    """Symbols and elements belong together, moved vectors have the turned velocity, and Ad is a homomorphism."""
     twin = matrix_bundle(name)
     for here in places(name):
         g = twin.element(here.q[G])

@@ -43,7 +43,8 @@ def test_every_numbered_result_has_a_row() -> None:
     assert expected | ERRATA <= set(CLAIMS)
 
 
-# -- the rivals are two statements of one system -----------------------------------------------------------------------
+# -- the independent implementations are two statements of one system
+# -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["curved", "flat", "crowded"])

@@ -125,7 +125,8 @@ def test_with_unit_inertia_nothing_is_left_to_correct(identifier: str, monkeypat
     assert CLAIMS[identifier].row().verdict == "not reproduced"
 
 
-# -- the rivals themselves -----------------------------------------------------------------------------------------------
+# -- the independent implementations themselves
+# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", matrix_flows.ALGEBRAS)

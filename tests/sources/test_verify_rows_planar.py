@@ -75,7 +75,7 @@ def test_a_bound_that_is_slightly_small_is_not_reproduced(monkeypatch: pytest.Mo
 
 
 def test_the_numeric_bodies_keep_their_hinges_together() -> None:
-    """The rival itself: hinges coincide, and the centre of mass stays."""
+    """The independent implementation itself: hinges coincide, and the centre of mass stays."""
     for parents in (planar.CHAIN[3], planar.TREE):
         twin = planar.bodies(parents, 4)
         angles, arms = twin.angles(np.linspace(-1, 2, twin.count - 1)), twin.arms()

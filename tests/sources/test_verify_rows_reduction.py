@@ -45,7 +45,8 @@ def test_every_numbered_result_has_a_row() -> None:
     assert expected | ERRATA <= set(CLAIMS)
 
 
-# -- the rivals are what they say --------------------------------------------------------------------------------------
+# -- the independent implementations are what they say
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)

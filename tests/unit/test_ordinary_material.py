@@ -23,7 +23,7 @@ KNIFE = da.Flow({x: u, y: w, z: -x * w}, inputs=[u, w])
 
 
 def test_loops_stabilise_a_base_of_three_symbols() -> None:
-    """The loop began at a place of two letters, whatever the base: zip() complained."""
+    """The loop began at a place of two symbols, whatever the base: zip() complained."""
     found = da.control.stabilise_by_loops(da.control.brockett_form(3), {"x_1": 0.1, "Y_12": 0.3, "Y_13": -0.2, "Y_23": 0.5})
     assert found.success and max(abs(value) for value in found.final.values()) < 1e-6
 

@@ -106,7 +106,7 @@ class Case:
         return found
 
     def residual(self, expressions: Any, further: Any = None) -> float:
-        """The largest of some expressions of q, v, z and mu at the states; `further` letters are given by expressions."""
+        """The largest of some expressions of q, v, z and mu at the states; `further` symbols are given by expressions."""
         symbols, more = list(self.states[0]), further or {}
         value = sp.lambdify([*symbols, *more], sp.Matrix(list(expressions)), "numpy", cse=True)
         extra = sp.lambdify(symbols, list(more.values()), "numpy")
@@ -164,7 +164,9 @@ def test_voronets(case):
     for s in range(2):
         derivative = sp.diff(phi, V[s])
         transitivity = moved(derivative) - sp.diff(phi, Q[s]) - sp.diff(phi, W) * derivative
-        euler.append(moved(sp.diff(case.lc, V[s])) - sp.diff(case.lc, Q[s]) - sp.diff(case.lc, W) * derivative - case.applied[s])
+        euler.append(
+            moved(sp.diff(case.lc, V[s])) - sp.diff(case.lc, Q[s]) - sp.diff(case.lc, W) * derivative - case.applied[s]
+        )
         terms.append(case.dependent_momentum.subs(on) * transitivity)
     assert case.residual([a - b for a, b in zip(euler, terms, strict=True)]) < 1e-12
     assert case.residual(euler) > 1e-2

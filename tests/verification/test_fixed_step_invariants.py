@@ -60,7 +60,7 @@ def test_spectrum_casimirs_and_attitude_over_a_million_steps(n: int, method: str
 
 
 def test_gauss_on_symbols_does_not_know_the_group() -> None:
-    """Q M Q^T is of third degree in the letters for n = 4: Gauss's method keeps M and Q on their orbits but not this."""
+    """Q M Q^T is of third degree in the symbols for n = 4: Gauss's method keeps M and Q on their orbits but not this."""
     motion = long_run(4, "gauss2", 2000)
     Q, M = motion["Q"], motion["M"]
     assert spread(Q @ M @ np.swapaxes(Q, 1, 2)) > 1e-6
@@ -155,7 +155,7 @@ def test_a_dissipative_bracket_flow_keeps_its_spectrum_and_sorts(method: str) ->
 
 @pytest.mark.parametrize("method", ["isospectral4", "lie-verlet", "rkmk4"])
 def test_symbols_that_no_action_moves(method: str) -> None:
-    """With a potential only x moves by the group; p is then a plain letter, and the spectrum of x stays."""
+    """With a potential only x moves by the group; p is then a plain symbol, and the spectrum of x stays."""
     flow = orbit_flow(3, brockett=[[0, 1, 0], [-1, 0, 0.5], [0, -0.5, 0]])
     assert len(flow.actions) == 1
     start = dict(zip((q.name for q in flow.coordinates), [0.5, -0.3, 0.7, 0.2, 0.4, -0.6], strict=True))

@@ -1,4 +1,6 @@
-"""What the methods with fixed steps claim, measured: their orders on nonlinear problems, and single steps against rivals."""
+"""What the methods with fixed steps claim, measured: their orders on nonlinear problems, and single steps against independent
+implementations.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ PERIHELION = {X: 0.7, Y.dot: np.sqrt(1.3 / 0.7)}
 
 
 def two_sided() -> da.Flow:
-    """A 2 x 3 matrix turned from both sides, and a letter that no action moves and that the generators depend on."""
+    """A 2 x 3 matrix turned from both sides, and a symbol that no action moves and that the generators depend on."""
     X = sympy.Matrix(2, 3, list(da.coordinates("x1 x2 x3 x4 x5 x6")))
     z = da.coordinates("z")
     left = sympy.Matrix([[0, X[0, 2] + z], [-X[0, 2] - z, 0]])
@@ -47,7 +49,7 @@ def similarity() -> da.Flow:
 BODY = body([1.0, 1.5, 2.2, 3.1])
 FLOWS: dict[str, tuple[da.Flow, dict[str, float]]] = {
     "rigid body on SO(4)": (BODY, BODY.start(M=skew(4, 1, 8.0), Q=np.eye(4))),
-    "two sides and a letter": (two_sided(), {"x1": 0.5, "x2": -0.4, "x3": 0.3, "x4": 0.2, "x5": 0.6, "x6": -0.3, "z": 0.7}),
+    "two sides and a symbol": (two_sided(), {"x1": 0.5, "x2": -0.4, "x3": 0.3, "x4": 0.2, "x5": 0.6, "x6": -0.3, "z": 0.7}),
     "not skew": (similarity(), {"a": 0.6, "b": 0.4, "c": -0.3, "d": 0.2}),
 }
 
@@ -113,7 +115,8 @@ def test_the_table_of_gauss(stages: int) -> None:
     assert np.allclose(table.long_guess @ np.concatenate(values[:2]), values[2], atol=1e-10)
 
 
-# -- rivals: one step each, by the printed formulas ------------------------------------------------------------------------
+# -- independent implementations: one step each, by the printed formulas
+# ------------------------------------------------------------------------
 
 ROOT3, ROOT15 = np.sqrt(3.0), np.sqrt(15.0)
 BUTCHER = {

@@ -54,7 +54,7 @@ _COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 class GraphAlgebra:
-    """Expressions as nodes of a CasADi SX graph; every letter of the model is one symbolic node."""
+    """Expressions as nodes of a CasADi SX graph; every symbol of the model is one symbolic node."""
 
     def __init__(self) -> None:
         self._nodes = _Nodes()
@@ -201,7 +201,7 @@ class GraphAlgebra:
     # -- many equal parts ----------------------------------------------------------------------------------------
 
     def for_parts(self, symbols: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> _PartsAlgebra:
-        """An algebra for expressions of one part; `letters` says what each of its letters is in every part."""
+        """An algebra for expressions of one part; `symbols` says what each of its symbols is in every part."""
         return _PartsAlgebra(self, symbols)
 
     def know(self, expressions: Sequence[sympy.Expr], column: Any) -> None:

@@ -1,18 +1,18 @@
 r"""L D L^T of a Hessian without the Hessian: the velocities that an energy shares become unknowns of their own.
 
 The mass matrix of a chain of N bodies is dense in joint angles, M = J^T Q J with a dense J. But whoever writes the energy
-passes velocities on from body to body, and its graph knows them: every node of it that depends on the letters v is
+passes velocities on from body to body, and its graph knows them: every node of it that depends on the symbols v is
 x_k = phi_k(x_i, x_j), and by the chain rule
 
-    z^T L_vv z = sum_k (dL/dx_k) phi_k''[dx, dx],      dx_k = sum_i (dphi_k/dx_i) dx_i,      dx of the letters = z.
+    z^T L_vv z = sum_k (dL/dx_k) phi_k''[dx, dx],      dx_k = sum_i (dphi_k/dx_i) dx_i,      dx of the symbols = z.
 
-This is a sparse quadratic form Q in the letters and the shared nodes, with sparse definitions D of the nodes. Minimising
+This is a sparse quadratic form Q in the symbols and the shared nodes, with sparse definitions D of the nodes. Minimising
 1/2 z^T L_vv z - f . z is minimising 1/2 x^T Q x - f . z under these definitions, which are used backwards:
 
     node k:     Q <- Q with dx_k = sum_i D_ki dx_i put in          once no other node is defined by dx_k any more
-    letter i:   Q <- Q - Q_i Q_i^T / Q_ii                          once no node is defined by z_i any more
+    symbol i:   Q <- Q - Q_i Q_i^T / Q_ii                          once no node is defined by z_i any more
 
-Every Q_ii met is a pivot of L D L^T of L_vv in the order of the letters, hence positive where L_vv is. For chains and trees
+Every Q_ii met is a pivot of L D L^T of L_vv in the order of the symbols, hence positive where L_vv is. For chains and trees
 of bodies the remaining Q is the articulated-body inertia (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 7.3),
 and the work grows like N. Without the last line Q is the composite inertia (section 6.2), and its Q_ii the diagonal of L_vv.
 """
@@ -39,12 +39,12 @@ _ONE, _TWO = ca.SX(1), ca.SX(2)
 
 @dataclass(frozen=True)
 class Lifting:
-    """A Hessian as a quadratic form in n letters and further nodes.
+    """A Hessian as a quadratic form in n symbols and further nodes.
 
     Attributes
     ----------
     n : int
-        The number of letters; they are the unknowns 0 ... n - 1, and the nodes come after them.
+        The number of symbols; they are the unknowns 0 ... n - 1, and the nodes come after them.
     definitions : list of mappings
         D: each node by earlier unknowns.
     form : list of mappings
@@ -57,9 +57,9 @@ class Lifting:
 
 
 def lift(scalar: Any, symbols: Any) -> Lifting | None:
-    """The Hessian of `scalar` with respect to `letters` (n x 1) as a form in shared nodes.
+    """The Hessian of `scalar` with respect to `symbols` (n x 1) as a form in shared nodes.
 
-    None where the letters occur in other operations than sums, products, and quotients by what does not depend on them.
+    None where the symbols occur in other operations than sums, products, and quotients by what does not depend on them.
 
     >>> v = ca.SX.sym("v", 3)
     >>> shared = v[0] + 2 * v[1]
@@ -76,7 +76,7 @@ def lift(scalar: Any, symbols: Any) -> Lifting | None:
 
 @dataclass(frozen=True)
 class _Step:
-    """A node that depends on the letters: which nodes it is made of, and its derivative with respect to each."""
+    """A node that depends on the symbols: which nodes it is made of, and its derivative with respect to each."""
 
     arguments: tuple[int, ...]
     derivatives: tuple[Any, ...]
@@ -84,16 +84,16 @@ class _Step:
 
 
 class _Tape:
-    """The nodes of a scalar that depend on the letters, in the order in which they are computed.
+    """The nodes of a scalar that depend on the symbols, in the order in which they are computed.
 
     Attributes
     ----------
     steps : dict
-        The nodes by their number; a letter has no arguments.
+        The nodes by their number; a symbol has no arguments.
     places : dict
-        The letter that a node is.
+        The symbol that a node is.
     root : int
-        The scalar itself, -1 where it does not depend on the letters.
+        The scalar itself, -1 where it does not depend on the symbols.
     is_polynomial : bool
         Whether all of these nodes could be read.
     """
@@ -187,10 +187,14 @@ class _Lifter:
                 if a in bent:
                     further = times(derivatives[k], derivative)
                     derivatives[a] = plus(derivatives[a], further) if a in derivatives else further
-        return {k: derivatives[k] for k, step in self.steps.items() if step.is_bent and k in derivatives and not derivatives[k].is_zero()}
+        return {
+            k: derivatives[k]
+            for k, step in self.steps.items()
+            if step.is_bent and k in derivatives and not derivatives[k].is_zero()
+        }
 
     def _combinations(self, weights: dict[int, Any]) -> dict[int, Column]:
-        """dx of every node that the form needs, by letters and shared nodes."""
+        """dx of every node that the form needs, by symbols and shared nodes."""
         uses: dict[int, int] = {}
         for k in weights:
             for a in set(self.steps[k].arguments):
@@ -250,13 +254,13 @@ def _add(column: Column, place: int, value: Any) -> None:
 class LiftedFactor:
     """L D L^T of a lifted Hessian as scalars of the graph, with the interface of a `SparseFactor`.
 
-    The next letter is always one that the fewest remaining nodes depend on: tips of a tree come first. There is no search
+    The next symbol is always one that the fewest remaining nodes depend on: tips of a tree come first. There is no search
     for pivots by size; the caller looks at the health.
 
     Attributes
     ----------
     pivots, diagonal : dicts (n,)
-        D, and the diagonal of the Hessian, by letter.
+        D, and the diagonal of the Hessian, by symbol.
     """
 
     def __init__(self, lifting: Lifting, budget: Budget | None = None) -> None:
@@ -343,7 +347,7 @@ class LiftedFactor:
                 self._form[i][j] = self._form[j][i] = value
 
     def forward(self, right: Column) -> Column:
-        """L^-1 of a column over the letters; entries that are missing are zero."""
+        """L^-1 of a column over the symbols; entries that are missing are zero."""
         loads, found = dict(right), {}
         for unknown in self.order:
             value = loads.pop(unknown, None)
@@ -383,7 +387,7 @@ class LiftedFactor:
         return {place: value for place, value in found.items() if place < self.n}
 
     def solve(self, right: Column) -> Column:
-        """The solution of Hessian x = right, by letter."""
+        """The solution of Hessian x = right, by symbol."""
         return self.backward(self.divided(self.forward(right)))
 
     @cached_property

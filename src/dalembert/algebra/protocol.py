@@ -27,16 +27,16 @@ class Algebra(Protocol):
         """A matrix of zeros."""
 
     def gradient(self, scalar: Any, symbols: Any) -> Any:
-        """d scalar / d letters, (n x 1)."""
+        """d scalar / d symbols, (n x 1)."""
 
     def hessian(self, scalar: Any, symbols: Any) -> tuple[Any, Any]:
         """The symmetric matrix of second derivatives (n x n), and the gradient (n x 1)."""
 
     def jacobian(self, vector: Any, symbols: Any) -> Any:
-        """d vector / d letters, (m x n)."""
+        """d vector / d symbols, (m x n)."""
 
     def along(self, vector: Any, symbols: Any, direction: Any) -> Any:
-        """The derivative of a vector along `direction`, (m x 1): J(vector, letters) @ direction."""
+        """The derivative of a vector along `direction`, (m x 1): J(vector, symbols) @ direction."""
 
     def stack(self, blocks: Sequence[Any]) -> Any:
         """Blocks with the same number of columns, one above the other."""
@@ -66,10 +66,10 @@ class Algebra(Protocol):
         """The matrix of some rows and columns."""
 
     def substitute(self, block: Any, symbols: Any, values: Any) -> Any:
-        """The block with a vector of letters replaced by a vector of values."""
+        """The block with a vector of symbols replaced by a vector of values."""
 
     def without(self, block: Any, symbols: Any) -> Any | None:
-        """The block written without the letters where its value does not depend on them, else None."""
+        """The block written without the symbols where its value does not depend on them, else None."""
 
     def depends(self, block: Any, symbols: Any) -> bool:
-        """Whether a block contains any of the letters."""
+        """Whether a block contains any of the symbols."""

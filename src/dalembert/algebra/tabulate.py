@@ -1,7 +1,7 @@
 """Expressions as functions of columns of numbers.
 
 They run as a graph of CasADi. SymPy's `lambdify` would write text in Python and execute it: text with the names of the model in
-it, where a letter called ``sin`` takes the place of the function.
+it, where a symbol called ``sin`` takes the place of the function.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["tabulated"]
 
 
 def tabulated(symbols: Sequence[sympy.Symbol], expressions: Sequence[sympy.Expr]) -> Callable[[Sequence[Any]], Any]:
-    """The values of `expressions`, (len(expressions), k), as a function of the values of the letters, numbers or arrays (k,).
+    """The values of `expressions`, (len(expressions), k), as a function of the values of the symbols, numbers or arrays (k,).
 
     >>> sin, x = sympy.symbols("sin x", real=True)
     >>> tabulated([sin, x], [sin * sympy.sin(x), x])([2.0, np.array([0.0, 0.5])]).round(3).tolist()

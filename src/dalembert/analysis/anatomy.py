@@ -1,6 +1,6 @@
 """A system taken apart at generic consistent states: rows, momenta, forces, mass matrix, as expressions and as numbers.
 
-The parts are those of Lagrange's equations for a system stated by its Lagrangian, in the letters (q, q_dot), and those of
+The parts are those of Lagrange's equations for a system stated by its Lagrangian, in the symbols (q, q_dot), and those of
 Hamilton's for one stated by its Hamiltonian, in (q, p). Reactions act along the velocity rows A = f_v in both.
 """
 
@@ -44,7 +44,7 @@ class Anatomy:
     samples : Samples
         States of `kernel` that obey all constraints, the image included.
     motion : Samples
-        The same states in the letters of the form that moves the whole system.
+        The same states in the symbols of the form that moves the whole system.
     near : Samples or None
         States next to the start, on the same branch of the constraints; None where an image gives the velocities.
     """
@@ -59,7 +59,7 @@ class Anatomy:
         """An expression of the kernel's graph at all samples, (points, rows, columns)."""
         return evaluate(self.kernel, block, self.samples)
 
-    # -- letters -------------------------------------------------------------------------------------------------
+    # -- symbols -------------------------------------------------------------------------------------------------
 
     @property
     def coordinates(self) -> Any:
@@ -176,7 +176,7 @@ def read_model(
 
 
 def _check_start(system: System, start: Mapping[str, Any]) -> None:
-    """Every name is a letter of the state in some form."""
+    """Every name is a symbol of the state in some form."""
     speeds = system.image.speeds if system.image is not None else ()
     symbols = (*system.coordinates, *system.velocities, *system.momenta, *speeds)
     known = [*(s.name for s in symbols), *(f"chi_{c.name}" for c in system.bilateral)]

@@ -65,19 +65,19 @@ class Path:
 
     @cached_property
     def values(self) -> Any:
-        """The letters along the motion, (letters, nt)."""
+        """The symbols along the motion, (symbols, nt)."""
         columns, constants = self.motion.columns, self.motion.parameters
         rows = [constants[s.name] if s in self.system.parameters else columns[s.name] for s in self.symbols]
         return np.array([np.broadcast_to(np.asarray(row, dtype=float), self.times.shape) for row in rows])
 
     def state(self, place: int) -> dict[str, float]:
-        """Every letter by name at one of the times."""
+        """Every symbol by name at one of the times."""
         return {symbol.name: float(value) for symbol, value in zip(self.symbols, self.values[:, place], strict=True)}
 
     def along(self, algebra: Any, blocks: Sequence[Any], extra: Any = None, numbers: Any = None) -> list[Any]:
         """Blocks of a graph algebra along the motion, each (nt, rows, columns).
 
-        `extra` is a column of further letters and `numbers` (letters, nt) their values.
+        `extra` is a column of further symbols and `numbers` (symbols, nt) their values.
         """
         symbols = algebra.vector(self.symbols)
         further = ca.SX(0, 1) if extra is None else extra

@@ -102,7 +102,7 @@ def consistent_states(
     parameters : mapping of name to value
         Those that are missing are drawn at random.
     start : mapping of name to value
-        The middle of the cloud. Names that are no letters of this kernel are passed over. Where it is consistent it is the
+        The middle of the cloud. Names that are no symbols of this kernel are passed over. Where it is consistent it is the
         first of the states.
     determined : bool
         Whether states that leave the accelerations open, or determine them badly, are passed over.

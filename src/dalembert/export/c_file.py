@@ -44,7 +44,7 @@ class CSource:
     header, source : str
         The text of the two files.
     state : tuple of str
-        The letters of the state in their order; a form that chooses independent velocities chooses them at the start.
+        The symbols of the state in their order; a form that chooses independent velocities chooses them at the start.
     """
 
     name: str

@@ -210,7 +210,7 @@ def _name_function(model: CModel, what: str, names: Sequence[str]) -> str:
 
 
 def c_string(text: str) -> str:
-    r"""Text inside a string of C: other than plain letters are written by their UTF-8 codes.
+    r"""Text inside a string of C: other than plain symbols are written by their UTF-8 codes.
 
     >>> c_string('a "b" \\')
     'a \\042b\\042 \\134'

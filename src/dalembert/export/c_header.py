@@ -34,7 +34,7 @@ int {name}_rates({name}_work *work, double t, const double *y, double *rates);
 /* Accelerations, energy, reactions and residuals at a state; not numbers where the unknowns are not determined. */
 int {name}_observe({name}_work *work, double t, const double *y, {name}_seen *seen);
 
-/* Bring a state to the constraints of positions and velocities, by the shortest way in the kinetic metric. */
+/* Bring a state to the constraints of positions and velocities, by the smallest way in the kinetic metric. */
 int {name}_project({name}_work *work, double t, double *y);
 
 /* Follow the motion from (t0, y) to t1, in either direction; y becomes the state at t1, or the last one that was reached, and
@@ -49,7 +49,7 @@ int {name}_sample({name}_work *work, double t0, double *y, double t1, long count
 /* A sentence about a status. */
 const char *{name}_message(int status);
 
-/* The name of a letter of the state, of a parameter, of an input. */
+/* The name of a symbol of the state, of a parameter, of an input. */
 const char *{name}_state_name(int k);
 const char *{name}_parameter_name(int k);
 const char *{name}_input_name(int k);

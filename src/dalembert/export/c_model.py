@@ -15,7 +15,7 @@ from .task import ExportTask
 
 __all__ = ["CModel", "Observed", "c_model"]
 
-#: Constants of the header, which letters of the state must not be called: sizes, statuses, its guard and that of the program.
+#: Constants of the header, which symbols of the state must not be called: sizes, statuses, its guard and that of the program.
 #: Characters of a name, which becomes that of files.
 LONGEST_NAME = 100
 SIZES = ("STATE", "INPUTS", "PARAMETERS", "UNKNOWNS", "ROWS", "POSITION_CONSTRAINTS", "VELOCITY_CONSTRAINTS")

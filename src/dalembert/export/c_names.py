@@ -53,7 +53,7 @@ FILES = frozenset(
 
 
 def identifier(name: str) -> str:
-    """A name with letters, digits and underscores only, that begins with a letter and means nothing in C.
+    """A name with symbols, digits and underscores only, that begins with a symbol and means nothing in C.
 
     >>> identifier("two-particles incline"), identifier("3D"), identifier("default"), identifier("θ")
     ('two_particles_incline', 'x3D', 'default_', 'u03b8')

@@ -33,7 +33,7 @@ STEP_TOO_SMALL, LEFT_CONSTRAINTS, TOO_MANY_STEPS, DEGENERATE, LEFT_OUT = 4, 5, 6
 #: The statuses by name, with the sentence that belongs to each.
 STATUSES: dict[str, tuple[int, str]] = {
     "OK": (REGULAR, "Fine."),
-    "DEPENDENT": (DEPENDENT, "Constraints depend on each other; the rates are right, the multipliers are the shortest."),
+    "DEPENDENT": (DEPENDENT, "Constraints depend on each other; the rates are right, the multipliers are the smallest."),
     "CONTRADICTORY": (CONTRADICTORY, "Constraints contradict each other."),
     "SINGULAR": (SINGULAR, "The rates are not determined, or not finite."),
     "STEP_TOO_SMALL": (STEP_TOO_SMALL, "The steps became too small; the motion may end here."),

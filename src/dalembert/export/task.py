@@ -64,7 +64,7 @@ class ExportTask:
 
     @property
     def local_atol(self) -> Any:
-        """What each step is held to, for each letter of the state."""
+        """What each step is held to, for each symbol of the state."""
         return LOCAL_SHARE * self.atol
 
 
@@ -137,7 +137,7 @@ def _zero(t: float, state: Any) -> float:
 
 
 def _for_state(atol: Any, kernel: Kernel) -> Any:
-    """Tolerances for the state of the chosen kernel, which has as many letters as that of the equations."""
+    """Tolerances for the state of the chosen kernel, which has as many symbols as that of the equations."""
     values = np.asarray(atol, dtype=float)
     return values if len(values) == kernel.n_state else np.full(kernel.n_state, values.min())
 

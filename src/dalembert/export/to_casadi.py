@@ -44,7 +44,7 @@ class CasadiEquations:
     Attributes
     ----------
     state, parameters, inputs, coordinates, constraints, multiplier_names, output_names : tuples of str
-        The letters of the arguments and of the results, in their order.
+        The symbols of the arguments and of the results, in their order.
     rates : Function -> (n_state x 1)
         The time derivative of the state.
     velocities, accelerations, momenta : Functions -> (one entry for each coordinate)

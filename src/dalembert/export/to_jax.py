@@ -31,7 +31,7 @@ class JaxRates:
     Attributes
     ----------
     state, parameters, inputs : tuples of str
-        The letters of y (n_state,), p (n_parameters,) and u (n_inputs,). p may be a mapping of names to values as well.
+        The symbols of y (n_state,), p (n_parameters,) and u (n_inputs,). p may be a mapping of names to values as well.
     """
 
     def __init__(self, kernel: Any) -> None:

@@ -1,4 +1,4 @@
-r"""The equations of motion in the letters of `sympy.physics.mechanics`: q(t), its derivatives, and plain symbols.
+r"""The equations of motion in the symbols of `sympy.physics.mechanics`: q(t), its derivatives, and plain symbols.
 
 The record of a form, G z = f + A^T mu and A z = b with the rates of the state, becomes one linear system in the manner of
 SymPy's `LagrangesMethod` and `KanesMethod`,
@@ -8,8 +8,8 @@ SymPy's `LagrangesMethod` and `KanesMethod`,
                                                           [ 0  A   0   ] [mu]   [  b  ]
 
 for coordinates q and what the state holds beside them, u. Forms on all velocities have u = q', as Lagrange's method there;
-forms on fewer letters (independent velocities, momenta, quasi-velocities) have symbols u(t) of their own, as Kane's. Where the
-rate of a letter is an unknown z or, in the vakonomic form, -mu, it takes that column itself. Where G^-1 f and G^-1 A^T
+forms on fewer symbols (independent velocities, momenta, quasi-velocities) have symbols u(t) of their own, as Kane's. Where the
+rate of a symbol is an unknown z or, in the vakonomic form, -mu, it takes that column itself. Where G^-1 f and G^-1 A^T
 are known, as for Hamilton's equations, these rows are [ 1  -G^-1 A^T ] and G^-1 f.
 
 All constraints are in the matrices, also those that depend on others; there `mass_matrix_full` is singular, and `rhs` says so.
@@ -53,7 +53,7 @@ class SympyEquations:
     Attributes
     ----------
     q, u : matrices (n x 1), (k x 1)
-        Coordinates, and what the state holds beside them, in the order of the state: the derivatives q(t)', or letters of time
+        Coordinates, and what the state holds beside them, in the order of the state: the derivatives q(t)', or symbols of time
         such as p_x(t), and u_x(t) for an independent velocity x_dot.
     lam : matrix (m x 1)
         The multipliers mu_<constraint>(t) that the equations keep; empty where they have none.
@@ -100,7 +100,7 @@ class SympyEquations:
         """Columns for the rates of the state and for unknowns that are none of these; rows for rates, balance, constraints."""
         blocks, state = self._blocks, self._equations.state
         z, mu, rates = list(blocks.unknowns), list(blocks.multipliers), list(blocks.rates)
-        column: dict[sympy.Symbol, tuple[int, int]] = {}  # a letter is this sign times the unknown in this column
+        column: dict[sympy.Symbol, tuple[int, int]] = {}  # a symbol is this sign times the unknown in this column
         for place, rate in enumerate(rates):
             for sign in (1, -1):
                 if sign * rate in (*z, *mu) and sign * rate not in column:
@@ -214,7 +214,7 @@ class SympyEquations:
 
     @cached_property
     def energy(self) -> sympy.Expr:
-        """Jacobi's energy function, or H, in the letters of the state."""
+        """Jacobi's energy function, or H, in the symbols of the state."""
         return self._written(entries_of(self._blocks.energy)[0])
 
     # -- the constraints, and SymPy's own object -----------------------------------------------------------------
@@ -290,7 +290,7 @@ class SympyEquations:
 
 
 class _Symbols:
-    """Takes the letters of a model to dynamic symbols and plain symbols; no two letters become the same one."""
+    """Takes the symbols of a model to dynamic symbols and plain symbols; no two symbols become the same one."""
 
     def __init__(self, equations: Equations) -> None:
         from sympy.physics.mechanics import dynamicsymbols
@@ -321,7 +321,7 @@ class _Symbols:
         return sympy.Function(name)(self._clock)
 
     def dynamic(self, symbol: sympy.Symbol) -> sympy.Expr:
-        """q(t), its derivative or a speed for a velocity; other letters, such as multipliers, are functions of time as well."""
+        """q(t), its derivative or a speed for a velocity; other symbols, such as multipliers, are functions of time as well."""
         if symbol in self.speeds:
             return self.speeds[symbol]
         if symbol not in self._table:
@@ -329,18 +329,18 @@ class _Symbols:
         return self._table[symbol]
 
     def rate(self, symbol: sympy.Symbol) -> sympy.Expr:
-        """The time derivative of a letter of the state."""
+        """The time derivative of a symbol of the state."""
         return self.dynamic(symbol).diff(self._clock)
 
     def written(self, expression: sympy.Expr, on_state: bool = False) -> sympy.Expr:
-        """An expression of the model's letters in these; `on_state` where its velocities are those of the state."""
+        """An expression of the model's symbols in these; `on_state` where its velocities are those of the state."""
         return expression.xreplace(self._table | self.speeds if on_state else self._table)
 
 
 def _placed(
     row: Iterable[sympy.Expr], symbols: Sequence[sympy.Symbol], column: dict[sympy.Symbol, tuple[int, int]]
 ) -> dict[int, sympy.Expr]:
-    """The entries of a row before the letters, by the column that each letter has."""
+    """The entries of a row before the symbols, by the column that each symbol has."""
     found: dict[int, sympy.Expr] = {}
     for entry, symbol in zip(row, symbols, strict=True):
         if entry != 0:
@@ -372,5 +372,5 @@ def _short_blocks(equations: Equations) -> Blocks:
 
 
 def to_sympy(equations: Equations) -> SympyEquations:
-    """The equations in SymPy's letters; see `dalembert.Equations.to_sympy`."""
+    """The equations in SymPy's symbols; see `dalembert.Equations.to_sympy`."""
     return SympyEquations(equations)

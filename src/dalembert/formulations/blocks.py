@@ -94,7 +94,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class Blocks(_WithMetric):
-    """Expressions in one algebra; n unknowns, m rows, n_state state letters.
+    """Expressions in one algebra; n unknowns, m rows, n_state state symbols.
 
     Attributes
     ----------
@@ -104,8 +104,8 @@ class Blocks(_WithMetric):
         f.
     rows, right : matrix (m x n) and column (m x 1)
         A and b.
-    unknowns, multipliers : columns of letters (n x 1), (m x 1)
-        z and mu, the letters that `rates`, `accelerations` and `reactions` are written in.
+    unknowns, multipliers : columns of symbols (n x 1), (m x 1)
+        z and mu, the symbols that `rates`, `accelerations` and `reactions` are written in.
     rates : column (n_state x 1)
         The time derivative of the state.
     velocities, accelerations : columns (one entry for each coordinate)
@@ -126,7 +126,7 @@ class Blocks(_WithMetric):
     chart_quality : scalar or None
         How far the choice of independent velocities is from degenerating: 1 is best, 0 is the end.
     own_letters : column or None
-        The letters of the state that are neither coordinates nor velocities, as functions of q, q_dot and t.
+        The symbols of the state that are neither coordinates nor velocities, as functions of q, q_dot and t.
     free : column (n x 1) or None
         The unconstrained a, where it is known without solving with G.
     dual_rows : matrix (n x m) or None
@@ -162,7 +162,7 @@ class Blocks(_WithMetric):
         return given if isinstance(given, Hessian) else None
 
     def substituted(self, algebra: Any, symbols: Any, values: Any) -> Blocks:
-        """Every block with some letters replaced."""
+        """Every block with some symbols replaced."""
 
         def change(item: Any) -> Any:
             if item is None:

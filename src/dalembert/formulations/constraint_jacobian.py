@@ -39,12 +39,12 @@ class ConstraintRows:
     matrix : expression (m x n)
         f_v.
     function : callable
-        The letters of the algebra to f_v.
+        The symbols of the algebra to f_v.
     landing : callable
-        The letters to what must vanish, (k x 1), and its slopes by coordinates and velocities, (k x 2n); each row in a
-        unit, a power of 1000, in which its slopes at a generic state are not far from one.
+        The symbols to what must vanish, (k x 1), and its derivatives by coordinates and velocities, (k x 2n); each row in a
+        unit, a power of 1000, in which its derivatives at a generic state are not far from one.
     movable : list of int
-        The places of the coordinates and velocities among the letters.
+        The places of the coordinates and velocities among the symbols.
     positions : int
         How many of what must vanish speak of positions; the constraints at velocity level follow.
     """

@@ -92,7 +92,7 @@ class Equations:
     hypotheses: Mapping[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """The letters of a form must not be letters of the model with another meaning."""
+        """The symbols of a form must not be symbols of the model with another meaning."""
         system = self.system
         fixed = {symbol.name for symbol in (*system.parameters, *system.inputs)}
         moving = {symbol.name: symbol for symbol in (*system.coordinates, *system.velocities)}
@@ -102,7 +102,7 @@ class Equations:
         taken += [name for name, symbol in needed.items() if name in fixed or moving.get(name, symbol) != symbol]
         if taken:
             raise FormError(
-                f'The form "{self.form}" needs the letter `{taken[0]}` for itself',
+                f'The form "{self.form}" needs the symbol `{taken[0]}` for itself',
                 seen="another quantity of the model with that name",
                 remedy="rename it",
             )

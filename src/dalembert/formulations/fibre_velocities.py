@@ -22,12 +22,12 @@ class Fibre:
 
     Attributes
     ----------
-    letters : column (n_v x 1)
-        v, the letters that the Lagrangian is written in.
+    symbols : column (n_v x 1)
+        v, the symbols that the Lagrangian is written in.
     sigma : matrix (n_v x n)
     lagrangian : scalar
         L(q, v, t).
-    hamiltonian, momenta : scalar and column of letters, or None
+    hamiltonian, momenta : scalar and column of symbols, or None
         H(q, p, t) where the system was stated by it.
     values : column (n_v x 1)
         sigma q_dot along the velocities.
@@ -54,7 +54,7 @@ class Fibre:
         total = algebra.zeros(n)
         for m in range(count):
             row = algebra.part(self.sigma, [m], range(n)).T
-            derivative = algebra.jacobian(row, self.q)  # slope[j, i] = d_i sigma_mj
+            derivative = algebra.jacobian(row, self.q)  # derivative[j, i] = d_i sigma_mj
             total = total + ((derivative.T - derivative) @ self.velocities) @ algebra.part(momenta, [m], [0])
         return total
 

@@ -30,7 +30,7 @@ from .constraint_jacobian import constraint_rows, independent_rows
 from .equations import Equations
 from .forms import lagrange
 
-__all__ = ["Symbols", "Reduction", "Split", "choose_split", "reduced_equations", "velocity_symbols"]
+__all__ = ["Reduction", "Split", "Symbols", "choose_split", "reduced_equations", "velocity_symbols"]
 
 #: The least quality of a split, the determinant of the solved columns with rows of length one, at most generic states.
 LEAST_QUALITY = 1e-3
@@ -191,7 +191,7 @@ class Reduction:
 
     @classmethod
     def asked(cls, system: System, split: Split | None = None) -> Reduction:
-        """The reduction in a graph that is kept with the system: for questions of hypotheses, which add no letters to it."""
+        """The reduction in a graph that is kept with the system: for questions of hypotheses, which add no symbols to it."""
         algebra = system.__dict__.get("_asked")
         if algebra is None:
             algebra = GraphAlgebra()
@@ -239,13 +239,13 @@ class Reduction:
         return self.blocks(metric, force)
 
     def in_symbols(self, residual: Any, symbols: Any, rates: Any, independent: Any, definition: Any = None) -> Blocks:
-        """Blocks of equations residual(q, w, w_dot, t) = 0 in letters w that take the place of the independent velocities.
+        """Blocks of equations residual(q, w, w_dot, t) = 0 in symbols w that take the place of the independent velocities.
 
         Parameters
         ----------
         residual : column (k x 1)
             Affine in the rates; power-conjugate to w_dot where w are velocities, to v_I where w are momenta.
-        letters, rates : columns (k x 1)
+        symbols, rates : columns (k x 1)
             w and w_dot.
         independent : column (k x 1)
             v_I(q, w, t).
@@ -269,7 +269,7 @@ class Reduction:
         )
 
     def rate_of(self, block: Any, symbols: Any, rates: Any, velocities: Any) -> Any:
-        """The time derivative of a column of (q, w, t) along the motion, in letters w with rates w_dot."""
+        """The time derivative of a column of (q, w, t) along the motion, in symbols w with rates w_dot."""
         algebra = self.algebra
         return (
             algebra.along(block, self.q, velocities) + algebra.along(block, symbols, rates) + algebra.jacobian(block, self.time)
@@ -344,14 +344,14 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Symbols:
-    """What a form on independent velocities keeps in its state beside the coordinates: letters and their rates, (k,) each."""
+    """What a form on independent velocities keeps in its state beside the coordinates: symbols and their rates, (k,) each."""
 
     state: tuple[sympy.Symbol, ...]
     rates: tuple[sympy.Symbol, ...]
 
     @classmethod
     def named(cls, names: Iterable[str]) -> Symbols:
-        """Letters of a form's own."""
+        """Symbols of a form's own."""
         kept = tuple(names)
         return cls(tuple(Parameter(name) for name in kept), tuple(Parameter(f"{name}_dot") for name in kept))
 
@@ -374,7 +374,7 @@ def reduced_equations(
     variant: Hashable = None,
     hypotheses: Mapping[str, Verdict] | None = None,
 ) -> Equations:
-    """The record of a form on independent velocities: its unknowns are their accelerations, or the rates of other letters.
+    """The record of a form on independent velocities: its unknowns are their accelerations, or the rates of other symbols.
 
     The choice of these is the best at generic states, or near a state; `Equations.rechoose` makes it again elsewhere.
     `variant` tells records of one form apart that were asked for with different options.

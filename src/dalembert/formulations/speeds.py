@@ -23,7 +23,7 @@ __all__ = ["OnSpeeds", "speed_equations", "speed_rates"]
 
 
 def speed_rates(speeds: tuple[sympy.Symbol, ...]) -> tuple[sympy.Symbol, ...]:
-    """Letters of the rates of speeds."""
+    """Symbols of the rates of speeds."""
     return tuple(Parameter(f"{u.name}_dot") for u in speeds)
 
 
@@ -36,7 +36,7 @@ class OnSpeeds:
         E(q, t) u, by coordinate.
     frame : matrix (n x k)
         E.
-    z : column of letters (k x 1)
+    z : column of symbols (k x 1)
         u_dot.
     """
 

@@ -56,7 +56,7 @@ def law(
     s: Coordinate,
     beside: Matrix | None = None,
 ) -> Expr:
-    """The input u: `wanted` is g~, `slopes` is dU~, `beside` is Y; U does not depend on s."""
+    """The input u: `wanted` is g~, `derivatives` is dU~, `beside` is Y; U does not depend on s."""
     velocity = Matrix([x.dot, s.dot])
     push = bend(wanted, x, s) + derivatives - (Matrix([0, 0]) if beside is None else beside)
     forces = bend(metric, x, s) - metric * inverse(wanted) * push
@@ -73,7 +73,7 @@ def controlled_energy(wanted: Matrix, potential: Expr, x: Coordinate, s: Coordin
 class CartPendulum:
     """A pendulum of mass m and length l that stands on a cart of mass M, at the angle phi from the upward vertical.
 
-    >>> CartPendulum.letters().system().coordinates
+    >>> CartPendulum.symbols().system().coordinates
     (phi, s)
     """
 

@@ -1,4 +1,4 @@
-"""A heavy particle that climbs at a prescribed slope to its horizontal speed: Appell's nonlinear constraint.
+"""A heavy particle that climbs at a prescribed incline to its horizontal speed: Appell's nonlinear constraint.
 
     L = m/2 |q_dot|^2 - m g q3,      f = q3_dot - a sqrt(q1_dot^2 + q2_dot^2) = 0
 

@@ -35,6 +35,6 @@ def scenario() -> Scenario:
         start={"phi": 0.9, "s": -0.6, "phi_dot": 0.0, "s_dot": 0.0},
         simulate={"span": (0.0, 8.0), "rtol": 1e-10},
         source="Bloch and others, Nonholonomic Mechanics and Control, Supplement, 9.4.17 to 9.4.24",
-        summary="A controlled Lagrangian: the closed loop is a system with other energies, and settles upright.",
+        summary="A controlled Lagrangian: the closed loop is a system with other energies, and converges upright.",
         drawing=cart.drawing(),
     )

@@ -4,7 +4,7 @@ Both components of tip - r(t) are held, started off: they decay with (s + k)^2. 
 
     q_ddot = J^-1 (r_ddot - 2 k (J q_dot - r_dot) - k^2 (tip - r) - J_dot q_dot),       Q = M q_ddot - f,
 
-with J the slope of the tip. The shoulder's motor turns the first link, the elbow's the second against the first.
+with J the derivative of the tip. The shoulder's motor turns the first link, the elbow's the second against the first.
 """
 
 from __future__ import annotations

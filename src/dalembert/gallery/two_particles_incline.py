@@ -3,7 +3,7 @@
     H = sum |p_i|^2 / (2 m_i) + g sin(alpha) (m_1 y_1 + m_2 y_2),      d = r_1 - r_2
     (|d|^2 - L^2) / 2 = 0,      d . p_1 / m_1 = 0,      d . p_2 / m_2 = 0
 
-The y axis points up the slope. Three constraints of rank two: the rate of the first is the difference of the others.
+The y axis points up the incline. Three constraints of rank two: the rate of the first is the difference of the others.
 The rod turns at a constant rate, and the paths do not depend on the masses for equal initial velocities.
 """
 

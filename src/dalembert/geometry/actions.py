@@ -65,9 +65,9 @@ class GroupAction:
     group : LieGroup or LieAlgebra
         What acts. A Lie algebra is enough where the generators are given.
     map : mapping of coordinate to expression
-        Phi, where `letters` are 0 at the identity and move along the basis from there (`LieGroup.chart`); coordinates that are
+        Phi, where `symbols` are 0 at the identity and move along the basis from there (`LieGroup.chart`); coordinates that are
         left out stay where they are.
-    letters : sequence of symbols
+    symbols : sequence of symbols
         One for each vector of the basis.
     generators : mapping of basis name to field, or matrix (n x d)
         A field is a mapping of coordinate to expression, or a sequence of n expressions.
@@ -80,7 +80,7 @@ class GroupAction:
     fields : matrix (n x d)
         The generators in columns, in the order of the basis.
     map : mapping or None
-    letters : tuple of symbols
+    symbols : tuple of symbols
 
     Raises
     ------
@@ -263,16 +263,16 @@ class GroupAction:
         )
 
     def _check_composition(self, group: LieGroup) -> None:
-        """d Phi / d s_k = (right velocity of the letter k)_Q at Phi."""
+        """d Phi / d s_k = (right velocity of the symbol k)_Q at Phi."""
         assert self.map is not None
         moved = sympy.Matrix([self.map[q] for q in self.coordinates])
         target = self.fields.xreplace(dict(zip(self.coordinates, moved, strict=True)))
         found = vanish(list(moved.jacobian(self.symbols) - target * group.chart(self.symbols).right_form))
         if not found.holds:
             raise ModelError(
-                f"This map is {'no' if found.worst else 'not shown to be a'} left action of {self.name} in these letters",
+                f"This map is {'no' if found.worst else 'not shown to be a'} left action of {self.name} in these symbols",
                 seen=f"Phi(g, Phi(h, q)) = Phi(g h, q): {found.by}",
-                remedy=f"write it in the letters of LieGroup.chart, with g = exp(s_1 {self.algebra.names[0]}) ...",
+                remedy=f"write it in the symbols of LieGroup.chart, with g = exp(s_1 {self.algebra.names[0]}) ...",
             )
 
     def __str__(self) -> str:
@@ -376,9 +376,9 @@ def _read_generators(generators: Any, coordinates: Sequence[Any], algebra: LieAl
 def _read_map(map: Values, coordinates: Sequence[Any], symbols: Sequence[Any], group: Any) -> dict[Any, Any]:
     if not isinstance(group, LieGroup) or len(symbols) != group.dimension:
         raise ModelError(
-            "A map needs the group that acts, and a letter for each vector of its basis",
-            seen=f"{len(symbols)} letters",
-            remedy="pass a LieGroup and letters=(...), or pass generators=",
+            "A map needs the group that acts, and a symbol for each vector of its basis",
+            seen=f"{len(symbols)} symbols",
+            remedy="pass a LieGroup and symbols=(...), or pass generators=",
         )
     moved = {q: q for q in coordinates}
     for key, value in map.items():
@@ -389,13 +389,13 @@ def _read_map(map: Values, coordinates: Sequence[Any], symbols: Sequence[Any], g
             raise ModelError(
                 f"The map must leave `{q}` where it is at the identity",
                 seen=f"it moves it by {rest}",
-                remedy="write it in letters that are 0 at the identity",
+                remedy="write it in symbols that are 0 at the identity",
             )
     return moved
 
 
 def _generators_of(moved: Mapping[Any, Any], coordinates: Sequence[Any], symbols: Sequence[Any]) -> Any:
-    """The derivative of the map by its letters at the identity, (n x d)."""
+    """The derivative of the map by its symbols at the identity, (n x d)."""
     derivative = sympy.Matrix([moved[q] for q in coordinates]).jacobian(list(symbols))
     return derivative.xreplace(dict.fromkeys(symbols, sympy.S.Zero)).applyfunc(sympy.expand)
 
@@ -415,7 +415,7 @@ def _numbers(matrix: Any, point: Mapping[Any, Any]) -> Any:
 
 
 def _symbols(matrix: Any, action: GroupAction, table: Mapping[str, Any]) -> list[Any]:
-    """The letters of a matrix, all of which the table must know."""
+    """The symbols of a matrix, all of which the table must know."""
     symbols = sorted(matrix.free_symbols | set(action.coordinates), key=str)
     missing = [str(symbol) for symbol in symbols if symbol.name not in table]
     if missing:

@@ -29,7 +29,7 @@ LARGEST_DENOMINATOR, NEAR = 60, 1e-7
 def polynomial_casimirs(
     matrix: sympy.Matrix, symbols: Sequence[sympy.Symbol], degree: int, among: Sequence[sympy.Expr] | None = None
 ) -> list[sympy.Expr]:
-    """A basis of the combinations f of monomials of `letters` up to `degree`, or of the functions `among`, with Pi df = 0.
+    """A basis of the combinations f of monomials of `symbols` up to `degree`, or of the functions `among`, with Pi df = 0.
 
     Those of lower degree come first. Coefficients that were read from numbers are candidates that the caller has to check.
     """

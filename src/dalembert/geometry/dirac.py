@@ -8,7 +8,7 @@ so that dynamics (m_dot, dH) in D conserve H. The symmetric pairing <beta, W'> +
 its own orthogonal for it: an image (W, beta) = (A c, B c) has the kernel B^T W + A^T beta = 0, without any computation.
 
 The graph of a two-form, beta = omega W, is presymplectic; the graph of a bivector, W = pi beta, is of Poisson's kind. With
-canonical letters omega (q_dot, p_dot) = (-p_dot, q_dot). A subspace Sigma of allowed flows restricts D to
+canonical symbols omega (q_dot, p_dot) = (-p_dot, q_dot). A subspace Sigma of allowed flows restricts D to
 
     {(W, beta) : W in Sigma, (W, beta - r) in D for some r in ann Sigma}        (their lemma 1 where D is a graph),
 

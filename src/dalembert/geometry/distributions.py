@@ -1,6 +1,6 @@
 r"""Distributions of vector fields: kernels of one-forms, Lie brackets, the smallest involutive distribution, Frobenius.
 
-A set of one-forms omega_i = A_i(x) dx on a space with letters x has the kernel D = {X : A X = 0}. By Frobenius the forms
+A set of one-forms omega_i = A_i(x) dx on a space with symbols x has the kernel D = {X : A X = 0}. By Frobenius the forms
 can be integrated to functions, omega_i = sum_j c_ij dI_j, where D contains the brackets of its own fields
 
     [X, Y] = DY X - DX Y.
@@ -46,13 +46,13 @@ MOST_BRACKETS = 3000
 
 @dataclass(frozen=True)
 class Chart:
-    """A space with letters, an algebra of expressions on it, and generic points.
+    """A space with symbols, an algebra of expressions on it, and generic points.
 
     Attributes
     ----------
     algebra : Algebra
         See `dalembert.algebra.protocol`.
-    letters : column (n x 1)
+    symbols : column (n x 1)
         The coordinates x of the space.
     values : callable
         An expression block (r x c) in, its values at all generic points out, (points, r, c). Values may be nan.
@@ -70,7 +70,7 @@ class Chart:
 
     @property
     def dimension(self) -> int:
-        """The number of letters."""
+        """The number of symbols."""
         return int(self.symbols.shape[0])
 
 

@@ -3,7 +3,7 @@ r"""Coordinates on a Lie group with its left-invariant frame, and from them Ad_g
     g_dot = e(g) xi,         xi = g^-1 g_dot the body velocity,          Ad_g xi = g_dot g^-1 the spatial one
     K(g) = e(g) Ad_g^-1      the generators of left translations (right-invariant fields), K = e at the identity
 
-Ad_g obeys d/dt Ad_g = Ad_g ad_xi. Along a coordinate on which xi is constant it is an exponential, so that letters of the
+Ad_g obeys d/dt Ad_g = Ad_g ad_xi. Along a coordinate on which xi is constant it is an exponential, so that symbols of the
 second kind, g = exp(s_1 x_1) exp(s_2 x_2) ..., in whatever order they were written down, give it in closed form:
 
     Ad_g = exp(s_1 ad_x1) exp(s_2 ad_x2) ...
@@ -35,7 +35,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class _Leg:
-    """A letter that moves along a constant body velocity: g changes by exp(angle x)."""
+    """A symbol that moves along a constant body velocity: g changes by exp(angle x)."""
 
     place: int
     velocity: Any
@@ -45,19 +45,19 @@ class _Leg:
 
 @dataclass(frozen=True, eq=False)
 class GroupCoordinates:
-    """Letters of a group of dimension k.
+    """Symbols of a group of dimension k.
 
     Attributes
     ----------
     names : tuple of str (k,)
         The basis of the Lie algebra.
-    letters : tuple of symbols (k,)
+    symbols : tuple of symbols (k,)
     frame : matrix (k x k)
         The left-invariant fields e_a in columns.
     constants : array (k, k, k)
         [e_a, e_b] = constants[a, b, :] . e, which is also the bracket of the Lie algebra.
     identity : tuple of expressions (k,)
-        The values of the letters where K = e and Ad = 1.
+        The values of the symbols where K = e and Ad = 1.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class GroupCoordinates:
 
     @classmethod
     def of_chart(cls, chart: GroupChart) -> GroupCoordinates:
-        """The letters of a `LieGroup.chart`."""
+        """The symbols of a `LieGroup.chart`."""
         group = chart.group
         zeros = tuple(sympy.S.Zero for _ in chart.symbols)
         return cls(group.names, chart.symbols, sympy.ImmutableMatrix(chart.left_frame), group.structure_constants, zeros)
@@ -105,7 +105,7 @@ class GroupCoordinates:
         Raises
         ------
         ModelError
-            Where the letters are not of the second kind in any order.
+            Where the symbols are not of the second kind in any order.
         """
         return sympy.ImmutableMatrix(_product([leg.turn for leg in self._legs], self.dimension))
 
@@ -116,7 +116,7 @@ class GroupCoordinates:
 
     @cached_property
     def left_form(self) -> Any:
-        """The inverse of the frame, (k x k): the body velocity from the rates of the letters."""
+        """The inverse of the frame, (k x k): the body velocity from the rates of the symbols."""
         form, back = sympy.zeros(self.dimension, self.dimension), sympy.eye(self.dimension)
         for leg in reversed(self._legs):
             form[:, leg.place] = (back * leg.velocity).applyfunc(_tidied)
@@ -130,10 +130,10 @@ class GroupCoordinates:
 
     @property
     def factors(self) -> tuple[tuple[int, Any], ...]:
-        """The letters in the order of the product g = exp(s_1 x_1) exp(s_2 x_2) ...: their places and the x (k x 1)."""
+        """The symbols in the order of the product g = exp(s_1 x_1) exp(s_2 x_2) ...: their places and the x (k x 1)."""
         return tuple((leg.place, leg.velocity) for leg in self._legs)
 
-    # -- letters of the second kind ------------------------------------------------------------------------------
+    # -- symbols of the second kind ------------------------------------------------------------------------------
 
     @cached_property
     def _legs(self) -> tuple[_Leg, ...]:
@@ -142,12 +142,12 @@ class GroupCoordinates:
             raise ModelError(
                 "These group coordinates are not of the second kind, so that Ad_g has no closed form here",
                 seen=", ".join(str(symbol) for symbol in self.symbols),
-                remedy="use letters with g = exp(s_1 e_1) exp(s_2 e_2) ..., see LieGroup.chart",
+                remedy="use symbols with g = exp(s_1 e_1) exp(s_2 e_2) ..., see LieGroup.chart",
             )
         return tuple(self._leg(place) for place in order)
 
     def _order(self, done: list[int], left: list[int]) -> list[int] | None:
-        """The letters in an order in which each moves along a constant body velocity, later ones resting at the identity."""
+        """The symbols in an order in which each moves along a constant body velocity, later ones resting at the identity."""
         if not left:
             return done
         for place in left:
@@ -158,7 +158,7 @@ class GroupCoordinates:
         return None
 
     def _is_steady(self, done: list[int], place: int) -> bool:
-        """Whether a letter is proved to move along a constant body velocity where later ones rest at the identity."""
+        """Whether a symbol is proved to move along a constant body velocity where later ones rest at the identity."""
         moving = {self.symbols[k] for k in (*done, place)}
         # Rounded numbers stay symbols: sin(1.0) has no exact value.
         unit = [sympy.Dummy("unit", real=True) if _is_rounded(value) else value for value in self.identity]
@@ -173,7 +173,7 @@ class GroupCoordinates:
 
     @cached_property
     def _velocities(self) -> Any:
-        """The body velocities of the letters at the identity, in columns (k x k)."""
+        """The body velocities of the symbols at the identity, in columns (k x k)."""
         here = sympy.Matrix(self.frame.xreplace(dict(zip(self.symbols, self.identity, strict=True))))
         return here.inv(method="ADJ").applyfunc(sympy.nsimplify if not here.free_symbols else sympy.cancel)
 
@@ -190,7 +190,7 @@ def _is_rounded(value: Any) -> bool:
 
 
 def _numbers_apart(column: Any) -> tuple[Any, list[Any]]:
-    """A column as a common factor with letters times numbers."""
+    """A column as a common factor with symbols times numbers."""
     first = next(entry for entry in column if entry != 0)
     scale = first if first.free_symbols else sympy.S.One
     numbers = [sympy.cancel(entry / scale) for entry in column]

@@ -1,6 +1,6 @@
 """Functions that stay constant where a one-form vanishes, where they can be found with little effort.
 
-The form is exact, or becomes so when it is divided by one or two of its own coefficients; or it is a form in two letters that
+The form is exact, or becomes so when it is divided by one or two of its own coefficients; or it is a form in two symbols that
 separates as it stands, or whose coefficients depend on one linear combination of them. Nothing is returned that was not
 shown to be an integral.
 """
@@ -23,12 +23,12 @@ Equal = Callable[[Sequence[tuple[sympy.Expr, sympy.Expr]]], bool]
 
 
 def find_integral(coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal) -> sympy.Expr | None:
-    """I with dI proportional to the one-form sum_k coefficients[k] d letters[k]; None where none is found.
+    """I with dI proportional to the one-form sum_k coefficients[k] d symbols[k]; None where none is found.
 
     Parameters
     ----------
     coefficients : sequence of expressions (n,)
-    letters : sequence of symbols (n,)
+    symbols : sequence of symbols (n,)
     equal : callable
         Whether the two sides of every pair are shown to be equal.
 
@@ -55,7 +55,9 @@ def _is_integral(
     # d log|u| = du/u
     plain = candidate.replace(sympy.log, lambda u: sympy.log(u.args[0] if isinstance(u, sympy.Abs) else u))
     derivatives = [sympy.diff(plain, symbol) for symbol in symbols]
-    minors = [(derivatives[i] * coefficients[j], derivatives[j] * coefficients[i]) for i, j in combinations(range(len(symbols)), 2)]
+    minors = [
+        (derivatives[i] * coefficients[j], derivatives[j] * coefficients[i]) for i, j in combinations(range(len(symbols)), 2)
+    ]
     flat = [(derivative, sympy.S.Zero) for derivative in derivatives]
     return equal(minors) and not equal(flat)
 
@@ -83,9 +85,9 @@ def _candidates(
 
 
 def _potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
-    """I with dI = form, for an exact form, letter by letter.
+    """I with dI = form, for an exact form, symbol by symbol.
 
-    What is left for a letter does not depend on the letters before it, which are therefore set to a number.
+    What is left for a symbol does not depend on the symbols before it, which are therefore set to a number.
     """
     total: sympy.Expr = sympy.S.Zero
     for k, symbol in enumerate(symbols):
@@ -135,7 +137,7 @@ def _one_combination(
 
 
 def _linear_combinations(a: sympy.Expr, b: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol) -> list[tuple[sympy.Expr, sympy.Expr]]:
-    """alpha, beta of every sum inside a and b that is linear in both letters."""
+    """alpha, beta of every sum inside a and b that is linear in both symbols."""
     found: dict[tuple[sympy.Expr, sympy.Expr], None] = {}
     for node in (*sympy.preorder_traversal(a), *sympy.preorder_traversal(b)):
         if isinstance(node, sympy.Add) and node.has(x) and node.has(y):
@@ -164,7 +166,7 @@ def _antiderivative(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr 
 
 
 def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
-    """The integral of (c1 cos B + s1 sin B) / (c2 cos B + s2 sin B) with B linear in the letter; None for other forms.
+    """The integral of (c1 cos B + s1 sin B) / (c2 cos B + s2 sin B) with B linear in the symbol; None for other forms.
 
     With D the denominator, the numerator is p D + q D', and the integral (p B + q log|D|) / B'.
 
@@ -194,7 +196,7 @@ def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> symp
 
 
 def _by_half_angle(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
-    """The integral of a rational function of sin B and cos B, B linear in the letter, through tan(B/2)."""
+    """The integral of a rational function of sin B and cos B, B linear in the symbol, through tan(B/2)."""
     angles = {node.args[0] for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(symbol)}
     if len(angles) != 1:
         return None
@@ -212,7 +214,7 @@ def _by_half_angle(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr |
 
 
 def _simplify(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
-    """Terms in the letters gathered, and a constant factor chosen so that one of them has the coefficient one."""
+    """Terms in the symbols gathered, and a constant factor chosen so that one of them has the coefficient one."""
     gathered: dict[sympy.Expr, sympy.Expr] = {}
     for term in sympy.Add.make_args(sympy.expand(expression)):
         constant, varying = term.as_independent(*symbols, as_Add=False)

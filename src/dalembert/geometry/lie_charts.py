@@ -31,12 +31,12 @@ __all__ = ["GroupChart", "group_chart"]
 
 @dataclass(frozen=True, eq=False)
 class GroupChart:
-    """Letters for the elements of a group.
+    """Symbols for the elements of a group.
 
     Attributes
     ----------
     group : LieGroup
-    letters : tuple of symbols
+    symbols : tuple of symbols
         One for each factor of the product.
     order : tuple of str
         The generator of each factor.
@@ -71,22 +71,22 @@ class GroupChart:
 
     @cached_property
     def left_form(self) -> Any:
-        """The matrix (d x k) that gives the body velocity g^-1 g_dot from the rates of the letters."""
+        """The matrix (d x k) that gives the body velocity g^-1 g_dot from the rates of the symbols."""
         return self._form(range(len(self.symbols) - 1, -1, -1), -1)
 
     @cached_property
     def right_form(self) -> Any:
-        """The matrix (d x k) that gives the spatial velocity g_dot g^-1 from the rates of the letters."""
+        """The matrix (d x k) that gives the spatial velocity g_dot g^-1 from the rates of the symbols."""
         return self._form(range(len(self.symbols)), 1)
 
     @cached_property
     def left_frame(self) -> Any:
-        """The left-invariant fields on the letters, in columns (k x d)."""
+        """The left-invariant fields on the symbols, in columns (k x d)."""
         return _inverse(self.left_form)
 
     @cached_property
     def right_frame(self) -> Any:
-        """The right-invariant fields on the letters, in columns (k x d): the generators of left translations."""
+        """The right-invariant fields on the symbols, in columns (k x d): the generators of left translations."""
         return _inverse(self.right_form)
 
     @cached_property
@@ -101,7 +101,7 @@ class GroupChart:
         }
 
     def body_velocity(self, rates: Sequence[Any] | None = None) -> Any:
-        """(g^-1 g_dot), (d x 1), for given rates of the letters, or for their ``.dot`` where they are coordinates."""
+        """(g^-1 g_dot), (d x 1), for given rates of the symbols, or for their ``.dot`` where they are coordinates."""
         return self.left_form * self._rates(rates)
 
     def spatial_velocity(self, rates: Sequence[Any] | None = None) -> Any:
@@ -111,9 +111,9 @@ class GroupChart:
     def _rates(self, rates: Sequence[Any] | None) -> Any:
         if rates is None and not all(hasattr(symbol, "dot") for symbol in self.symbols):
             raise ModelError(
-                "The letters of this chart have no velocities of their own",
+                "The symbols of this chart have no velocities of their own",
                 seen=", ".join(map(str, self.symbols)),
-                remedy="pass their rates, or make the letters with da.coordinates(...)",
+                remedy="pass their rates, or make the symbols with da.coordinates(...)",
             )
         return sympy.Matrix([symbol.dot for symbol in self.symbols] if rates is None else list(rates))
 
@@ -129,13 +129,13 @@ class GroupChart:
 
 
 def group_chart(group: LieGroup, symbols: Sequence[Any], order: Sequence[str] = ()) -> GroupChart:
-    """The chart with one letter for each generator named in `order`, by default each once."""
+    """The chart with one symbol for each generator named in `order`, by default each once."""
     names = tuple(order) or group.names
     unknown = [name for name in names if name not in group.names]
     if unknown or len(names) != group.dimension or len(symbols) != len(names):
         raise ModelError(
-            f"A chart of {group.name} needs {group.dimension} letters and as many generators",
-            seen=f"{len(symbols)} letters, order {', '.join(names)}",
+            f"A chart of {group.name} needs {group.dimension} symbols and as many generators",
+            seen=f"{len(symbols)} symbols, order {', '.join(names)}",
             remedy=f"name generators of {', '.join(group.names)}",
         )
     return GroupChart(group, tuple(symbols), names)
@@ -169,10 +169,10 @@ def _exact(value: float) -> Any:
 
 def _inverse(form: Any) -> Any:
     if form.rows != form.cols:
-        raise ModelError("A chart has an invariant frame where it has a letter for each dimension")
+        raise ModelError("A chart has an invariant frame where it has a symbol for each dimension")
     determinant = sympy.trigsimp(sympy.expand(form.det(method="berkowitz")))
     if determinant == 0:
         raise ModelError(
-            "These letters are no coordinates", seen="a singular chart", remedy="choose another order of generators"
+            "These symbols are no coordinates", seen="a singular chart", remedy="choose another order of generators"
         )
     return (form.adjugate(method="berkowitz") / determinant).applyfunc(lambda entry: sympy.trigsimp(sympy.expand(entry)))

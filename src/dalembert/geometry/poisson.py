@@ -36,7 +36,7 @@ WHOLE = 1e-12
 
 
 def jacobiator(matrix: Any, symbols: Sequence[sympy.Symbol]) -> dict[tuple[int, int, int], sympy.Expr]:
-    """The left sides of Jacobi's identity for i < j < k, of any skew SymPy matrix (n, n) in n letters.
+    """The left sides of Jacobi's identity for i < j < k, of any skew SymPy matrix (n, n) in n symbols.
 
     >>> x, y, z = sympy.symbols("x y z")
     >>> jacobiator([[0, y, 0], [-y, 0, 1], [0, -1, 0]], [x, y, z])
@@ -72,17 +72,17 @@ def jacobi_identity(matrix: Any, symbols: Sequence[sympy.Symbol]) -> Certificate
 
 @dataclass(frozen=True, init=False, eq=False)
 class PoissonStructure:
-    r"""A Poisson structure by its matrix in named letters.
+    r"""A Poisson structure by its matrix in named symbols.
 
     Parameters
     ----------
     matrix : SymPy matrix (n, n), or rows of expressions
-        Pi, with Pi_ij = {x_i, x_j}; other letters than the n are parameters.
-    letters : sequence of n symbols
+        Pi, with Pi_ij = {x_i, x_j}; other symbols than the n are parameters.
+    symbols : sequence of n symbols
 
     Attributes
     ----------
-    matrix, letters
+    matrix, symbols
     certificate : Certificate
         What Jacobi's identity rests on.
 
@@ -114,7 +114,7 @@ class PoissonStructure:
             raise ModelError(
                 f"The matrix is no Poisson structure: it {'breaks the identity of Jacobi' if skew else 'is not skew'}",
                 seen=certificate.by,
-                remedy="correct the matrix; jacobiator(...) names the triples of letters",
+                remedy="correct the matrix; jacobiator(...) names the triples of symbols",
             )
         object.__setattr__(self, "matrix", sympy.ImmutableMatrix(table))
         object.__setattr__(self, "symbols", names)
@@ -124,7 +124,7 @@ class PoissonStructure:
 
     @classmethod
     def canonical(cls, positions: Sequence[sympy.Symbol], momenta: Sequence[sympy.Symbol]) -> PoissonStructure:
-        """{q_i, p_j} = 1 where i = j, and 0 elsewhere; letters (q, p).
+        """{q_i, p_j} = 1 where i = j, and 0 elsewhere; symbols (q, p).
 
         >>> q, p = sympy.symbols("q p")
         >>> PoissonStructure.canonical([q], [p]).field(p**2 / 2 + sympy.cos(q)).T
@@ -145,7 +145,7 @@ class PoissonStructure:
         ----------
         algebra : LieGroup, LieAlgebra, or nested sequence or array (n, n, n)
             Where c is taken from, or c itself by i, j and k. Its Jacobi identity is checked with that of the structure.
-        letters : sequence of n symbols
+        symbols : sequence of n symbols
             p_1, p_2, ... unless given: the momenta of `reduce`.
         sign : 1 or -1
             -1 belongs to left-invariant systems, such as the rigid body.
@@ -167,11 +167,11 @@ class PoissonStructure:
         return cls(rows, names)
 
     def product(self, other: PoissonStructure) -> PoissonStructure:
-        """Both structures side by side on the space of all letters, which must differ."""
+        """Both structures side by side on the space of all symbols, which must differ."""
         shared = {*self.symbols} & {*other.symbols}
         if shared:
             raise ModelError(
-                "Both structures use the same letters", seen=sorted(map(str, shared)), remedy="rename some of them"
+                "Both structures use the same symbols", seen=sorted(map(str, shared)), remedy="rename some of them"
             )
         return PoissonStructure(sympy.diag(self.matrix, other.matrix), (*self.symbols, *other.symbols))
 
@@ -186,18 +186,18 @@ class PoissonStructure:
         return (self.gradient(first).T * self.matrix * self.gradient(second))[0]
 
     def field(self, hamiltonian: Any) -> sympy.Matrix:
-        """Pi dH (n, 1): the rates of the letters."""
+        """Pi dH (n, 1): the rates of the symbols."""
         return self.matrix * self.gradient(hamiltonian)
 
     # -- rank ------------------------------------------------------------------------------------------------------
 
     def at(self, point: Values) -> Any:
-        """Pi at a point, (n, n): values of letters and parameters, by symbol or by name."""
+        """Pi at a point, (n, n): values of symbols and parameters, by symbol or by name."""
         values = self._values(point)
         numbers = [value(entry, values) for entry in self.matrix]
         if not all(number.is_Number and number.is_finite for number in numbers):
             missing = sorted({str(symbol) for number in numbers for symbol in number.free_symbols})
-            raise ModelError("The structure has no value at this point", seen=missing or point, remedy="give every letter")
+            raise ModelError("The structure has no value at this point", seen=missing or point, remedy="give every symbol")
         return np.array(numbers, dtype=float).reshape(self.matrix.shape)
 
     def rank(self, point: Mapping[Any, Any]) -> int:
@@ -216,7 +216,7 @@ class PoissonStructure:
         return vanish(list(self.field(function)))
 
     def casimirs(self, degree: int = 1, among: Sequence[sympy.Expr] | None = None) -> tuple[sympy.Expr, ...]:
-        """Independent Casimirs among the polynomials of the letters up to a degree, or among combinations of given functions.
+        """Independent Casimirs among the polynomials of the symbols up to a degree, or among combinations of given functions.
 
         They are found by linear algebra on the coefficients. Of those that are found, functions of earlier ones are left out.
 
@@ -235,7 +235,7 @@ class PoissonStructure:
 
         Parameters
         ----------
-        images : mapping of each letter of `other` to a function of the letters here
+        images : mapping of each symbol of `other` to a function of the symbols here
         """
         table = self._images(images, other.symbols)
         derivative = sympy.Matrix([[sympy.diff(table[y], x) for x in self.symbols] for y in other.symbols])
@@ -245,13 +245,13 @@ class PoissonStructure:
         return vanish([carried[i, j] - wanted[i, j] for i in range(n) for j in range(i)])
 
     def pushforward(self, images: Mapping[sympy.Symbol, Any], section: Mapping[sympy.Symbol, Any]) -> PoissonStructure:
-        """The structure on the image of a map: D(phi) Pi D(phi)^T, written in the new letters.
+        """The structure on the image of a map: D(phi) Pi D(phi)^T, written in the new symbols.
 
         Parameters
         ----------
-        images : mapping of new letters to functions of the letters here
-        section : mapping of the letters here to functions of the new ones
-            A right inverse: one point over each image. For a change of letters it is the inverse.
+        images : mapping of new symbols to functions of the symbols here
+        section : mapping of the symbols here to functions of the new ones
+            A right inverse: one point over each image. For a change of symbols it is the inverse.
 
         Raises
         ------
@@ -288,7 +288,7 @@ class PoissonStructure:
         return found
 
     def restricted(self, values: Mapping[sympy.Symbol, Any]) -> PoissonStructure:
-        """The structure on the submanifold where some letters are given functions of the others and of parameters.
+        """The structure on the submanifold where some symbols are given functions of the others and of parameters.
 
         Every Hamiltonian field must stay on it, as on level sets of Casimirs.
 
@@ -303,9 +303,9 @@ class PoissonStructure:
         circular = sorted(str(x) for f in table.values() for x in f.free_symbols if x in table)
         if unknown or circular or not kept:
             raise ModelError(
-                "Letters of the structure must be given as functions of the other ones",
-                seen=unknown or circular or "all letters",
-                remedy="solve for some of its own letters",
+                "Symbols of the structure must be given as functions of the other ones",
+                seen=unknown or circular or "all symbols",
+                remedy="solve for some of its own symbols",
             )
         place = {x: k for k, x in enumerate(self.symbols)}
         on = self.matrix.xreplace(table)
@@ -331,7 +331,7 @@ class PoissonStructure:
     def _images(self, images: Mapping[sympy.Symbol, Any], symbols: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, sympy.Expr]:
         missing = [str(y) for y in symbols if y not in images]
         if missing:
-            raise ModelError("The map does not give every letter of its image", seen=missing, remedy="add what is missing")
+            raise ModelError("The map does not give every symbol of its image", seen=missing, remedy="add what is missing")
         return {y: sympy.Integer(0) + images[y] for y in symbols}
 
     def __iter__(self) -> Iterator[sympy.Symbol]:
@@ -364,8 +364,8 @@ def _read(matrix: Any, symbols: Sequence[sympy.Symbol]) -> sympy.Matrix:
     n = len(symbols)
     if table.shape != (n, n) or len({*symbols}) != n:
         raise ModelError(
-            "A Poisson structure needs a square matrix with a row for each letter",
+            "A Poisson structure needs a square matrix with a row for each symbol",
             seen=f"{table.rows} x {table.cols} for {', '.join(map(str, symbols))}",
-            remedy="give n x n expressions and n different letters",
+            remedy="give n x n expressions and n different symbols",
         )
     return table

@@ -1,6 +1,6 @@
 r"""Principal connections on S x G for a left action, from their local form: lifts, curvature, and forms on the whole space.
 
-With shape letters r, group letters g and the body velocity xi = g^-1 g_dot (`GroupCoordinates`),
+With shape symbols r, group symbols g and the body velocity xi = g^-1 g_dot (`GroupCoordinates`),
 
     A(q) q_dot = Ad_g (xi + A_loc(r) r_dot),          horizontal:  xi = -A_loc(r) r_dot               (Bloch, Supplement 2.9)
     B = dA(hor, hor) = dA - [A, A] = Ad_g (dA_loc - [A_loc, A_loc])                                   (Cartan, Theorem 2.9.13)
@@ -11,7 +11,7 @@ In components, with C^a_bc of the Lie algebra,
     B^a_{al be} = d_be A^a_al - d_al A^a_be - C^a_bc A^b_be A^c_al                                    (`curvature_swapped`)
 
 The second is the order of the reduced equations (5.9.53), and the negative of the first. The bracket has this sign because
-[xi_Q, eta_Q] = -[xi, eta]_Q for a left action. Columns X(r) of body velocities have the covariant slope
+[xi_Q, eta_Q] = -[xi, eta]_Q for a left action. Columns X(r) of body velocities have the covariant derivative
 
     F^a_{i al} = d_al X^a_i - C^a_bc A^b_al X^c_i                                                     (5.9.54 for X = Gamma)
 
@@ -42,21 +42,21 @@ def _plain(expression: Any) -> Any:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrincipalConnection:
-    """A connection by its local form; s shape letters, a group of dimension k, n = s + k coordinates, shape first.
+    """A connection by its local form; s shape symbols, a group of dimension k, n = s + k coordinates, shape first.
 
     Attributes
     ----------
     group : GroupCoordinates
     shape : tuple of symbols (s,)
     local : matrix (k x s)
-        A_loc, in shape letters and parameters.
+        A_loc, in shape symbols and parameters.
     write : callable
         Makes expressions shorter; they stay as they are by default.
 
     Raises
     ------
     ModelError
-        Where the local form has another shape, or contains group letters.
+        Where the local form has another shape, or contains group symbols.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class PrincipalConnection:
 
     @property
     def coordinates(self) -> tuple[Any, ...]:
-        """Shape letters, then group letters."""
+        """Shape symbols, then group symbols."""
         return (*self.shape, *self.group.symbols)
 
     # -- on the shape --------------------------------------------------------------------------------------------

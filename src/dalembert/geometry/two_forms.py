@@ -21,7 +21,7 @@ __all__ = ["exterior_derivative", "is_closed"]
 
 
 def exterior_derivative(omega: Any, symbols: Sequence[sympy.Symbol]) -> dict[tuple[int, int, int], sympy.Expr]:
-    """The components (d omega)_ijk, i < j < k, of a two-form given as a skew SymPy matrix (n, n) in n letters.
+    """The components (d omega)_ijk, i < j < k, of a two-form given as a skew SymPy matrix (n, n) in n symbols.
 
     >>> x, y, z = sympy.symbols("x y z")
     >>> exterior_derivative(sympy.Matrix([[0, z, 0], [-z, 0, 0], [0, 0, 0]]), [x, y, z])
@@ -30,9 +30,9 @@ def exterior_derivative(omega: Any, symbols: Sequence[sympy.Symbol]) -> dict[tup
     matrix, n = _read(omega), len(symbols)
     if matrix.shape != (n, n):
         raise ModelError(
-            "A two-form needs a square matrix with a row for each letter",
-            seen=f"{matrix.rows} x {matrix.cols} for {n} letters",
-            remedy="give n x n expressions and the n letters of the space",
+            "A two-form needs a square matrix with a row for each symbol",
+            seen=f"{matrix.rows} x {matrix.cols} for {n} symbols",
+            remedy="give n x n expressions and the n symbols of the space",
         )
     if any(not _vanishes(matrix[i, j] + matrix[j, i]) for i in range(n) for j in range(i + 1)):
         raise ModelError(
@@ -67,7 +67,7 @@ def _read(omega: Any) -> Any:
 
 
 def _vanishes(expression: sympy.Expr) -> bool:
-    """Whether an expression is zero for all values of its letters; SymPy decides by rules and by random numbers."""
+    """Whether an expression is zero for all values of its symbols; SymPy decides by rules and by random numbers."""
     answer = expression.equals(0)
     if answer is None:
         raise ModelError(

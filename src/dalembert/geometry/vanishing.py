@@ -53,7 +53,7 @@ class Certificate:
 
 
 def vanish(expressions: Sequence[sympy.Expr], seed: int = 5) -> Certificate:
-    """Whether all expressions are zero for all values of their letters.
+    """Whether all expressions are zero for all values of their symbols.
 
     >>> x = sympy.Symbol("x", real=True)
     >>> vanish([sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1])
@@ -98,7 +98,7 @@ def _without_graph(present: Sequence[tuple[int, sympy.Expr]], seed: int) -> Cert
 
 
 def drawn_points(symbols: Sequence[sympy.Symbol], count: int, seed: int = 5) -> list[dict[sympy.Symbol, sympy.Float]]:
-    """Random values of some letters, of their sign where they have one."""
+    """Random values of some symbols, of their sign where they have one."""
     source = random.Random(seed)
     points = []
     for _ in range(count):

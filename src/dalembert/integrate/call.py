@@ -108,7 +108,7 @@ def _read_event(words: Mapping[str, Any], equations: Equations) -> Event:
 
 
 def _symbols(equations: Equations) -> dict[str, sympy.Symbol]:
-    """Every letter that an event may name, by its name."""
+    """Every symbol that an event may name, by its name."""
     system = equations.system
     symbols = (
         *equations.state,

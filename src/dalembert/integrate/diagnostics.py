@@ -1,7 +1,7 @@
 """What a motion that was followed should say about its own digits: sentences behind that of its ending.
 
 A run can be right in every step and still mean less than its tolerance says: where times are so far from zero that they lie
-apart, where all letters are as small as the absolute tolerance, where rows of constraints nearly depend on each other, or where
+apart, where all symbols are as small as the absolute tolerance, where rows of constraints nearly depend on each other, or where
 their rank changes, which is a decision and not a result.
 """
 
@@ -26,10 +26,10 @@ __all__ = [
     "Ranks",
     "coarse_times",
     "decay_in_step",
-    "few_digits",
-    "ranks",
     "diagnostics",
     "diagnostics_in",
+    "few_digits",
+    "ranks",
     "stiffness",
     "weak_pivot",
 ]
@@ -38,7 +38,7 @@ __all__ = [
 POINTS = 33
 #: A run tells of digits that it may lose where rounding, magnified by the least pivot, is above this share of its tolerance.
 SHARE = 0.05
-#: Letters that stay below so many absolute tolerances have too few digits.
+#: Symbols that stay below so many absolute tolerances have too few digits.
 FEW_DIGITS = 1e3
 #: States below this have products that lose digits.
 LEAST_STATE = 1e-290
@@ -65,9 +65,9 @@ def diagnostics(task: Any, segments: Sequence[Any], is_success: bool) -> list[st
 def diagnostics_in(message: str) -> str:
     """What the message of a run that went well says beside how it ended.
 
-    >>> remarks_in("The motion was followed to t = 1.5. The span has no length.")
+    >>> diagnostics_in("The motion was followed to t = 1.5. The span has no length.")
     'The span has no length.'
-    >>> remarks_in("Stopped by the event `x` at t = 2.")
+    >>> diagnostics_in("Stopped by the event `x` at t = 2.")
     ''
     """
     return ENDING.sub("", message, count=1) if ENDING.match(message) else message
@@ -89,7 +89,7 @@ def coarse_times(task: Any) -> str:
 
 
 def few_digits(task: Any) -> float:
-    """Below this size letters have too few digits."""
+    """Below this size symbols have too few digits."""
     return max(LEAST_STATE, FEW_DIGITS * _least_atol(task))
 
 
@@ -98,17 +98,17 @@ def _least_atol(task: Any) -> float:
 
 
 def _small_symbols(task: Any, segments: Sequence[Any]) -> str:
-    """A run whose letters all stay as small as the absolute tolerance follows them to few digits, or none."""
+    """A run whose symbols all stay as small as the absolute tolerance follows them to few digits, or none."""
     if not segments:
         return ""
     largest = max(float(np.max(np.abs(segment.step_y), initial=0.0)) for segment in segments)
     if 0.0 < largest < LEAST_STATE:
-        return f"No letter was larger than {largest:.2g}: numbers that small lose their digits. Take larger units."
+        return f"No symbol was larger than {largest:.2g}: numbers that small lose their digits. Take larger units."
     least = _least_atol(task)
     if not 0.0 < largest < few_digits(task):
         return ""
     return (
-        f"No letter was larger than {largest:.2g}, and the absolute tolerance is {least:.2g}: they have few digits. Pass a "
+        f"No symbol was larger than {largest:.2g}, and the absolute tolerance is {least:.2g}: they have few digits. Pass a "
         "smaller atol, or take units in which they are of size one."
     )
 

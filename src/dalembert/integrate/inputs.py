@@ -18,7 +18,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 6)
 class InputCallback:
     """Calls Python functions ``f(t, state) -> float`` from native code.
 
-    `state` maps the names of the state letters to values. An exception inside a function cannot cross native code: it is
+    `state` maps the names of the state symbols to values. An exception inside a function cannot cross native code: it is
     kept in `error`, and the input becomes NaN, which stops the run. The last value that was not finite is kept in words.
     """
 

@@ -91,7 +91,7 @@ class Motion:
     switches : tuple of (time, sentence)
         Where other independent velocities were chosen.
     state : tuple of symbols
-        The letters of y: those of the form, with all velocities where it keeps only the independent ones.
+        The symbols of y: those of the form, with all velocities where it keeps only the independent ones.
     start, start_report : the consistent start that was used, and what was completed or moved for it
     statistics : dict
     call : mapping
@@ -234,7 +234,7 @@ class Motion:
         return self.columns[name]
 
     def _matrix(self, name: str) -> Any:
-        """A matrix of a flow along the motion, (nt, rows, columns); its entries are affine in the letters."""
+        """A matrix of a flow along the motion, (nt, rows, columns); its entries are affine in the symbols."""
         matrix = self.system.matrices[name]  # type: ignore[attr-defined]
         found = np.zeros((len(self.t), *matrix.shape))
         for place in np.ndindex(*matrix.shape):
@@ -329,7 +329,7 @@ class Motion:
 
     @cached_property
     def _states(self) -> list[Any]:
-        """For each segment its part of the motion in the letters of the form, (points, n)."""
+        """For each segment its part of the motion in the symbols of the form, (points, n)."""
         found = []
         for number, segment in enumerate(self.segments):
             where = np.flatnonzero(self.owner == number)
@@ -338,7 +338,7 @@ class Motion:
 
     @cached_property
     def _own_symbols(self) -> dict[str, Any]:
-        """Letters of the form that are no part of the shown state, such as quasi-velocities; nan where a segment has others."""
+        """Symbols of the form that are no part of the shown state, such as quasi-velocities; nan where a segment has others."""
         found: dict[str, Any] = {}
         if self.equations.rechoose is None:
             return found

@@ -58,7 +58,7 @@ def native_functions() -> dict[str, Any]:
 
 
 class Run:
-    """A run from (t, y) in one mode: its book, its clock and counts, its state, and what it has stored."""
+    """A run from (t, y) in one mode: its context, its clock and counts, its state, and what it has stored."""
 
     counted = COUNTED
     #: Whether the next step leads across a switch of the equations, and sees both its sides.

@@ -25,7 +25,7 @@ __all__ = ["Found", "Record", "motion_of"]
 
 @dataclass
 class Found:
-    """Passages of one event."""
+    """Zero crossings of one event."""
 
     event: Event
     times: list[float] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Record:
         run.counts.next_at = int(np.sum(asked))
 
     def _context_of(self, run: Run) -> Any:
-        """The book for a segment, without the room for steps: one for all segments of a kernel, which may be thousands."""
+        """The context for a segment, without the room for steps: one for all segments of a kernel, which may be thousands."""
         context = self._contexts.setdefault(run.context.kernel, run.context)
         if context is not run.context and run.context.fields.blocks:
             context.complete()

@@ -148,7 +148,7 @@ def simulate(
         Steps of about `step` times this, by a control that keeps a symmetric method reversible; see `ReversibleSteps`.
     rtol, atol : float
         For "dop853": tolerances of the motion, 1e-10 and rtol/100 by default; `atol` may have one entry for each state
-        letter. Every step is held to a fiftieth of them. On the reference motions the states are then right to about rtol.
+        symbol. Every step is held to a fiftieth of them. On the reference motions the states are then right to about rtol.
     at : sequence of times
         Where the motion is stored; at every step by default, of many runs at the last time. Between fixed steps there is
         `Motion.sol`.
@@ -251,7 +251,7 @@ def read_task(
     scenario = model if isinstance(model, Scenario) else None
     stated = dict(scenario.simulate) if scenario else {}
     system = scenario.system if scenario else model
-    # A vector of tolerances speaks of the letters of the form that the system was stated in.
+    # A vector of tolerances speaks of the symbols of the form that the system was stated in.
     tolerance = stated.get("atol") if atol is None else atol
     free_choice = tolerance is None or np.ndim(tolerance) == 0
     if (method or stated.get("method")) == AUTO:
@@ -450,7 +450,7 @@ def _read_atol(atol: Any, rtol: float, size: int) -> Any:
     try:
         values = np.broadcast_to(real_array(float(rtol) * 1e-2 if atol is None else atol), (size,)).copy()
     except (TypeError, ValueError):
-        raise ModelError("atol must be one number, or one for each letter of the state", seen=str(atol)[:60]) from None
+        raise ModelError("atol must be one number, or one for each symbol of the state", seen=str(atol)[:60]) from None
     if not np.all(np.isfinite(values) & (values > 0)):
         raise ModelError("atol must be positive", seen=atol, remedy="1e-12 suits most systems")
     return values

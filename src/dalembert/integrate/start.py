@@ -47,16 +47,16 @@ __all__ = [
     "term_sizes",
 ]
 
-#: Blocks at a state, and at the values of further letters.
+#: Blocks at a state, and at the values of further symbols.
 _Function = Callable[..., list[Any]]
 
-#: Where the search for missing coordinates begins; at zero a constraint may have no slope.
+#: Where the search for missing coordinates begins; at zero a constraint may have no derivative.
 GUESSES = (0.0, 0.1, -0.1, 1.0)
-#: No more letters are completed from the constraints at once: that solve is dense.
+#: No more symbols are completed from the constraints at once: that solve is dense.
 MOST_COMPLETED = 5000
 #: What rounding makes of the residual of a constraint, relative to its terms; a start with more is moved, and said to be.
 ROUNDING = 5e-13
-#: Letters that move by less than this part of the state, though no constraint was broken, are not said to be moved; nor are
+#: Symbols that move by less than this part of the state, though no constraint was broken, are not said to be moved; nor are
 #: those that move by less than this part of the largest move, where one was.
 MOVED, SHARE_TOLD = 1e-12, 1e-6
 #: A start that was moved or completed has no larger residuals than this, relative to their terms.
@@ -90,9 +90,9 @@ def consistent_start(context: Any, time: float, given: Mapping[Any, Any], p: Any
 
 
 def start_form(equations: Equations, given: Iterable[Any]) -> str | None:
-    """The form in whose letters a start is made consistent, by what it names; None for the form's own.
+    """The form in whose symbols a start is made consistent, by what it names; None for the form's own.
 
-    Momenta are the letters of Hamilton's form, but what is missing beside velocities are velocities: they are zero, or what
+    Momenta are the symbols of Hamilton's form, but what is missing beside velocities are velocities: they are zero, or what
     the constraints leave, in every form. The same holds of a start that names neither, unless the Hamiltonian was stated.
     """
     system = equations.system
@@ -134,11 +134,11 @@ def own_symbols(equations: Equations, given: Iterable[Any]) -> list[str]:
 
 
 def in_velocities(equations: Equations, context: Any, time: float, given: Mapping[Any, Any], p: Any) -> Mapping[Any, Any]:
-    """A start in letters that only the form has, as one in velocities; those that are not given are zero.
+    """A start in symbols that only the form has, as one in velocities; those that are not given are zero.
 
     Parameters
     ----------
-    book : Book
+    context : Context
         Of the form in which the start is made consistent, which completes the coordinates first.
 
     Raises
@@ -182,7 +182,7 @@ def fibre_velocities(system: Any) -> Mapping[Any, Any]:
 
 
 def _velocities(equations: Equations, time: float, positions: Any, values: Mapping[str, float], p: Any) -> Any:
-    """All velocities where the letters of the form beside the coordinates have values, or are zero, (n,)."""
+    """All velocities where the symbols of the form beside the coordinates have values, or are zero, (n,)."""
     system = equations.system
     symbols = equations.state[len(system.coordinates) :]
     state = np.array([[*positions, *(values.get(s.name, 0.0) for s in symbols)]])
@@ -190,7 +190,7 @@ def _velocities(equations: Equations, time: float, positions: Any, values: Mappi
 
 
 def changed_symbols(equations: Equations, state: Any, given: Mapping[Any, Any]) -> list[str]:
-    """A sentence where letters of the form have other values than they were given, after another choice of velocities."""
+    """A sentence where symbols of the form have other values than they were given, after another choice of velocities."""
     found = {s.name: float(value) for s, value in zip(equations.state, state, strict=True)}
     wanted = {name_of(key): real_number(value) for key, value in given.items()}
     system = equations.system
@@ -221,7 +221,7 @@ def excess(residual: Any, size: Any, limit: float = LIMIT) -> Any:
 
 
 def term_sizes(kernel: Any, residual: Any) -> Any:
-    """The size of the terms of a residual of the kernel's state, (m,): at least what its largest letter can do.
+    """The size of the terms of a residual of the kernel's state, (m,): at least what its largest symbol can do.
 
     So a velocity that should be zero, and is rounding beside a position of size 1e-2, is not judged by itself.
     """
@@ -343,7 +343,9 @@ class _Starter:
         self._move_to_constraints(y, "velocity", is_completed)
 
     def _velocity_conditions(self, wanted: Mapping[str, sympy.Expr], level: list[int], constrained: bool) -> _Function:
-        """That some letters and outputs take values w, with the constraints or without, and the slope in a level's letters."""
+        """That some symbols and outputs take values w, with the constraints or without, and the derivative in a level's
+        symbols.
+        """
         state, w = self.kernel.equations.state, ca.SX.sym("w", len(wanted))
 
         def blocks() -> list[Any]:
@@ -359,7 +361,7 @@ class _Starter:
     # -- tools ---------------------------------------------------------------------------------------------------
 
     def _function(self, key: Any, blocks: Callable[[], list[Any]], symbols: Any = None) -> _Function:
-        """Blocks as functions of the state and of the values of further letters; made once for a kernel."""
+        """Blocks as functions of the state and of the values of further symbols; made once for a kernel."""
         kept = self.kernel.__dict__.setdefault("_start_functions", {})
         if key not in kept:
             found = blocks()
@@ -393,7 +395,7 @@ class _Starter:
         if len(free) > MOST_COMPLETED:
             raise StartError(
                 "The start is not complete, and the system is too large to complete it from the constraints",
-                seen=f"{len(free)} letters to solve for (limit {MOST_COMPLETED})",
+                seen=f"{len(free)} symbols to solve for (limit {MOST_COMPLETED})",
                 remedy="give all coordinates and all velocities, or a start at rest",
             )
         previous, before = np.inf, np.zeros(1)

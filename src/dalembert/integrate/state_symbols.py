@@ -1,8 +1,8 @@
-"""The letters that a form integrates, and those that a motion shows: all velocities, also where the form keeps some.
+"""The symbols that a form integrates, and those that a motion shows: all velocities, also where the form keeps some.
 
     form:  (q, some velocities, or quasi-velocities)     <->     motion:  (q, q_dot)
 
-A form whose independent velocities may be chosen anew has other letters after each choice; the motion has the same throughout.
+A form whose independent velocities may be chosen anew has other symbols after each choice; the motion has the same throughout.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["own_states", "reported_symbols", "shown_states", "state_with_velocit
 
 
 def reported_symbols(equations: Equations) -> tuple[sympy.Symbol, ...]:
-    """The letters of a motion's state: all velocities, also where the form keeps only the independent ones."""
+    """The symbols of a motion's state: all velocities, also where the form keeps only the independent ones."""
     if equations.rechoose is None:
         return equations.state
     return (*equations.system.coordinates, *equations.system.velocities)
@@ -39,7 +39,7 @@ def shown_states(context: Any, times: Any, states: Any) -> Any:
 
 
 def own_states(context: Any, times: Any, states: Any) -> Any:
-    """The way back: states (nt, n_shown) that a motion shows in the letters of the form, (nt, n)."""
+    """The way back: states (nt, n_shown) that a motion shows in the symbols of the form, (nt, n)."""
     equations = context.kernel.equations
     if equations.rechoose is None:
         return states
@@ -95,7 +95,7 @@ def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities
 
 
 def _matched(function: Any, time: float, y: Any, p: Any, u: Any, target: Any, level: list[int]) -> bool:
-    """Newton's method for letters that give the wanted velocities; whether it converged.
+    """Newton's method for symbols that give the wanted velocities; whether it converged.
 
     Each velocity is compared with the terms that it is the sum of, so that units do not matter.
     """

@@ -1,7 +1,7 @@
 """The choice of independent velocities along a run: watched by its quality, and made anew where it degenerates.
 
 A form without multipliers solves the constraints for some of the velocities. Its choice has a quality, which is zero where
-the constraints cannot be solved so; a run looks for the passage of the quality through a threshold, as through an event.
+the constraints cannot be solved so; a run looks for the zero crossing of the quality through a threshold, as through an event.
 """
 
 from __future__ import annotations

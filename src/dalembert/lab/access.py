@@ -43,7 +43,7 @@ class Access:
     def __init__(self, token: str | None = None) -> None:
         if token is not None and not _TOKEN.fullmatch(token):
             raise ModelError(
-                "A token has 16 to 200 letters, digits, points, dashes, underscores or tildes",
+                "A token has 16 to 200 symbols, digits, points, dashes, underscores or tildes",
                 seen=f"{len(token)} characters",
                 remedy='make one with python -c "import secrets; print(secrets.token_urlsafe())"',
             )

@@ -13,7 +13,7 @@ from .request_errors import RefusedError
 
 __all__ = ["read_body", "read_case", "read_frames", "read_label", "read_modified", "read_points", "read_text"]
 
-#: Names of systems, forms and methods; names of letters may be any short text.
+#: Names of systems, forms and methods; names of symbols may be any short text.
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 LONGEST_NAME = 120
 
@@ -85,7 +85,7 @@ def read_points(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
         raise RefusedError(400, "A point of a portrait is a pair of numbers", remedy='send "points": [[x, y], ...]')
     x, y = _name(body.get("x"), "x"), _name(body.get("y"), "y")
     if x == y:
-        raise RefusedError(400, "A portrait has two different axes", seen=_short(x), remedy="name two letters of the state")
+        raise RefusedError(400, "A portrait has two different axes", seen=_short(x), remedy="name two symbols of the state")
     return {
         "x": x,
         "y": y,

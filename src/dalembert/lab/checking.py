@@ -1,4 +1,4 @@
-"""What a model is, for the page: its letters, constraints, freedom, and the forms and methods that it can be run in."""
+"""What a model is, for the page: its symbols, constraints, freedom, and the forms and methods that it can be run in."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _line_told(told: str, text: str) -> int | None:
 
 
 def _line_of(place: str, lines: list[str]) -> int | None:
-    """The line of a place such as ``kinetic`` or ``parameters.m``, or of the first use of a letter."""
+    """The line of a place such as ``kinetic`` or ``parameters.m``, or of the first use of a symbol."""
     table, _, key = place.rpartition(".")
     current = ""
     wanted = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")

@@ -101,7 +101,7 @@ class ModelFolder:
 
     def _path(self, name: str) -> Path:
         if not is_file_name(name):
-            remedy = "use letters, digits, spaces, points and dashes, and .toml at the end"
+            remedy = "use symbols, digits, spaces, points and dashes, and .toml at the end"
             raise RefusedError(400, "That is not the name of a model file", seen=name[:80], remedy=remedy)
         return self.folder / name
 

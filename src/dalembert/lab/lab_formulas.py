@@ -10,7 +10,7 @@ from ..errors import MissingExtraError
 from ..plotting import formulas
 from ..presentation.typeset import symbol_latex
 
-__all__ = ["expression_mathml", "symbol_mathml", "mathml"]
+__all__ = ["expression_mathml", "mathml", "symbol_mathml"]
 
 
 def mathml(latex: str, display: bool = False) -> str:
@@ -25,7 +25,7 @@ def mathml(latex: str, display: bool = False) -> str:
 
 
 def symbol_mathml(symbol: sympy.Symbol) -> str:
-    """A letter, with dots and subscripts."""
+    """A symbol, with dots and subscripts."""
     return mathml(symbol_latex(symbol))
 
 

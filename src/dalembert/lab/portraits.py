@@ -34,7 +34,7 @@ def portrait(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
     for axis in (x, y):
         if axis not in names:
             near = nearest(axis, names)
-            remedy = f"did you mean {near}" if near else "name two letters of the state"
+            remedy = f"did you mean {near}" if near else "name two symbols of the state"
             raise ModelError(f"No start can be given by `{axis}`", seen=", ".join(sorted(names)), remedy=remedy)
     orbits = []
     for place, (across, upward) in enumerate(points):

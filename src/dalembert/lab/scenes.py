@@ -30,7 +30,7 @@ def scene_of(motion: Motion, drawing: Drawing, times: Array) -> dict[str, Any]:
     Raises
     ------
     ModelError
-        Where a shape has letters that the motion does not know.
+        Where a shape has symbols that the motion does not know.
     """
     dimension = drawing.dimension
     solids = solids_of(motion, drawing.shapes, times, dimension)

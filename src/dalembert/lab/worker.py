@@ -110,7 +110,9 @@ def main(arguments: list[str]) -> int:
             return 1  # a process that ran out of memory is replaced
 
 
-def _answer(answer: Callable[[dict[str, Any], JobContext], Any], request: dict[str, Any], job_context: JobContext) -> tuple[int, bytes]:
+def _answer(
+    answer: Callable[[dict[str, Any], JobContext], Any], request: dict[str, Any], job_context: JobContext
+) -> tuple[int, bytes]:
     """The status and the content of an answer; every error becomes one."""
     try:
         return 200, encoded(answer(request, job_context))

@@ -1,4 +1,4 @@
-r"""First-order systems: letters and their rates.
+r"""First-order systems: symbols and their rates.
 
     x_dot = X(x, t, u)
 
@@ -6,7 +6,7 @@ Kinematic systems, Lie-Poisson and bracket equations, matrix flows, and what has
 flow stands where a `System` stands and goes the same road: its Gauss problem has the rates as unknowns and the identity for a
 metric.
 
-Letters may be entries of matrices, and these may move by a group,
+Symbols may be entries of matrices, and these may move by a group,
 
     X_dot = U X - X V                      (X_dot = [X, u] is U = V = -u; X_dot = X u is U = 0, V = -u),
 
@@ -43,7 +43,7 @@ class Action:
     matrix : str
         The name of X among the matrices of the flow.
     left, right : sympy.Matrix or None
-        Elements of the Lie algebra as expressions of the letters; None is zero.
+        Elements of the Lie algebra as expressions of the symbols; None is zero.
 
     Examples
     --------
@@ -73,8 +73,8 @@ class Flow:
     Parameters
     ----------
     rates : mapping of Coordinate to expression
-        The rate of each letter, in letters, parameters, inputs and time.
-    inputs : sequence of Input, or mapping of Input to an expression of time and letters
+        The rate of each symbol, in symbols, parameters, inputs and time.
+    inputs : sequence of Input, or mapping of Input to an expression of time and symbols
     integrals : mapping of name to expression
         What stays constant along every motion; every motion reports it, and ``"energy"`` becomes `Motion.energy`.
     outputs : mapping of name to expression
@@ -83,7 +83,7 @@ class Flow:
         Invariant relations of the flow, such as Q^T Q = 1: a start is brought to them, and every step of `dop853`. Methods with
         fixed steps keep them as far as their structure does; `Motion.worst_residual` says how far.
     matrices : mapping of name to matrix
-        Matrices whose entries are letters, multiples of them and numbers; ``motion[name]`` gives them as arrays.
+        Matrices whose entries are symbols, multiples of them and numbers; ``motion[name]`` gives them as arrays.
     actions : sequence of Action
         Which of the matrices move by a group, and how.
     name : str
@@ -143,7 +143,7 @@ class Flow:
     ) -> None:
         faults: list[DalembertError] = []
         if not isinstance(rates, Mapping):
-            raise ModelError("A flow needs the rate of each letter", seen=type(rates).__name__, remedy="pass {x: ..., y: ...}")
+            raise ModelError("A flow needs the rate of each symbol", seen=type(rates).__name__, remedy="pass {x: ..., y: ...}")
         reader = Reader(list(rates), faults)
         listed = inputs if isinstance(inputs, Mapping) else dict.fromkeys([inputs] if isinstance(inputs, Input) else inputs)
         values: dict[str, Any] = {
@@ -185,7 +185,7 @@ class Flow:
         return self
 
     def _check(self, faults: list[DalembertError]) -> None:
-        """Each letter in its place, each name with one meaning, actions that are those of the rates."""
+        """Each symbol in its place, each name with one meaning, actions that are those of the rates."""
         check_names(self, faults)  # type: ignore[arg-type]
         own = {*self.coordinates, *self.inputs, t}
         for where, expression in self._stated():
@@ -195,18 +195,18 @@ class Flow:
             if wrong:
                 faults.append(
                     ModelError(
-                        f"The {where} contains {', '.join(map(str, wrong))}", remedy="a flow is written in its letters alone"
+                        f"The {where} contains {', '.join(map(str, wrong))}", remedy="a flow is written in its symbols alone"
                     )
                 )
             if foreign:
                 faults.append(
-                    ModelError(f"The {where} contains {', '.join(map(str, foreign))}", remedy="give these letters rates, too")
+                    ModelError(f"The {where} contains {', '.join(map(str, foreign))}", remedy="give these symbols rates, too")
                 )
         for constraint in self.constraints:
             if not isinstance(constraint, HolonomicConstraint) or constraint.work:
                 faults.append(
                     ModelError(
-                        f"The constraint `{constraint.name}` of a flow must be a relation of its letters",
+                        f"The constraint `{constraint.name}` of a flow must be a relation of its symbols",
                         seen=type(constraint).__name__,
                         remedy="use holonomic(...), or state a System",
                     )
@@ -228,7 +228,7 @@ class Flow:
 
     @cached_property
     def velocities(self) -> tuple[Velocity, ...]:
-        """The rates as letters."""
+        """The rates as symbols."""
         return tuple(q.dot for q in self.coordinates)
 
     @property
@@ -243,7 +243,7 @@ class Flow:
 
     @cached_property
     def outputs(self) -> Mapping[str, sympy.Expr]:
-        """What motions report beside the letters: integrals and outputs."""
+        """What motions report beside the symbols: integrals and outputs."""
         integrals = {name: value for name, value in self.integrals.items() if name != "energy"}
         return FrozenTable(integrals | dict(self.own_outputs))
 
@@ -275,7 +275,7 @@ class Flow:
         return Flow(changes.pop("rates", self.rates), **(current | changes))
 
     def driven(self, inputs: Mapping[Any, Any]) -> Flow:
-        """The same flow with inputs imposed as expressions of time and letters."""
+        """The same flow with inputs imposed as expressions of time and symbols."""
         table: dict[Any, Any] = dict(self.inputs)
         by_name = {symbol.name: symbol for symbol in self.inputs}
         for key, value in inputs.items():
@@ -304,7 +304,7 @@ class Flow:
         return self
 
     def start(self, **matrices: Any) -> dict[str, float]:
-        """The letters that make matrices have these values, as a start for `simulate`.
+        """The symbols that make matrices have these values, as a start for `simulate`.
 
         >>> import dalembert as da
         >>> a, b = da.coordinates("a b")
@@ -321,7 +321,7 @@ class Flow:
 
 
 def _matrix(value: Any, name: str, reader: Reader) -> sympy.ImmutableMatrix:
-    """A matrix whose entries are affine in the letters."""
+    """A matrix whose entries are affine in the symbols."""
     try:
         matrix = as_matrix(value)
     except (DalembertError, TypeError, ValueError):
@@ -333,7 +333,7 @@ def _matrix(value: Any, name: str, reader: Reader) -> sympy.ImmutableMatrix:
         if symbols - set(reader.coordinates) or bent:
             reader.faults.append(
                 ModelError(
-                    f"The entries of the matrix `{name}` must be letters, multiples of them or numbers",
+                    f"The entries of the matrix `{name}` must be symbols, multiples of them or numbers",
                     seen=str(entry)[:80],
                     remedy="make it an output",
                 )
@@ -406,7 +406,7 @@ def _numbers(matrix: sympy.ImmutableMatrix, point: Mapping[Any, Any]) -> list[di
 def _rates_of(
     matrix: sympy.ImmutableMatrix, rates: Mapping[Coordinate, float], weight: Callable[[Any], Any] = float
 ) -> list[dict[int, float]]:
-    """The rate of each entry of a matrix that is affine in the letters, row by row; with `abs`, a bound of its terms."""
+    """The rate of each entry of a matrix that is affine in the symbols, row by row; with `abs`, a bound of its terms."""
     rows, columns = matrix.shape
     return [
         {
@@ -423,7 +423,7 @@ def _rates_of(
 
 
 def _symbols_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[str, float]:
-    """Solve matrix(letters) = value, letter by letter: each must stand in some entry with none that is found after it."""
+    """Solve matrix(symbols) = value, symbol by symbol: each must stand in some entry with none that is found after it."""
     rows, columns = matrix.shape
     numbers = [[float(number) for number in row] for row in value]
     if len(numbers) != rows or any(len(row) != columns for row in numbers):

@@ -39,7 +39,7 @@ class Hazard:
 def hazards(system: System | Flow) -> list[Hazard]:
     """Every expression of the system that must not vanish, each once."""
     found: dict[sympy.Expr, Hazard] = {}
-    # A reduced system has the letters of its shape only.
+    # A reduced system has the symbols of its shape only.
     whole: Any = getattr(system, "original", system)
     hidden = {*whole.coordinates, *whole.velocities} - {*system.coordinates, *system.velocities}
     for place, expression in stated_expressions(system):

@@ -1,7 +1,7 @@
-"""Which words may name a letter of a model.
+"""Which words may name a symbol of a model.
 
-Any identifier may, Python's keywords and SymPy's own letters included, unless two different spellings of it look the
-same: characters that Unicode rewrites (compatibility forms, NFKC) and Greek or Cyrillic letters drawn like Latin ones.
+Any identifier may, Python's keywords and SymPy's own symbols included, unless two different spellings of it look the
+same: characters that Unicode rewrites (compatibility forms, NFKC) and Greek or Cyrillic symbols drawn like Latin ones.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def shortened(value: Any, width: int = 60) -> str:
 
 
 def check_name(name: str, what: str = "name") -> None:
-    """Raise unless `name` can name a letter.
+    """Raise unless `name` can name a symbol.
 
     >>> check_name("lambda"), check_name("θ_1")
     (None, None)
@@ -60,7 +60,7 @@ def check_name(name: str, what: str = "name") -> None:
     if not name.isidentifier():
         raise ExpressionError(
             f"The {what} {shortened(name)} is not a name",
-            remedy="use letters, digits and underscores, a letter first",
+            remedy="use symbols, digits and underscores, a symbol first",
         )
     if name.isascii():
         return
@@ -73,7 +73,7 @@ def check_name(name: str, what: str = "name") -> None:
         latin = _LOOK_ALIKES.get(character)
         if latin is not None:
             raise ExpressionError(
-                f"The {what} {shortened(name)} has a letter that looks like the ASCII letter {latin}",
+                f"The {what} {shortened(name)} has a symbol that looks like the ASCII symbol {latin}",
                 seen=unicodedata.name(character, "unnamed").lower(),
-                remedy=f"write {''.join(_LOOK_ALIKES.get(c, c) for c in name)} in ASCII letters",
+                remedy=f"write {''.join(_LOOK_ALIKES.get(c, c) for c in name)} in ASCII symbols",
             )

@@ -30,7 +30,7 @@ class ReducedSystem:
     original : System
     coordinates : tuple of Coordinate
         The shape coordinates.
-    outputs : mapping of name to letter
+    outputs : mapping of name to symbol
         Body velocities and what else the equations report.
     bundle : object
         Where the reduction keeps what it needs to find the group again.

@@ -1,6 +1,6 @@
-"""The letters a model is written in: coordinates, parameters, inputs, speeds and time.
+"""The symbols a model is written in: coordinates, parameters, inputs, speeds and time.
 
-Every letter is a real SymPy symbol, so that any SymPy expression can be built from them. A coordinate knows the
+Every symbol is a real SymPy symbol, so that any SymPy expression can be built from them. A coordinate knows the
 names of its derivatives and of its momentum: ``x``, ``x_dot``, ``x_ddot``, ``p_x``. These names are the same in
 Python, in model files and in results.
 """
@@ -49,7 +49,7 @@ class _RealSymbol(sympy.Symbol):
 
     @classmethod
     def class_key(cls) -> tuple[int, int, str]:
-        """Sorted among plain symbols by name, so that products print as k*x and not by kind of letter."""
+        """Sorted among plain symbols by name, so that products print as k*x and not by kind of symbol."""
         return sympy.Symbol.class_key()  # type: ignore[no-any-return]
 
 
@@ -213,7 +213,7 @@ def as_matrix(values: Any) -> Any:
 
 
 def name_of(symbol: Any) -> str:
-    """The name of a letter that is given as a symbol or by its name.
+    """The name of a symbol that is given as a symbol or by its name.
 
     >>> name_of(coordinates("x").dot), name_of("x_dot")
     ('x_dot', 'x_dot')

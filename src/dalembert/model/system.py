@@ -188,7 +188,7 @@ class System:
     def __deepcopy__(self, _: Any) -> System:
         return self
 
-    # -- what the letters are ------------------------------------------------------------------------------------
+    # -- what the symbols are ------------------------------------------------------------------------------------
 
     @cached_property
     def velocities(self) -> tuple[Velocity, ...]:

@@ -1,4 +1,4 @@
-"""What a System must be like: each letter in its place, each name with one meaning; every fault is collected."""
+"""What a System must be like: each symbol in its place, each name with one meaning; every fault is collected."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check_energies(lagrangian: Any, kinetic: Any, potential: Any, hamiltonian: A
         faults.append(ModelError(f"A potential goes with kinetic, not with {given[0]}", remedy=f"put it into {given[0]}"))
 
 
-#: Which kinds of letters each role may contain, besides parameters and time.
+#: Which kinds of symbols each role may contain, besides parameters and time.
 _ALLOWED: dict[str, tuple[type, ...]] = {
     "kinetic": (Coordinate, Velocity),
     "potential": (Coordinate,),
@@ -62,7 +62,7 @@ _ALLOWED: dict[str, tuple[type, ...]] = {
 
 
 def check_roles(system: System, faults: list[DalembertError]) -> None:
-    """Each expression contains only letters that make sense in its place, and only the system's own."""
+    """Each expression contains only symbols that make sense in its place, and only the system's own."""
     own: set[sympy.Symbol] = {*system.coordinates, *system.velocities, *system.momenta, *system.inputs}
     if system.image is not None:
         own |= set(system.image.speeds)
@@ -161,7 +161,7 @@ def _check_image_is_linear(image: ImageConstraint, faults: list[DalembertError])
 
 
 def _is_linear(value: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> bool:
-    """Whether an expression is linear in some letters without a rest: its slopes are free of them, it vanishes with them."""
+    """Whether an expression is linear and homogeneous in some symbols: its derivatives are free of them."""
     if any(sympy.diff(value, symbol).has(*symbols) for symbol in symbols):
         return False
     rest = value.xreplace(dict.fromkeys(symbols, sympy.S.Zero))
@@ -254,7 +254,7 @@ def check_solved_for(
 
 
 def check_names(system: System, faults: list[DalembertError]) -> None:
-    """No two letters of the system may share a name, derived names included."""
+    """No two symbols of the system may share a name, derived names included."""
     taken: dict[str, str] = {"t": "time"}
 
     def take(name: str, owner: str) -> None:
@@ -262,7 +262,7 @@ def check_names(system: System, faults: list[DalembertError]) -> None:
             faults.append(ModelError(f"The name `{name}` means both {taken[name]} and {owner}", remedy="rename one of them"))
         taken.setdefault(name, owner)
         if not (name.isidentifier() or keyword.iskeyword(name)):
-            faults.append(ModelError(f"`{name}` is not a name", remedy="use letters, digits and underscores"))
+            faults.append(ModelError(f"`{name}` is not a name", remedy="use symbols, digits and underscores"))
 
     shown = (*system.coordinates, *system.inputs, *(system.image.speeds if system.image else ()))
     if "energy" in {*(symbol.name for symbol in shown), *system.outputs}:

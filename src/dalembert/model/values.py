@@ -1,4 +1,4 @@
-"""Numbers that a user gives by the name or the symbol of a letter."""
+"""Numbers that a user gives by the name or the symbol of a symbol."""
 
 from __future__ import annotations
 

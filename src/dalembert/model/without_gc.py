@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 def without_gc(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The function, run without the search for reference cycles, which looks at all these objects again and again.
 
-    >>> uncollected(gc.isenabled)()
+    >>> without_gc(gc.isenabled)()
     False
     """
 

@@ -48,7 +48,7 @@ def mathtext(name: str) -> str:
 
 
 def _symbol(name: str, accent: str = "") -> str:
-    """One letter with its accent and its indices."""
+    """One symbol with its accent and its indices."""
     head, *indices = [word for word in name.split("_") if word] or [r"\_" * len(name)]
     match = re.fullmatch(r"([^\W\d]+)(\d+)", head)
     if match:

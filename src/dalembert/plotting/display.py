@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["equations_bundle", "motion_bundle", "statements", "system_bundle"]
 
-#: Nodes of expressions, letters and lines up to which they are shown.
+#: Nodes of expressions, symbols and lines up to which they are shown.
 MOST_NODES, MOST_SYMBOLS, MOST_CONSTRAINTS = 600, 40, 20
 #: Nodes and coordinates up to which equations are written out for a display.
 WRITTEN_NODES, WRITTEN_COORDINATES = 250, 6
@@ -108,7 +108,7 @@ def _listed_constraints(system: Any) -> list[tuple[str, str]]:
 
 @_never_raising
 def system_bundle(system: Any) -> dict[str, str]:
-    """A system in a notebook: its name, its letters and what it states."""
+    """A system in a notebook: its name, its symbols and what it states."""
     rows = statements(system)
     listed = [("coordinates", _symbols(system.coordinates)), ("parameters", _symbols(system.parameters))]
     listed += [("inputs", _symbols(system.inputs))] if system.inputs else []
@@ -123,7 +123,7 @@ def system_bundle(system: Any) -> dict[str, str]:
 @_never_raising
 def equations_bundle(equations: Equations) -> dict[str, str]:
     """Equations in a notebook: typeset where they are short, and what they are in any case."""
-    about = f"form {equations.form}, {len(equations.state)} letters of state"
+    about = f"form {equations.form}, {len(equations.state)} symbols of state"
     assumed = "".join(_row(claim, html.escape(str(verdict))) for claim, verdict in equations.hypotheses.items())
     small = len(equations.system.coordinates) <= WRITTEN_COORDINATES
     small &= not is_longer_than(equations.system.expressions(), WRITTEN_NODES)

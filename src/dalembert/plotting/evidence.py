@@ -1,4 +1,4 @@
-"""Pictures of numerical evidence: how Lyapunov exponents settle, and what precision costs."""
+"""Pictures of numerical evidence: how Lyapunov exponents converge, and what precision costs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Exponents(Protocol):
 def exponents(
     found: Exponents, *, path: str | Path | None = None, style: str | Style = "light", title: str | None = None
 ) -> Picture:
-    """How Lyapunov exponents settle: their averages up to each time, with a band of two standard errors at the end.
+    """How Lyapunov exponents converge: their averages up to each time, with a band of two standard errors at the end.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def exponents(
 
 
 def _apart(values: Any) -> list[list[int]]:
-    """Indices of falling values in at most three groups, parted at gaps that would hide how the others settle."""
+    """Indices of falling values in at most three groups, parted at gaps that would hide how the others converge."""
     gaps = -np.diff(values)
     whole = float(values[0] - values[-1]) if values.size > 1 else 0.0
     cuts = sorted(sorted(np.flatnonzero(gaps > 0.4 * whole), key=lambda k: -gaps[k])[:2]) if whole > 0 else []

@@ -21,7 +21,7 @@ from ..presentation.typeset import lines_latex, symbol_latex
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
 
-__all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than", "symbol_latex", "mathml"]
+__all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than", "mathml", "symbol_latex"]
 
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 _ELEMENTS = frozenset(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CurveFilm", "Film", "SceneFilm", "paint_scene", "scene_size"]
 
-#: Pixels of a film whose letters are drawn at 100 dots an inch; larger and smaller films scale them.
+#: Pixels of a film whose symbols are drawn at 100 dots an inch; larger and smaller films scale them.
 AREA = 420_000.0
 #: Pieces of the fading tail of a trace, and the share of the film it lasts.
 TAIL_PIECES, TAIL_SHARE = 14, 0.16

@@ -122,7 +122,7 @@ def evaluate(motion: Motion, expressions: Sequence[Any], times: Array) -> Array:
     Raises
     ------
     ModelError
-        Where an expression contains a letter that the motion does not know.
+        Where an expression contains a symbol that the motion does not know.
     """
     exact = [e if isinstance(e, sympy.Basic) else sympy.Float(e) for e in expressions]
     symbols = sorted({s for e in exact for s in e.free_symbols}, key=lambda symbol: str(symbol.name))

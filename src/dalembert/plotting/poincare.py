@@ -68,7 +68,7 @@ def crossings(motion: Motion, section: Symbol, direction: int = 0) -> Crossings:
     Parameters
     ----------
     section : expression, or text such as "x = 0" or "sin(theta)"
-        g, in letters of the state, parameters and time.
+        g, in symbols of the state, parameters and time.
     direction : +1, -1 or 0
         Crossings where g grows, where it falls, or all.
 
@@ -182,12 +182,12 @@ def _section(motion: Motion, section: Any) -> sympy.Expr:
     if strange:
         near = nearest(strange[0], symbols)
         raise ModelError(
-            f"The section contains `{strange[0]}`, which is no letter of the state",
+            f"The section contains `{strange[0]}`, which is no symbol of the state",
             seen=", ".join(symbols),
-            remedy=f"did you mean `{near}`" if near else "use these letters",
+            remedy=f"did you mean `{near}`" if near else "use these symbols",
         )
     if not any(s.name in {symbol.name for symbol in (*motion.state, time_symbol)} for s in expression.free_symbols):
-        raise ModelError("The section does not depend on the motion", seen=expression, remedy="use letters of the state")
+        raise ModelError("The section does not depend on the motion", seen=expression, remedy="use symbols of the state")
     return expression
 
 
@@ -230,7 +230,7 @@ def poincare(
     ----------
     motions : Motion, or several of them
     section : expression, or text such as "x = 0"
-        g, in letters of the state, parameters and time.
+        g, in symbols of the state, parameters and time.
     x, y : names or symbols
         Of quantities of the motion.
     direction : +1, -1 or 0

@@ -161,7 +161,7 @@ def _scene(motion: Motion) -> dict[str, Any] | None:
         return None
     try:
         return packed_scene(motion, drawing)
-    except DalembertError:  # nothing finite to show, or letters without values
+    except DalembertError:  # nothing finite to show, or symbols without values
         return None
 
 

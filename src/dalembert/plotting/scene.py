@@ -86,7 +86,7 @@ def build_scene(motion: Motion, drawing: Drawing, times: Array, finer: int = 1, 
     Raises
     ------
     ModelError
-        For shapes of different dimension, or letters the motion does not know.
+        For shapes of different dimension, or symbols the motion does not know.
     """
     if not drawing.shapes:
         raise ModelError("The drawing has no shapes", remedy="give it points, links or traces")

@@ -57,7 +57,7 @@ class Part:
     depth : array (nt,)
         Towards the viewer; zero in a plane drawing.
     width : float
-        Of lines, and the diameter of dots, in points; the size of letters.
+        Of lines, and the diameter of dots, in points; the size of symbols.
     fill : float
         Opacity of the inside of an area.
     shadow : array (nt, k, 2) or None
@@ -108,7 +108,7 @@ def solids_of(motion: Motion, shapes: Sequence[Shape], times: Array, dimension: 
     Raises
     ------
     ModelError
-        For shapes of different dimension, letters the motion does not know, or a reaction that is not a force at its point.
+        For shapes of different dimension, symbols the motion does not know, or a reaction that is not a force at its point.
     """
     expressions: list[Any] = []
     for shape in shapes:

@@ -57,7 +57,7 @@ def latex_document(equations: Equations, scenario: Scenario | None = None) -> st
     Raises
     ------
     ModelError
-        Where the scenario is one of another system, the equations are too long to be written out, or two letters would
+        Where the scenario is one of another system, the equations are too long to be written out, or two symbols would
         look the same.
 
     Examples
@@ -94,13 +94,13 @@ def latex_document(equations: Equations, scenario: Scenario | None = None) -> st
 
 
 def _refuse_look_alikes(equations: Equations) -> None:
-    """Refuse letters that are set alike, such as x1 and x_1: nobody could tell them apart."""
+    """Refuse symbols that are set alike, such as x1 and x_1: nobody could tell them apart."""
     system, shown = equations.system, dict[str, str]()
     for symbol in dict.fromkeys((*system.coordinates, *equations.state, *system.parameters, *system.inputs)):
         other = shown.setdefault(symbol_latex(symbol), symbol.name)
         if other != symbol.name:
             raise ModelError(
-                f"The letters `{other}` and `{symbol.name}` look the same in LaTeX",
+                f"The symbols `{other}` and `{symbol.name}` look the same in LaTeX",
                 seen=symbol_latex(symbol),
                 remedy="rename one of them",
             )
@@ -164,7 +164,7 @@ def _listed(symbols: Sequence[sympy.Symbol]) -> str:
 
 
 def _values(what: str, values: Mapping[sympy.Symbol, float | None]) -> str:
-    """A table of letters and numbers, five pairs in a row."""
+    """A table of symbols and numbers, five pairs in a row."""
     known = [(symbol_latex(s), f"{float(value):.6g}") for s, value in values.items() if value is not None]
     if not known:
         return ""
@@ -368,7 +368,7 @@ def _conserved(writer: DerivationWriter, known: Any | None) -> str:
 
 
 def _conserved_by_extremals(system: System) -> str:
-    r"""Noether's theorem for the extended Lagrangian, whose symmetries are seen in the letters that it lacks."""
+    r"""Noether's theorem for the extended Lagrangian, whose symmetries are seen in the symbols that it lacks."""
     found = paragraph(
         "Momenta that are conserved under d'Alembert's principle need not be so here. The extended Lagrangian decides:"
     )

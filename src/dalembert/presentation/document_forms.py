@@ -1,6 +1,6 @@
 r"""What each form of the equations rests on, in words and in its general equation, for `document`.
 
-Matrices stand upright (``\mathsf``), so that they are told apart from the letters of a model. q are the coordinates, v their
+Matrices stand upright (``\mathsf``), so that they are told apart from the symbols of a model. q are the coordinates, v their
 velocities, I and D mark independent and dependent ones, s counts the independent velocities and a the dependent ones.
 """
 
@@ -23,7 +23,7 @@ class Principle:
     law : tuple of str
         Its equations, as lines of a ``gather`` environment.
     meaning : str
-        What the letters stand for, and what is done with the equations.
+        What the symbols stand for, and what is done with the equations.
     """
 
     title: str
@@ -367,7 +367,7 @@ PRINCIPLES: dict[str, Principle] = {
     ),
     "flow": Principle(
         "First-order equations",
-        r"The rates of the letters are given directly.",
+        r"The rates of the symbols are given directly.",
         (r"\dot x = X(x, t)",),
         r"Nothing is derived.",
     ),

@@ -359,7 +359,7 @@ _MOMENTA: tuple[str, Step] = (r"The momenta $p = \partial L/\partial\dot q$ are"
 _ROWS: tuple[str, Step] = (r"Differentiated once more, the constraints are the rows $\mathsf{A}\,\ddot q = b$,", _rows)
 _DRIFT: tuple[str, Step] = (r"The accelerations are $\ddot q = \mathsf{F}\,\dot v_I + d$ with", _drift)
 _QUASI: tuple[str, Step] = ("", _definitions)
-_STAR: tuple[str, Step] = ("In these letters the Lagrangian is", _in_quasi_velocities)
+_STAR: tuple[str, Step] = ("In these symbols the Lagrangian is", _in_quasi_velocities)
 
 _STEPS: dict[str, Sequence[tuple[str, Step]]] = {
     "lagrange": (_MOMENTA, _MASS, _PUSH, _ROWS),

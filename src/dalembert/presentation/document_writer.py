@@ -27,7 +27,7 @@ __all__ = ["DerivationWriter"]
 #: An expression longer than this, in units of `size`, gets names for its parts; a display longer than the second is left out.
 LONG, LONGEST = 160, 2600
 
-#: Letters that the words of a document use, and that no name may look like.
+#: Symbols that the words of a document use, and that no name may look like.
 RESERVED = sympy.symbols("A B E F H L M N Q R S T V W d e f h p q s u v", real=True)
 
 TOO_LONG = "Written out, this step is too long for a page; the result contains it."
@@ -64,7 +64,7 @@ class DerivationWriter:
         return SimplifyingAlgebra(named=False, turns=self._turns)
 
     def short(self, expression: sympy.Expr) -> sympy.Expr:
-        """The expression in its shortest form, grouped by velocities and accelerations."""
+        """The expression in its smallest form, grouped by velocities and accelerations."""
         return simplify(expression.xreplace(self._bound), collected=self._collected, turns=self._turns)
 
     def entries(self, block: Any) -> list[sympy.Expr]:
@@ -93,7 +93,7 @@ class DerivationWriter:
         return found
 
     def sums(self, rows: Iterable[tuple[Sequence[Term], sympy.Expr]], numbered: bool = False) -> str:
-        """Equations sum of coefficient times letter = expression."""
+        """Equations sum of coefficient times symbol = expression."""
         pairs: list[Pair] = []
         for terms, right in rows:
             kept = [(self.short(c), symbol) for c, symbol in terms if c != 0]
@@ -103,7 +103,7 @@ class DerivationWriter:
         return align(pairs, numbered) if pairs else ""
 
     def column(self, name: str, symbols: Sequence[sympy.Symbol], block: Any) -> str:
-        """The entries of a column by the letters they belong to, ``name_letter = entry``."""
+        """The entries of a column by the symbols they belong to, ``name_letter = entry``."""
         return self.lines([(f"{name}_{{{symbol_latex(x)}}}", e) for x, e in zip(symbols, self.entries(block), strict=True)])
 
     def table(self, name: str, block: Any, symmetric: bool = False) -> str:

@@ -1,7 +1,7 @@
 r"""Equations as lines that a person reads.
 
-The derivation runs on `BriefAlgebra`, and its blocks become lines: kinematic rates, then G z = f + A^T mu row by row (or z
-itself where it is known), then A z = b. Each row is multiplied by what it divides by, and divided by what all its terms share
+The derivation runs on `SimplifyingAlgebra`, and its blocks become lines: kinematic rates, then G z = f + A^T mu row by row (or
+z itself where it is known), then A z = b. Each row is multiplied by what it divides by, and divided by what all its terms share
 and cannot vanish, where that makes it shorter. Parts that recur or are long get names (`naming.py`).
 """
 
@@ -44,7 +44,7 @@ Term = tuple[sympy.Expr, sympy.Symbol | None]
 
 @dataclass(frozen=True)
 class Line:
-    """left = right, each a sum of coefficients times letters; the letter is None for what belongs to none."""
+    """left = right, each a sum of coefficients times symbols; the symbol is None for what belongs to none."""
 
     left: tuple[Term, ...]
     right: tuple[Term, ...]
@@ -199,7 +199,7 @@ class _Writing:
     def _line(
         self, left: Sequence[Term], right: sympy.Expr, others: Sequence[Term] = (), *, scaled: bool = True, lead: int = 0
     ) -> Line:
-        """One line in lowest terms, multiplied by what makes it shortest, the sign of the unknown `lead` positive."""
+        """One line in lowest terms, multiplied by what makes it smallest, the sign of the unknown `lead` positive."""
         terms = [*left, *others, (right, None)]
         terms = [(c.xreplace(self.velocities), symbol) for c, symbol in terms if c != 0]
         expressions = [c for c, _ in terms]

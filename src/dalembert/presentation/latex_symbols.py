@@ -1,4 +1,4 @@
-"""Letters beyond ASCII in LaTeX: Greek ones by their commands, so that every engine sets them; others are declared."""
+"""Characters beyond ASCII in LaTeX: Greek ones by their commands, so that every engine sets them; others are declared."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ GREEK |= {symbol: rf"\{word}" for symbol, word in (_CAPITAL | {"Ψ": "Psi", "Ω"
 
 
 def declared_symbols(text: str) -> str:
-    r"""Lines of a preamble for letters that pdflatex does not know; those of other scripts are shown by their numbers.
+    r"""Lines of a preamble for symbols that pdflatex does not know; those of other scripts are shown by their numbers.
 
-    >>> print(declared_letters("σ and ж, é"))
+    >>> print(declared_symbols("σ and ж, é"))
     \ifdefined\DeclareUnicodeCharacter
     \DeclareUnicodeCharacter{0436}{\mbox{[U+0436]}}
     \DeclareUnicodeCharacter{03C3}{\ensuremath{\sigma}}

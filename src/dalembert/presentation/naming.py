@@ -23,7 +23,7 @@ LONG, LONG_SUM = 90, 22
 #: The largest number of names.
 MOST_NAMES = 60
 
-#: Letters for names of constants, of functions of the configuration, of functions of the state, of denominators, of matrices.
+#: Symbols for names of constants, of functions of the configuration, of functions of the state, of denominators, of matrices.
 SYMBOLS = {
     "constant": "k b c h e n d a",
     "configuration": "S N E F G P Q U",
@@ -40,7 +40,7 @@ class Naming:
     Parameters
     ----------
     equations : Equations
-        Whose letters no name may look like.
+        Whose symbols no name may look like.
     lines : sequence of sequences of expressions
         The coefficients of each line.
     inverses : sequence of NamedInverse
@@ -187,7 +187,7 @@ class Naming:
             self._name(max(candidates, key=size))
 
     def _drop_second_names(self) -> None:
-        """A name that means no more than another letter goes."""
+        """A name that means no more than another symbol goes."""
         while second := next(((s, m) for s, m in self._meanings.items() if isinstance(s, sympy.Dummy) and m.is_Symbol), None):
             symbol, meaning = second
             del self._meanings[symbol]

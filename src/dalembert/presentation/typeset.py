@@ -1,6 +1,6 @@
 r"""Lines of equations as plain text and as LaTeX.
 
-In LaTeX, dots stand over coordinates, subscripts below letters, and the factors of a product are ordered as in a paper:
+In LaTeX, dots stand over coordinates, subscripts below symbols, and the factors of a product are ordered as in a paper:
 numbers, constants, coordinates, sums, functions, then velocities, momenta and multipliers.
 """
 
@@ -18,7 +18,7 @@ from .latex_symbols import GREEK
 if TYPE_CHECKING:
     from .equation_printer import Term, Written
 
-__all__ = ["latex", "symbol_latex", "lines_latex", "text"]
+__all__ = ["latex", "lines_latex", "symbol_latex", "text"]
 
 #: The rank of sums of velocities among the factors of a product; what has a higher one stands behind fractions.
 SUM_IN_MOTION = 6
@@ -50,7 +50,7 @@ def lines_latex(written: Written) -> list[tuple[str, str]]:
 
 
 def _side(terms: Sequence[Term], show: Callable[[sympy.Expr], str]) -> str:
-    """A sum of coefficients times letters, in the order given."""
+    """A sum of coefficients times symbols, in the order given."""
     found = ""
     for coefficient, symbol in terms:
         piece = show(coefficient if symbol is None else coefficient * symbol)
@@ -174,9 +174,9 @@ def _in_brackets(shown: str) -> str:
 
 
 def symbol_latex(symbol: sympy.Symbol) -> str:
-    r"""A letter: dots over coordinates, names of constraints as upright subscripts.
+    r"""A symbol: dots over coordinates, names of constraints as upright subscripts.
 
-    >>> letter_latex(Coordinate("theta1").dot), letter_latex(Coordinate("x").momentum), letter_latex(Parameter("mu_blade"))
+    >>> symbol_latex(Coordinate("theta1").dot), symbol_latex(Coordinate("x").momentum), symbol_latex(Parameter("mu_blade"))
     ('\\dot{\\theta}_{1}', 'p_{x}', '\\mu_{\\mathrm{blade}}')
     """
     name = symbol.name
@@ -206,7 +206,7 @@ def _upright(words: str) -> str:
 
 
 def _dotted(dot: str, name: str) -> str:
-    """The letter with dots over it and its subscript beside them."""
+    """The symbol with dots over it and its subscript beside them."""
     symbol, bar, rest = _plain(name).partition("_")
     return f"{dot}{{{symbol}}}{bar}{rest}"
 

@@ -106,7 +106,7 @@ class Kernel:
         found = shortened(self._inputs(self._unknown_symbols), [getattr(g, name) for name in names])
         self.graph = replace(g, **dict(zip(names, found, strict=True)))
 
-    # -- letters -------------------------------------------------------------------------------------------------
+    # -- symbols -------------------------------------------------------------------------------------------------
 
     @cached_property
     def _unknown_symbols(self) -> Any:
@@ -420,7 +420,7 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         return self.plain_context(p).rates(time, y, u)
 
     def plain_context(self, p: Any) -> Context:
-        """A book for single evaluations, one for each thread."""
+        """A context for single evaluations, one for each thread."""
         context: Context | None = getattr(self._local, "context", None)
         if context is None:
             context = self._local.context = Context(self, p)

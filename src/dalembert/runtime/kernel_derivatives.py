@@ -4,13 +4,13 @@ With x some of the parameters, f the rates (the whole Gauss problem solved in st
 metric G and lift B of the step that removes it,
 
     tangent     (dy, dx)  ->  f_y dy + f_x dx                        for several columns at once
-    adjoint     lambda    ->  (f_y^T lambda, f_x^T lambda)           with the slopes of an integrand beside them
-    settle      (dy, dx)  ->  - B A^# (r_y dy + r_x dx)              A^# = G^-1 A^T (A G^-1 A^T)^-1
+    adjoint     lambda    ->  (f_y^T lambda, f_x^T lambda)           with the derivatives of an integrand beside them
+    converge      (dy, dx)  ->  - B A^# (r_y dy + r_x dx)              A^# = G^-1 A^T (A G^-1 A^T)^-1
     unsettle    lambda    ->  the transpose of the same
 
 come from forward and reverse automatic differentiation on the graph (A. Griewank, A. Walther: Evaluating Derivatives, 2nd ed.,
-chapter 3). `settle` is the derivative of a Newton step to the constraints at a state where they hold. All programs have the
-signature of `program.INPUTS`; what is pushed or pulled stands in w.
+chapter 3). `evaluate_on_constraints` is the derivative of a Newton step to the constraints at a state where they hold. All
+programs have the signature of `program.INPUTS`; what is pushed or pulled stands in w.
 
 Rows that depend on others are left out: the unknowns do not depend on which of them are kept.
 """
@@ -53,7 +53,7 @@ class Instant(NamedTuple):
 
 
 class RegularRates(NamedTuple):
-    """The rates (n_state x 1) and the health of their solve as expressions of the kernel's letters."""
+    """The rates (n_state x 1) and the health of their solve as expressions of the kernel's symbols."""
 
     rates: Any
     health: Any

@@ -18,14 +18,14 @@ __all__ = [
     "STUCK",
     "correction",
     "evaluate",
+    "evaluate_on_constraints",
+    "evaluate_points",
     "is_finite",
     "map_rows",
     "observe_points",
     "project",
     "project_rows",
     "repeat_rates",
-    "evaluate_on_constraints",
-    "evaluate_points",
 ]
 
 #: Statuses beside those of `verdicts`: a program is not compiled yet; a projection does not converge.
@@ -114,7 +114,9 @@ def evaluate_on_constraints(context: KernelFields, time: float, y: Reals, out: R
 
 
 @native
-def evaluate_points(context: KernelFields, first: int, count: int, times: Reals, states: Reals, out: Reals, found: Reals) -> int:
+def evaluate_points(
+    context: KernelFields, first: int, count: int, times: Reals, states: Reals, out: Reals, found: Reals
+) -> int:
     """Settle at points of a motion, from the first on: found (count, 3) takes status, rank and least pivot of each.
 
     Returns the point at which a program is missing, or the count.

@@ -1,7 +1,8 @@
-"""Numbers for the rows: blocks of the library's derivations at chosen states, and rivals that share nothing with them.
+"""Numbers for the rows: blocks of the library's derivations at chosen states, and independent implementations that share
+nothing with them.
 
-The rivals are complex steps of plain NumPy functions, pseudo-inverses by singular values, and dense linear algebra. The
-library itself decides rank elsewhere; here a second opinion is the point.
+The independent implementations are complex steps of plain NumPy functions, pseudo-inverses by singular values, and dense linear
+algebra. The library itself decides rank elsewhere; here a second opinion is the point.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = [
     "Blocks",
     "Probe",
     "dense_solution",
+    "derivative",
     "distance",
     "excess",
     "gallery_probe",
@@ -33,7 +35,6 @@ __all__ = [
     "null_space",
     "panel_nodes",
     "pseudo_inverse",
-    "derivative",
     "symmetric_power",
     "worst",
 ]
@@ -44,7 +45,7 @@ STEP = 1e-25
 def derivative(function: Callable[[Any], Any], point: Any) -> Any:
     """The derivative of a NumPy function by complex steps: (n,) for a scalar, (k, n) for a vector of length k.
 
-    >>> slope(lambda x: x[0] * np.sin(x[1]), [2.0, 0.0]).tolist()
+    >>> derivative(lambda x: x[0] * np.sin(x[1]), [2.0, 0.0]).tolist()
     [0.0, 2.0]
     """
     base = np.asarray(point, dtype=complex)
@@ -82,7 +83,7 @@ def excess(value: Any) -> float:
 
 
 def pseudo_inverse(matrix: Any) -> Any:
-    """Moore and Penrose's inverse by singular values, for rivals of the library's constrained solve."""
+    """Moore and Penrose's inverse by singular values, for independent implementations of the library's constrained solve."""
     left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
     kept = sizes > 1e-10 * sizes[0]
     return (right.T[:, kept] / sizes[kept]) @ left.T[kept]

@@ -27,7 +27,7 @@ Verdict = Literal["reproduced", "reproduced with correction", "not reproduced"]
 #: How much larger than the tolerance the residual of a printed form must be before the print counts as wrong.
 SEPARATION = 100.0
 
-#: The source documents by letter, with the modules that hold their rows, in the order of the table.
+#: The source documents by symbol, with the modules that hold their rows, in the order of the table.
 _DOCUMENTS: dict[str, tuple[str, ...]] = {
     "U": (
         "udwadia.explicit_equations",
@@ -125,7 +125,7 @@ class Row:
     Attributes
     ----------
     id : str
-        Letter of the document and equation or section, such as ``U-36``.
+        Symbol of the document and equation or section, such as ``U-36``.
     claim : str
         What holds (the corrected statement where the print is wrong).
     how : str
@@ -200,7 +200,7 @@ def claim(
 
 
 def registered(documents: Iterable[str] | None = None) -> tuple[Claim, ...]:
-    """The claims of some documents by letter, or of all, in the order of the table."""
+    """The claims of some documents by symbol, or of all, in the order of the table."""
     symbols = tuple(_DOCUMENTS) if documents is None else tuple(documents)
     for symbol in symbols:
         for module in _DOCUMENTS[symbol]:
@@ -219,7 +219,7 @@ def rows(ids: Iterable[str] | str | None = None) -> Iterator[Row]:
     Parameters
     ----------
     ids : sequence of str, optional
-        Ids of rows (``"U-36"``) or letters of documents (``"U"``); all rows by default.
+        Ids of rows (``"U-36"``) or codes of documents (``"U"``); all rows by default.
 
     Raises
     ------

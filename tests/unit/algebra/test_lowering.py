@@ -27,7 +27,7 @@ def lowered(expression: sympy.Expr, *values: float) -> float:
     return float(ca.Function("f", [symbols], [algebra.scalar(expression)])([*values, 0.7][:2]))
 
 
-#: Each function with a rival of other authors and an interval inside its domain.
+#: Each function with an independent implementation of other authors and an interval inside its domain.
 UNARY = [
     (sympy.sin, mpmath.sin, (-9, 9)),
     (sympy.cos, mpmath.cos, (-9, 9)),
@@ -169,7 +169,7 @@ def chain_energy_size(links: int) -> int:
 
 
 def test_partial_sums_are_shared() -> None:
-    """The mass matrix of a chain has N^2 entries and costs N^2 operations, not N^3: the slope over 8, 16, 32 links."""
+    """The mass matrix of a chain has N^2 entries and costs N^2 operations, not N^3: the derivative over 8, 16, 32 links."""
     sizes = [chain_energy_size(links) for links in (8, 16, 32)]
     derivatives = [math.log2(large / small) for small, large in pairwise(sizes)]
     assert max(derivatives) < 2.2, sizes

@@ -16,7 +16,8 @@ from dalembert.algebra.graph import GraphAlgebra
 from dalembert.algebra.tree import TreeAlgebra
 from dalembert.formulations.blocks import Blocks, Projection
 
-#: Trees of these swell beyond use: the inverse of a full mass matrix written out. Rival forms test them elsewhere.
+#: Trees of these swell beyond use: the inverse of a full mass matrix written out. Independent implementation forms test them
+#: elsewhere.
 SWOLLEN = {
     ("rolling-disk", "hamilton"),
     ("three-planar-bodies", "hamilton"),
@@ -120,7 +121,7 @@ def test_the_algebras_agree_on_random_systems(seed: int) -> None:
 
 
 def test_derivatives_are_those_of_finite_differences() -> None:
-    """A rival that shares nothing with either algebra."""
+    """An independent implementation that shares nothing with either algebra."""
     x, y = da.coordinates("x y")
     expression = sympy.exp(x * y) * sympy.sin(x) / (1 + y**2) + sympy.sqrt(1 + x**2)
     algebra = GraphAlgebra()

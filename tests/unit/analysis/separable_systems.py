@@ -99,7 +99,7 @@ def evaluated(expressions: Any, values: dict[str, float]) -> Any:
 
 
 def vakonomic_point(name: str, seed: int) -> tuple[dict[str, float], Any, Any, Any]:
-    """A random consistent state with random multipliers: its letters by name, pi, pi_dot and q_dot, from the vakonomic form."""
+    """A random consistent state with random multipliers: its symbols by name, pi, pi_dot and q_dot, from the vakonomic form."""
     system, random = system_of(name), np.random.default_rng(seed)
     n = len(system.coordinates)
     form = "vakonomic" if system.bilateral else "lagrange"

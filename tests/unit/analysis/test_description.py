@@ -383,7 +383,7 @@ def test_momenta_along_directions_in_any_units(unit):
 
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
 def test_the_power_of_a_reaction_in_any_units(unit):
-    """A conveyor that moves with the speed 1 in a letter of other units does work."""
+    """A conveyor that moves with the speed 1 in a symbol of other units does work."""
     x, y = da.coordinates("x y")
     belt = da.velocity(x.dot / unit - 1, name="belt")
     system = da.System([x, y], kinetic=(x.dot**2 / unit**2 + y.dot**2) / 2, constraints=[belt])

@@ -89,7 +89,9 @@ def test_two_hinged_bodies_are_stable_stretched_and_unstable_folded() -> None:
 
 
 def test_its_spectrum_is_that_of_the_linearised_routhian() -> None:
-    """Two rival ways to the reduced motion, on a double pendulum that turns about the vertical: shape of dimension two."""
+    """Two independent implementation ways to the reduced motion, on a double pendulum that turns about the vertical: shape of
+    dimension two.
+    """
     a, b, turn = da.coordinates("a b turn")
     x, z = [sin(a), sin(a) + sin(b) / 2], [-cos(a), -cos(a) - cos(b) / 2]
     rates = [a.dot, b.dot]

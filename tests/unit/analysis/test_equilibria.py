@@ -59,7 +59,9 @@ def test_bounds_are_tight_where_a_symbol_stands_once():
 
 
 def newton_zeros(equations, symbols, starts: int = 120) -> np.ndarray:
-    """Zeros on the torus by Newton's method from many starts: a rival that may miss some, but invents none."""
+    """Zeros on the torus by Newton's method from many starts: an independent implementation that may miss some, but invents
+    none.
+    """
     f = sympy.lambdify(symbols, equations, "numpy")
     derivative = sympy.lambdify(symbols, sympy.Matrix(equations).jacobian(symbols), "numpy")
     random = np.random.default_rng(0)
@@ -279,7 +281,7 @@ def test_two_bobs_on_rods_have_four_equilibria():
 
 
 def test_a_constraint_on_velocities_makes_a_family_of_which_one_coordinate_is_held():
-    """A skate on a slope, whose heading is held by a spring: the blade's reaction balances the force across it."""
+    """A skate on a derivative, whose heading is held by a spring: the blade's reaction balances the force across it."""
     x, y, phi = da.coordinates("x y phi")
     blade = da.velocity(-sympy.sin(phi) * x.dot + sympy.cos(phi) * y.dot, name="blade")
     skate = da.System(

@@ -58,8 +58,8 @@ def test_motions_stay_within_and_reach_the_bound():
 # -- the hypothesis ----------------------------------------------------------------------------------------------------
 
 PROVED = {
-    "one letter": (x**4 - 3 * x**2, -3.0, 0.0, "one letter"),
-    "touching": (x**4 / 4 - x**2, -1.0, 0.0, "one letter"),
+    "one symbol": (x**4 - 3 * x**2, -3.0, 0.0, "one symbol"),
+    "touching": (x**4 / 4 - x**2, -1.0, 0.0, "one symbol"),
     "even powers": (x**4 * y**2 + z**2, 0.0, 0.0, "even powers"),
     "quadratic": (-(x**2) - 2 * x * y - z**2 / 2 + x, -1.0, 2.0, "quadratic"),
     "constant": (x * 0 + 1 - x**2, 0.5, 1.0, "constant"),

@@ -101,7 +101,7 @@ def test_the_disk_is_both_only_in_steady_rolling_and_in_falling() -> None:
 
 
 def test_a_motion_without_reaction_is_both() -> None:
-    """L = |v|^2/2 with z' = y x' along y = const: the multiplier is zero (Rumyantsev's remark on 4.6)."""
+    """L = |v|^2/2 with z' = y x' along y = const: the multiplier is zero (Rumyantsev's diagnostic on 4.6)."""
     scenario = da.gallery.load("constrained-particle")
     line = da.simulate(scenario.system, {"y": 0.7, "x_dot": 1.0, "z_dot": 0.7}, (0.0, 1.0), parameters=scenario.parameters)
     found = method("constrained-particle")
@@ -137,7 +137,10 @@ REFUSED = {
         "image",
     ),
     "impact": (particle(x).replacing(constraints=[da.unilateral(x >= 0)]), "impacts"),
-    "radical of another form": (particle(x, y, z, constraints=derivative(z.dot - c * sqrt(x.dot**2 + 2 * y.dot**2))), "closed form"),
+    "radical of another form": (
+        particle(x, y, z, constraints=derivative(z.dot - c * sqrt(x.dot**2 + 2 * y.dot**2))),
+        "closed form",
+    ),
     "two radicals": (
         particle(x, y, z, constraints=derivative(z.dot - sqrt(x.dot**2 + y.dot**2) - sqrt(x.dot**2 + 2 * y.dot**2))),
         "closed form",

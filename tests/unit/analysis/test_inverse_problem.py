@@ -23,7 +23,7 @@ CLOCK = sympy.Symbol("tau", real=True)
 
 
 def curve(coordinates: Any) -> dict[Any, Any]:
-    """Letters of coordinates, velocities, accelerations and time as functions of one clock."""
+    """Symbols of coordinates, velocities, accelerations and time as functions of one clock."""
     table: dict[Any, Any] = {t: CLOCK}
     for q in coordinates:
         path = sympy.Function(q.name)(CLOCK)
@@ -32,7 +32,7 @@ def curve(coordinates: Any) -> dict[Any, Any]:
 
 
 def euler(lagrangian: Any, coordinates: Any) -> list[Any]:
-    """d/dt L_v - L_q by SymPy's own road, in our letters."""
+    """d/dt L_v - L_q by SymPy's own road, in our symbols."""
     table = curve(coordinates)
     back = {value: key for key, value in sorted(table.items(), key=lambda pair: -sympy.count_ops(pair[1]))}
     paths = [table[q] for q in coordinates]
@@ -60,7 +60,7 @@ def same(first: Any, second: Any, seed: int = 1) -> bool:
 
 
 def random_lagrangian(n: int, seed: int) -> tuple[Any, list[Any]]:
-    """A polynomial in the velocities with waves and powers of the coordinates and time before them."""
+    """A polynomial in the velocities with sinusoids and powers of the coordinates and time before them."""
     random = np.random.default_rng(seed)
     coordinates = [x, y, z][:n]
 
@@ -187,7 +187,9 @@ def test_the_conditions_say_that_the_linearised_equations_are_their_own_adjoint(
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_vainbergs_integral_has_these_equations_just_where_the_conditions_hold(name: str) -> None:
-    """L2 = -int_0^1 q . R(s q, s v, s a, t) ds, with accelerations, is a rival of the first-order Lagrangian."""
+    """L2 = -int_0^1 q . R(s q, s v, s a, t) ds, with accelerations, is an independent implementation of the first-order
+    Lagrangian.
+    """
     rows, coordinates = EXAMPLES[name]
     s = sympy.Symbol("s")
     symbols = [symbol for q in coordinates for symbol in (q, q.dot, q.ddot)]
@@ -217,7 +219,7 @@ MULTIPLIED: dict[str, tuple[Any, Any, Any]] = {
     ),
     "polar, divided": ([r.ddot - r * theta.dot**2 + k / r**2, theta.ddot + 2 * r.dot * theta.dot / r], [r, theta], None),
     "solved for the accelerations": ([x.ddot + 2 * x + y, y.ddot + 3 * x + y], [x, y], None),
-    "with letters": ([x.ddot + k * x + b * y, y.ddot + c * x + k * y], [x, y], None),
+    "with symbols": ([x.ddot + k * x + b * y, y.ddot + c * x + k * y], [x, y], None),
 }
 
 
@@ -294,13 +296,13 @@ def test_the_lagrangian_of_a_damped_system_moves_like_the_system() -> None:
 
 PRIMITIVES = {
     "wave packet": x**3 * exp(-k * x) * cos(b * x + c),
-    "products of waves": exp(x) * sin(2 * x) * cos(x),
+    "products of sinusoids": exp(x) * sin(2 * x) * cos(x),
     "power of a sum": (x + k) ** 4 * sin(x) ** 2,
     "inner derivative": sin(x) * exp(k * cos(x)),
     "fraction": k / x + 1 / (x**2 + b**2),
     "root": x * sqrt(1 + x**2),
     "logarithm": x * log(x) ** 2,
-    "letter as exponent": x**k,
+    "symbol as exponent": x**k,
 }
 
 

@@ -14,7 +14,7 @@ c = da.parameters("c")
 
 
 def bars(damping: Any = 0) -> Any:
-    """A double pendulum in Cartesian coordinates: eight letters, two holonomic constraints."""
+    """A double pendulum in Cartesian coordinates: eight symbols, two holonomic constraints."""
     a, b, p, q = da.coordinates("a b p q")
     return da.System(
         [a, b, p, q],

@@ -76,7 +76,7 @@ def test_a_regular_point_may_have_a_singular_value() -> None:
 
 
 def test_brackets_of_momenta_are_momenta_of_brackets() -> None:
-    """{J_a, J_b} = C^c_ab J_c for a left action, by the slopes."""
+    """{J_a, J_b} = C^c_ab J_c for a left action, by the derivatives."""
     J, z = rotations(), point((0.3, -0.5, 0.8), (1.0, 0.2, -0.4))
     DJ, n = J.derivative(z), 3
     canonical = np.block([[np.zeros((n, n)), np.eye(n)], [-np.eye(n), np.zeros((n, n))]])

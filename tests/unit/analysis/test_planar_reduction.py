@@ -41,7 +41,7 @@ def test_the_bracket_is_reduced_from_the_canonical_one(parents):
 
 
 def test_hamiltons_equations_on_the_reduced_space_are_those_of_the_whole():
-    """Pi dH against the momenta and angles of a simulated chain, by the slope of its dense output."""
+    """Pi dH against the momenta and angles of a simulated chain, by the derivative of its dense output."""
     bodies = straight(3, 0.7)
     symbols = (*bodies.joints, *bodies.momenta)
     energy = reduced_hamiltonian(bodies)

@@ -104,7 +104,7 @@ def test_nonlinear_constraints(form: str) -> None:
 
 
 def test_hoelders_integrand_is_the_change_of_the_lagrangian_on_the_varied_curve() -> None:
-    """The rival is a difference quotient of L itself, with d(delta q)/dt by differences in time."""
+    """The independent implementation is a difference quotient of L itself, with d(delta q)/dt by differences in time."""
     motion = da.simulate(da.gallery.load("rolling-disk"), span=(0, 1), at=np.linspace(0, 1, 2001))
     system = motion.system
     found = da.variational.principle_integrands(motion, vanishing(motion))

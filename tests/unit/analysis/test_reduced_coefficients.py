@@ -110,7 +110,16 @@ def test_momenta_and_shape_move_as_with_multipliers(kind: str) -> None:
 def test_the_random_system_is_one_where_nothing_vanishes() -> None:
     c = random_coefficients()
     assert c.count == 2 and c.structure.shape == (3, 3, 3) and c.lam.shape == (3, 2)
-    for table in (c.quadratic, c.transport, c.shape_drive, c.shape_curvature, c.curvature, c.lift_derivative, c.gamma, c.lam[2:]):
+    for table in (
+        c.quadratic,
+        c.transport,
+        c.shape_drive,
+        c.shape_curvature,
+        c.curvature,
+        c.lift_derivative,
+        c.gamma,
+        c.lam[2:],
+    ):
         assert np.max(np.abs(table)) > 1e-2
     assert np.max(np.abs(planar("random").rows(np.array([0.3, -0.4]))[:, :2])) > 0.1  # the constraint contains r_dot
 
@@ -166,7 +175,16 @@ def test_symbols_have_the_values_of_numbers() -> None:
     def number(x: Any) -> float:
         return float(x.xreplace({s: sympy.Float(values[s.name]) for s in x.free_symbols}))
 
-    for name in ("frame", "structure", "inertia", "inverse_derivative", "lam", "lift_derivative", "transport", "shape_curvature"):
+    for name in (
+        "frame",
+        "structure",
+        "inertia",
+        "inverse_derivative",
+        "lam",
+        "lift_derivative",
+        "transport",
+        "shape_curvature",
+    ):
         table = getattr(written, name)
         value = np.array([number(sympy.S(x)) for x in table.flat]).reshape(table.shape)
         assert np.allclose(value, getattr(numbers, name), atol=1e-12), name

@@ -124,7 +124,7 @@ def test_newton_moves_a_rough_point_to_the_equilibrium() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_some_casimir_function_makes_it_definite_just_where_the_levels_do(seed: int) -> None:
-    """Finsler: definite on ker C just where A + w C^T C is, for some w; the rival is a search over w."""
+    """Finsler: definite on ker C just where A + w C^T C is, for some w; the independent implementation is a search over w."""
     random = np.random.default_rng(seed)
     factor = random.standard_normal((4, 4))
     matrix = (factor + factor.T) / 2

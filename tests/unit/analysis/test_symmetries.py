@@ -1,4 +1,6 @@
-"""Symmetries: by hand for every gallery system, by finite motions as a rival, and by what must be refused."""
+"""Symmetries: by hand for every gallery system, by finite motions as an independent implementation, and by what must be
+refused.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,8 @@ def test_a_circuit_turns_what_its_laws_hold_still():
         _ = found.action  # whose structure constants hold for drawn values of the capacities alone
 
 
-# -- a rival: finite motions -------------------------------------------------------------------------------------
+# -- an independent implementation: finite motions
+# -------------------------------------------------------------------------------------
 
 
 def moved(generator, coordinates, values):

@@ -115,7 +115,9 @@ def test_linear_constraints_have_the_special_form_of_the_coefficients() -> None:
     expected = sympy.Matrix(
         2,
         2,
-        lambda s, row: rate(derivatives[row, s]) - pull(row, free[s]) - sum(derivatives[j, s] * pull(row, bound[j]) for j in range(2)),
+        lambda s, row: (
+            rate(derivatives[row, s]) - pull(row, free[s]) - sum(derivatives[j, s] * pull(row, bound[j]) for j in range(2))
+        ),
     )
     result = da.variational.transitivity(system, independent=free)
     values = random_values(system, 8)

@@ -102,11 +102,11 @@ def test_what_is_masked_was_not_measured() -> None:
 
 
 WRONG_CALLS: dict[str, Callable[[], Any]] = {
-    "a region of another letter": lambda: da.equilibria(PENDULUM, VALUES, within={"phi": (0, 1)}),
+    "a region of another symbol": lambda: da.equilibria(PENDULUM, VALUES, within={"phi": (0, 1)}),
     "a region that is no pair": lambda: da.equilibria(PENDULUM, VALUES, within={theta: 3}),
     "a gain given twice": lambda: da.control.feedback(DRIVEN, {u: {theta: 1, "theta": 2}}),
     "an input given twice": lambda: da.control.feedback(DRIVEN, {u: {theta: 1}, "u": {theta: 2}}),
-    "a place of another letter": lambda: da.control.feedback(DRIVEN, {u: {theta: 1}}, at={"phi": 1}),
+    "a place of another symbol": lambda: da.control.feedback(DRIVEN, {u: {theta: 1}}, at={"phi": 1}),
     "a negative weight": lambda: da.control.lqr(DRIVEN, weights={theta: -1}, parameters=VALUES),
     "an effort that is text": lambda: da.control.lqr(DRIVEN, effort="little", parameters=VALUES),
     "a pole that is no number": lambda: da.control.place_poles(DRIVEN, [-1, float("nan")], parameters=VALUES),

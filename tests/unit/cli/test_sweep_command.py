@@ -60,12 +60,12 @@ def test_diagnostics_are_told_and_no_failure(capsys, tmp_path, pendulum):
     given = ["sweep", pendulum, "--over", "theta=1,1e-12", "--set", "theta_dot=0", "-o"]
     ending = call(capsys, *given, tmp_path / "runs.zarr")
     assert ending.status == 0 and ending.err == ""
-    assert "1 of 2 runs has remarks, e.g. run (1,): No letter was larger than" in " ".join(ending.out.split())
+    assert "1 of 2 runs has diagnostics, e.g. run (1,): No symbol was larger than" in " ".join(ending.out.split())
     found = call(capsys, *given, tmp_path / "again.zarr", "--json").json
     assert found["remarked"] == 1 and found["failures"] == [] and found["outcomes"] == {"finished": 2}
     assert found["remarks"][0]["run"] == [1] and "few digits" in found["remarks"][0]["message"]
     quiet = call(capsys, "sweep", pendulum, "--over", "theta=1,2", "-o", tmp_path / "quiet.zarr")
-    assert quiet.status == 0 and "have remarks" not in quiet.out
+    assert quiet.status == 0 and "have diagnostics" not in quiet.out
 
 
 def test_parameters_that_are_expressions_follow_what_is_swept(capsys, tmp_path):

@@ -47,7 +47,7 @@ def test_there_are_as_many_words_as_witt_counts(symbols: int, length: int) -> No
 
 @pytest.mark.long
 def test_brackets_are_those_of_sympy() -> None:
-    """On a system whose fields have nothing special, up to four letters."""
+    """On a system whose fields have nothing special, up to four symbols."""
     flow = da.Flow(
         {x: y * z + a * cos(z), y: sin(x) + b * x, z: x * y * z + a * y + b * (1 + z**2)}, inputs=[a, b], name="generic"
     )
@@ -186,7 +186,7 @@ def test_both_descriptions_of_the_knife_edge_agree() -> None:
 
 @pytest.mark.parametrize("ratio", [False, True])
 def test_a_gear_whose_ratio_is_a_parameter(ratio: bool) -> None:
-    """R a' = w b' keeps R a - w b: four of five directions are left. The choice of letters must know that R is not zero."""
+    """R a' = w b' keeps R a - w b: four of five directions are left. The choice of symbols must know that R is not zero."""
     q, s, c = da.coordinates("q s c")
     R, w = da.parameters("R w", positive=True)
     gear = da.velocity(q.dot - w / R * s.dot if ratio else R * q.dot - w * s.dot, name="gear")

@@ -143,11 +143,11 @@ def test_wrong_paths_say_so() -> None:
         da.control.holonomy(KNIFE, {x: da.t, y: da.t}, (0, 1))
     with pytest.raises(ModelError, match="corners"):
         da.control.holonomy(KNIFE, [(0, 0, 0), (1, 1, 1)])
-    with pytest.raises(ModelError, match="base letter"):
+    with pytest.raises(ModelError, match="base symbol"):
         da.control.holonomy(KNIFE, {x: cos(da.t)}, (0, 2 * pi))
     with pytest.raises(FormError, match="drifts"):
         da.control.fibration(da.Flow({x: u, y: v, z: 2 * x}, inputs=[u, v]))
-    with pytest.raises(ModelError, match="no letter `q`"):
+    with pytest.raises(ModelError, match="no symbol `q`"):
         da.control.fibration(WHEEL, base=["q", "theta"])
 
 
@@ -193,7 +193,7 @@ def test_loops_that_cannot_be_say_so() -> None:
     flat = da.Flow({x: u, y: v, z: x * u + y * v}, inputs=[u, v])
     with pytest.raises(FormError, match="curvature vanishes"):
         da.control.holonomy_loop(flat, 1.0)
-    with pytest.raises(FormError, match="one fibre letter"):
+    with pytest.raises(FormError, match="one fibre symbol"):
         da.control.holonomy_loop(BUMPY, [1.0, 0.0])
     with pytest.raises(FormError, match="constant curvature"):
         da.control.holonomy_loop(WHEEL, 0.1, "circle", base=[x, theta])

@@ -143,7 +143,7 @@ def test_an_upright_disk_rolls_home() -> None:
 
 
 def test_wrong_use_says_so() -> None:
-    with pytest.raises(ModelError, match="no letter `z9`"):
+    with pytest.raises(ModelError, match="no symbol `z9`"):
         da.control.stabilise_by_loops(plan(), {"z9": 1.0})
     with pytest.raises(ModelError, match="positive"):
         da.control.stabilise_by_loops(plan(), {"z1": 1.0}, leg=-1)

@@ -161,7 +161,7 @@ def test_units_of_energy_change_nothing(using: str, unit: float) -> None:
 
 
 def test_a_certificate_says_on_what_it_rests() -> None:
-    """Gains as letters make a proof; numbers that were fitted do not, and say to which accuracy they agree."""
+    """Gains as symbols make a proof; numbers that were fitted do not, and say to which accuracy they agree."""
     assert found("cart")[0].certificate.verdict.is_proved and "proved" in str(found("cart")[0])
     fitted = found("acrobot")[0].certificate.verdict
     assert fitted.status == "not established" and fitted.holds_to_rounding and "accuracy of 1e-10" in fitted.grounds

@@ -106,7 +106,7 @@ def test_what_is_refused() -> None:
 
 def test_ends_that_are_refused() -> None:
     wrong(StartError, "start of `v` is missing", CART, u**2, {x: 0}, {x: 1}, (0, 1))
-    wrong(StartError, "no letter of the model", CART, u**2, {x: 0, v: 0}, {"q": 1}, (0, 1))
+    wrong(StartError, "no symbol of the model", CART, u**2, {x: 0, v: 0}, {"q": 1}, (0, 1))
     wrong(StartError, "finite", CART, u**2, {x: float("nan"), v: 0}, {x: 1}, (0, 1))
     circle = da.Flow({x: -y * u, y: x * u}, inputs=[u], constraints=[da.holonomic(x**2 + y**2 - 1, name="circle")])
     wrong(StartError, "end breaks a relation", circle, u**2, {x: 1, y: 0}, {x: 1, y: 1}, (0, 1))

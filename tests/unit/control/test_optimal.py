@@ -154,7 +154,9 @@ def test_a_clamped_beam_buckles_where_it_should_in_any_units(size: float) -> Non
 
 
 def test_conjugate_points_of_random_linear_problems_are_those_of_the_exponential() -> None:
-    """dx/dlambda is a block of exp(t H): its determinant, to 40 digits on a fine grid, is a rival without scaling."""
+    """dx/dlambda is a block of exp(t H): its determinant, to 40 digits on a fine grid, is an independent implementation without
+    scaling.
+    """
     random = np.random.default_rng(7)
     met = 0
     for _ in range(6):
@@ -399,7 +401,7 @@ def test_more_arcs_find_the_same_extremal() -> None:
 
 
 def test_several_ways_find_the_cheapest_of_several_minima() -> None:
-    """On a circle of letters (cos, sin) a turn by 3 either way is a minimum among neighbours; the short one is cheaper."""
+    """On a circle of symbols (cos, sin) a turn by 3 either way is a minimum among neighbours; the short one is cheaper."""
     c, s = da.coordinates("c s")
     circle = da.Flow({c: -s * u, s: c * u}, inputs=[u], constraints=[da.holonomic(c**2 + s**2 - 1, name="circle")])
     end = {c: np.cos(3), s: np.sin(3)}
@@ -411,7 +413,7 @@ def test_several_ways_find_the_cheapest_of_several_minima() -> None:
 
 
 def test_an_end_gives_a_symbol_once() -> None:
-    """`x_dot` and `v_x` are one letter, and the last of the two was taken."""
+    """`x_dot` and `v_x` are one symbol, and the last of the two was taken."""
     x, u = da.coordinates("x"), da.inputs("u")
     pushed = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
     with pytest.raises(da.errors.StartError, match="twice"):

@@ -227,7 +227,7 @@ def test_forms_and_systems_join_to_the_same_motion_and_keep_open_ports() -> None
 def test_an_interconnection_that_makes_power_is_refused() -> None:
     with pytest.raises(ModelError, match=r"does not conserve power.*2\*y1\*y2"):
         da.control.interconnect(cart(), block(), [("F", "w")], matrix=[[0, 1], [1, 0]])
-    with pytest.raises(ModelError, match="share letters"):
+    with pytest.raises(ModelError, match="share symbols"):
         da.control.interconnect(cart(), cart(), [("F", "F")])
     with pytest.raises(ModelError, match="no port `nobody`"):
         da.control.interconnect(cart(), block(), [("nobody", "w")])

@@ -226,7 +226,7 @@ def test_the_reaction_of_a_height_makes_a_hanging_link_unstable() -> None:
 
 
 def test_constraints_of_the_plant_are_no_internal_dynamics() -> None:
-    """A cart and a bob on a rod, in Cartesian letters: the same eigenvalues as with an angle."""
+    """A cart and a bob on a rod, in Cartesian symbols: the same eigenvalues as with an angle."""
     s, x, y = da.coordinates("s x y")
     u = da.inputs("u")
     rod = da.holonomic((x - s) ** 2 + y**2 - 1, name="rod")
@@ -391,5 +391,5 @@ def test_the_values_of_a_loop_are_all_given_and_all_known() -> None:
             question({"a": 0.6, "b": 0.4}, {})
         with pytest.warns(UnusedParameterWarning, match="does not use the parameter `stiffness`"):
             question({"a": 0.6, "b": 0.4}, {**PENDULUM, "stiffness": 1.0})
-    with pytest.raises(ModelError, match="no letter `c`"):
+    with pytest.raises(ModelError, match="no symbol `c`"):
         loop.start({"a": 0.6, "b": 0.4, "c": 0.1}, PENDULUM)

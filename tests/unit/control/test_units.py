@@ -1,4 +1,4 @@
-"""Verdicts on control systems are the same in all units of the letters, the inputs and time."""
+"""Verdicts on control systems are the same in all units of the symbols, the inputs and time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ a, b = da.inputs("a b")
 
 
 def in_units(rates, lengths, inputs=1.0, time=1.0):
-    """The same flow with letters measured in units: X = unit x."""
+    """The same flow with symbols measured in units: X = unit x."""
     by_symbol = dict(zip(SYMBOLS, lengths, strict=True))
     change = {q: q / unit for q, unit in by_symbol.items()} | {u: u / inputs for u in (a, b)}
     flow = {q: by_symbol[q] / time * rate.xreplace(change) for q, rate in rates.items()}
@@ -30,7 +30,7 @@ WHEEL = {x: a * cos(theta), y: a * sin(theta), theta: b}
 #: One direction is missing to first order, and bends to both sides, or to one.
 SADDLE = {x: a, y: b, z: x**2 - y**2}
 BOWL = {x: a, y: b, z: x**2 + y**2}
-#: An unstable letter that no input moves.
+#: An unstable symbol that no input moves.
 FIXED = {x: y, y: a - x, z: z}
 
 

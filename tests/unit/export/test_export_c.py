@@ -118,7 +118,7 @@ def test_statuses_tell_dependent_contradictory_and_undetermined_apart(tmp_path: 
         system = da.System(coordinates=[x, y], kinetic=kinetic, potential=potential, constraints=rows, name="two")
         library = CLibrary(da.derive(system).to_c(name=f"two{expected}"), tmp_path, "-O0")
         assert library.rates(0.0, [0.0, 0.0, 1.0, 1.0])[0] == expected
-        if expected == 1:  # half the force is shared by the rows like 1 to 2, so that the multipliers are the shortest
+        if expected == 1:  # half the force is shared by the rows like 1 to 2, so that the multipliers are the smallest
             seen = library.observe(0.0, [0.0, 0.0, 1.0, 1.0])[1]
             np.testing.assert_allclose(seen[da.derive(system).compile().observed["multipliers"]], [-0.1, -0.2], rtol=1e-13)
     massless = da.System(coordinates=[x, y], kinetic=x.dot**2 / 2, potential=y**2 / 2, name="massless")

@@ -28,7 +28,7 @@ PARAMETERS = """
     sin gamma y0 j1 log exp isnan signbit assert main printf malloc
     I NULL EOF M_PI M_E INFINITY NAN HUGE_VAL FP_NAN SEEK_SET RAND_MAX EXIT_SUCCESS DBL_MAX linux unix errno math_errhandling
     lambda print jnp jax None self def E pi_ N S zoo
-    none parameters book work seen out scratch program model model_open N_STATE a_b a_B x_1 x1 X1 u03b8 θ energy time
+    none parameters context work seen out scratch program model model_open N_STATE a_b a_B x_1 x1 X1 u03b8 θ energy time
 """.split()  # noqa: SIM905
 STATE = ["OK", "H", "N_ROWS", "MAIN", "double", "M_PI", "x", "X", "σ", "u03c3"]
 LONG = "k" * 100

@@ -140,7 +140,7 @@ def test_both_problems_run_in_casadi_and_agree() -> None:
 
 
 def test_dependent_rows_get_the_multipliers_of_least_norm() -> None:
-    """A rod that is stated three times, twice with another scale: one row is kept, and mu is the shortest there is."""
+    """A rod that is stated three times, twice with another scale: one row is kept, and mu is the smallest there is."""
     x, y = da.coordinates("x y")
     m, g, l = da.parameters("m g l", positive=True)
     rods = [da.holonomic(c * (x**2 + y**2 - l**2), name=f"rod{c}") for c in (1, 2, 3)]

@@ -1,4 +1,6 @@
-"""Hamilton's equations on M = FL(D): the two-form by definition, the motion by rivals, and where the form does not exist."""
+"""Hamilton's equations on M = FL(D): the two-form by definition, the motion by independent implementations, and where the form
+does not exist.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The canonical forms on the constraints: their momenta by definition, their motion by rivals, and where they do not exist."""
+"""The canonical forms on the constraints: their momenta by definition, their motion by independent implementations, and where
+they do not exist.
+"""
 
 from __future__ import annotations
 

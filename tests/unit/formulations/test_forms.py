@@ -86,7 +86,7 @@ def test_every_form_moves_alike(kinds: str) -> None:
 
 @pytest.mark.long
 def test_every_form_moves_alike_in_a_run() -> None:
-    """The same through the whole road, with native code: starts made consistent, letters of each form, reactions read back."""
+    """The same through the whole road, with native code: starts made consistent, symbols of each form, reactions read back."""
     system = random_system(301, n=3, kinds="v")
     start = da.simulate(system, dict.fromkeys((*system.coordinates, *system.velocities), 0.3), (0.4, 0.4)).start
     expected = da.simulate(system, start, (0.4, 0.6), form="lagrange", at=[0.4, 0.6])

@@ -74,7 +74,7 @@ def test_a_system_of_joints():
 
 
 def test_a_system_with_constraints_and_auxiliary_speeds():
-    """A point on a parabola whose slope is a dependent speed; the weight of its support comes from an auxiliary one."""
+    """A point on a parabola whose derivative is a dependent speed; the weight of its support comes from an auxiliary one."""
     x, y, u, v, w = dynamicsymbols("x y u v w")
     m, g = sympy.symbols("m g")
     stated = SympySystem()

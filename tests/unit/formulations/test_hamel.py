@@ -221,7 +221,7 @@ def test_symbols_that_the_system_does_not_have_are_refused() -> None:
     own = along_and_turn(system)
     z, scale = da.coordinates("z"), da.parameters("scale")
     for strange in (z.dot, scale, system.momenta[0]):
-        with pytest.raises(FormError, match="letters that have no place there"):
+        with pytest.raises(FormError, match="symbols that have no place there"):
             da.derive(system, "hamel", quasi_velocities=own | {"turn": own["turn"] * strange})
 
 
@@ -235,7 +235,7 @@ def test_velocities_by_speeds_are_checked_too() -> None:
 
     assert [s.name for s in derived(w).state[3:]] == ["u", "w"]
     for strange in (da.parameters("scale"), x.dot, x.momentum):
-        with pytest.raises(FormError, match="letters that have no place there"):
+        with pytest.raises(FormError, match="symbols that have no place there"):
             derived(w * strange)
     with pytest.raises(FormError, match="a name of its own"):
         derived(w, taken)
@@ -262,7 +262,7 @@ def test_a_run_with_inputs_keeps_the_options() -> None:
 
 
 def test_a_parameter_called_like_a_symbol_of_the_derivation_changes_nothing() -> None:
-    """The quasi-velocities of the constraints have letters inside the derivation; none is a name that a model can have."""
+    """The quasi-velocities of the constraints have symbols inside the derivation; none is a name that a model can have."""
     eta = da.Parameter("eta_blade")
     system = skate()
     x = system.coordinates[0]

@@ -1,4 +1,4 @@
-"""Letters that a form makes for itself are not those of the model: a parameter by another name gives the same motion."""
+"""Symbols that a form makes for itself are not those of the model: a parameter by another name gives the same motion."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def test_a_parameter_may_have_the_name_that_a_form_uses(form: str, names: tuple[
 
 @pytest.mark.parametrize(("form", "name"), [("vakonomic", "chi_c1"), ("pontryagin", "xi_x"), ("hamel-orthonormal", "eta_1")])
 def test_shown_symbols_of_a_form_are_refused_as_outputs(form: str, name: str) -> None:
-    """A motion has one column of a name: that of the output stood where the letter of the form belongs."""
-    with pytest.raises(FormError, match=f"needs the letter `{name}`"):
+    """A motion has one column of a name: that of the output stood where the symbol of the form belongs."""
+    with pytest.raises(FormError, match=f"needs the symbol `{name}`"):
         end(form, OUTPUT=name)
 
 
 def test_a_coordinate_with_the_name_of_a_multiplier_is_refused() -> None:
-    with pytest.raises(FormError, match="needs the letter `chi_c1`"):
+    with pytest.raises(FormError, match="needs the symbol `chi_c1`"):
         da.derive(loads(MODEL.replace("y", "chi_c1")).system, "vakonomic")

@@ -191,7 +191,7 @@ def bad_frames() -> dict[str, tuple[Any, str]]:
         "time": (plain | {"b": {y: da.t}}, "written in coordinates and parameters"),
         "velocities": (plain | {"b": {y: x.dot}}, "written in coordinates and parameters"),
         "a stranger's component": (plain | {"b": {z: 1}}, "components by coordinate"),
-        "a stranger's letter": (plain | {"b": {y: z}}, "written in coordinates and parameters"),
+        "a stranger's symbol": (plain | {"b": {y: z}}, "written in coordinates and parameters"),
         "a parameter that the system does not have": (plain | {"b": {y: scale}}, "written in coordinates and parameters"),
         "a name that is none": ({"a": {x: 1}, "b c": {y: 1}}, "a name of its own"),
         "a name that is taken": ({"a": {x: 1}, "x_dot": {y: 1}}, "a name of its own"),

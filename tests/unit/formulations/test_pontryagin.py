@@ -1,4 +1,4 @@
-"""Pontryagin's extremals: vakonomic motions in other letters, d'Alembert's where the fields are in involution, stationary."""
+"""Pontryagin's extremals: vakonomic motions in other symbols, d'Alembert's where the fields are in involution, stationary."""
 
 from __future__ import annotations
 

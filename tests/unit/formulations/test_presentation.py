@@ -166,7 +166,7 @@ def test_what_is_written_is_what_is_computed(name: str, form: str) -> None:
 
 
 def test_the_symbol_of_a_name_says_what_it_depends_on() -> None:
-    """Constants, functions of the configuration, of the state, and denominators have letters of their own."""
+    """Constants, functions of the configuration, of the state, and denominators have symbols of their own."""
     x, y = da.coordinates("x y")
     m, g, r = da.parameters("m g r", positive=True)
     equations = da.derive(da.System([x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=g * r * y))

@@ -374,7 +374,7 @@ def test_a_law_that_reads_the_group_is_refused_without_the_group_and_kept_with_i
     u = da.Input("u")
     energies = {"kinetic": (x.dot**2 + y.dot**2) / 2, "potential": y**2 / 2}
     steered = da.System([x, y], forces={y: u}, inputs={u: -x.dot}, **energies)
-    with pytest.raises(FormError, match=r"`u` reads letters of the group.*x_dot.*reconstruct=True"):
+    with pytest.raises(FormError, match=r"`u` reads symbols of the group.*x_dot.*reconstruct=True"):
         da.symmetry.reduce(steered, {"w": {x: 1}})
     start = {x: 0.0, y: 1.0, x.dot: 1.0, y.dot: 0.0}
     whole = da.simulate(da.symmetry.reduce(steered, {"w": {x: 1}}, reconstruct=True), start, (0, 3))

@@ -92,12 +92,12 @@ def test_reactions_and_residuals_do_not_depend_on_the_pick() -> None:
 
 
 def test_a_vector_of_tolerances_speaks_of_the_symbols_that_the_system_was_stated_in() -> None:
-    """One tolerance for each of x, y, z and their velocities: the form that has those letters is kept."""
+    """One tolerance for each of x, y, z and their velocities: the form that has those symbols is kept."""
     system, start = sled(), {"x0": 0.5, "z0_dot": 1.0}
     motion = da.simulate(system, start, (0, 1), atol=[1e-11] * 6)
     assert motion.equations.form == "lagrange"
     assert da.simulate(system, start, (0, 1), atol=1e-11).equations.form == "maggi"
-    with pytest.raises(ModelError, match="one for each letter of the state"):
+    with pytest.raises(ModelError, match="one for each symbol of the state"):
         da.simulate(system, start, (0, 1), atol=[1e-11] * 5)
     by_name = da.simulate(system, start, (0, 1), form="maggi", atol=[1e-11] * 5)  # x, y, z and two velocities
     assert by_name.success

@@ -71,7 +71,7 @@ def check_well_formed(text: str) -> None:
             assert stack.pop() == name
     assert not stack
     assert plain.count("$") % 2 == 0
-    assert not re.search(r"([_^])\{[^{}]*\}\s*\1", plain), "two subscripts, or two superscripts, on one letter"
+    assert not re.search(r"([_^])\{[^{}]*\}\s*\1", plain), "two subscripts, or two superscripts, on one symbol"
     for display in displays(text):
         assert "\n\n" not in display and "nan" not in display and "zoo" not in display
         for row in display.split(" \\\\\n"):
@@ -123,8 +123,8 @@ def particle() -> da.System:
     """A particle whose height obeys y' = z x', the plainest constraint that is not integrable."""
     x, y, z = da.coordinates("x y z")
     m = da.parameters("m", positive=True)
-    derivative = da.velocity(y.dot - z * x.dot, name="slope")
-    return da.System([x, y, z], kinetic=m / 2 * (x.dot**2 + y.dot**2 + z.dot**2), constraints=[derivative])
+    slope = da.velocity(y.dot - z * x.dot, name="slope")
+    return da.System([x, y, z], kinetic=m / 2 * (x.dot**2 + y.dot**2 + z.dot**2), constraints=[slope])
 
 
 def test_the_steps_are_those_of_a_hand_computation() -> None:
@@ -190,7 +190,7 @@ def test_what_stands_after_an_image_constraint_is_told_too() -> None:
 
 
 def test_every_value_of_a_scenario_is_in_its_tables() -> None:
-    """The tables are read back: at most six letters stand in a row, with a number below each."""
+    """The tables are read back: at most six symbols stand in a row, with a number below each."""
     x, y = da.coordinates("x y")
     stiff = da.parameters(" ".join(f"k_{n}" for n in range(14)), positive=True)
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=sum(k * x ** (n + 1) for n, k in enumerate(stiff)))

@@ -1,4 +1,4 @@
-"""The equations in SymPy's letters: against native code in every form, and against SymPy's own methods, symbol by symbol."""
+"""The equations in SymPy's symbols: against native code in every form, and against SymPy's own methods, symbol by symbol."""
 
 from __future__ import annotations
 

@@ -381,7 +381,7 @@ def test_the_exterior_derivative_is_the_gauge_charge() -> None:
 def test_forms_that_are_not_forms_are_refused() -> None:
     with pytest.raises(ModelError, match="skew"):
         is_closed([[0, x], [x, 0]], [x, y])
-    with pytest.raises(ModelError, match="2 x 2 for 3 letters"):
+    with pytest.raises(ModelError, match="2 x 2 for 3 symbols"):
         is_closed([[0, x], [-x, 0]], [x, y, z])
     with pytest.raises(ModelError, match="text"):
         is_closed([["0", "x"], ["-x", "0"]], [x, y])

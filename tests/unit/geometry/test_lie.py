@@ -1,4 +1,6 @@
-"""Lie groups by their identities: homomorphisms, exponentials against rivals, tangent maps by differences, and names."""
+"""Lie groups by their identities: homomorphisms, exponentials against independent implementations, tangent maps by differences,
+and names.
+"""
 
 from __future__ import annotations
 
@@ -214,7 +216,7 @@ def test_an_unknown_algebra_says_so_with_its_invariants():
     assert spiral.is_solvable and not spiral.is_nilpotent
 
 
-# -- letters -----------------------------------------------------------------------------------------------------
+# -- symbols -----------------------------------------------------------------------------------------------------
 
 CHARTS = {
     "SE(2)": (LieGroup.SE(2), ()),
@@ -268,5 +270,5 @@ def test_left_and_right_invariant_fields_commute_and_have_opposite_brackets():
 def test_a_chart_that_is_no_chart_says_so():
     with pytest.raises(ModelError, match="no coordinates"):
         LieGroup.SO(3).chart(sympy.symbols("a b c"), ("e1", "e1", "e2")).left_frame  # noqa: B018
-    with pytest.raises(ModelError, match="needs 3 letters"):
+    with pytest.raises(ModelError, match="needs 3 symbols"):
         LieGroup.SO(3).chart(sympy.symbols("a b"))

@@ -31,7 +31,7 @@ def so3(sign: int = 1) -> PoissonStructure:
 
 
 def brackets_of_coordinates(matrix: sympy.Matrix, symbols) -> list[sympy.Expr]:
-    """{x_i, {x_j, x_k}} summed over turns, by nested brackets: a rival of the jacobiator."""
+    """{x_i, {x_j, x_k}} summed over turns, by nested brackets: an independent implementation of the jacobiator."""
 
     def bracket(f, g):
         df, dg = ([sympy.diff(h, a) for a in symbols] for h in (f, g))
@@ -89,7 +89,7 @@ def test_the_certificate_says_what_it_rests_on():
     assert so3().certificate.by == "symbolically"
     new = sympy.symbols("a b c", real=True)
     tangled = {x: new[0], y: new[1] + sympy.sin(new[0] * new[2]), z: new[2] * sympy.exp(new[1])}
-    # Pi of so(3) pulled back through a map of letters: D^-1 hat D^-T is Poisson, but not visibly so.
+    # Pi of so(3) pulled back through a map of symbols: D^-1 hat D^-T is Poisson, but not visibly so.
     derivative = sympy.Matrix([[sympy.diff(tangled[a], b) for b in new] for a in (x, y, z)])
     inverse = derivative.adjugate() / derivative.det()
     pulled = inverse * so3().matrix.xreplace(tangled) * inverse.T
@@ -108,7 +108,7 @@ def test_text_is_refused(text):
 def test_shape_and_symbols_are_checked():
     with pytest.raises(ModelError, match="square matrix"):
         PoissonStructure([[0, 1], [-1, 0]], [q, p, r])
-    with pytest.raises(ModelError, match="different letters"):
+    with pytest.raises(ModelError, match="different symbols"):
         PoissonStructure([[0, 1], [-1, 0]], [q, q])
 
 
@@ -170,7 +170,7 @@ def test_products_stand_side_by_side():
     both = so3().product(PoissonStructure.canonical([q], [p]))
     assert both.generic_rank == 4 and both.bracket(x, q) == 0
     assert both.bracket(q, p) == 1 and both.bracket(x, y) == z
-    with pytest.raises(ModelError, match="same letters"):
+    with pytest.raises(ModelError, match="same symbols"):
         so3().product(so3())
 
 

@@ -78,7 +78,7 @@ def test_generators_commute_with_the_frame(name: str) -> None:
 
 
 def test_a_scaled_symbol() -> None:
-    """x = r times the letter: the body velocity of the letter carries the parameter."""
+    """x = r times the symbol: the body velocity of the symbol carries the parameter."""
     r = sympy.Symbol("r", positive=True)
     group = LieGroup.SE(2)
     frame = sympy.ImmutableMatrix([[cos(C) / r, -sin(C) / r, 0], [sin(C), cos(C), 0], [0, 0, 1]])

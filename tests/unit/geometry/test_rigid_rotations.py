@@ -74,7 +74,7 @@ def test_a_pair_of_rotations_and_its_momentum(n, side, norm):
     assert np.linalg.det(P) == pytest.approx(1, abs=1e-12)
     assert np.allclose(momentum_of_pair(Q, P, side), M, atol=1e-13)
     assert bool(on_boundary(M)) == (norm == 2.0)
-    if norm < 1.99:  # rival: exp(asinh(M/2)) by logarithms of matrices
+    if norm < 1.99:  # independent implementation: exp(asinh(M/2)) by logarithms of matrices
         reference = expm(np.real(logm(M / 2 + expm(logm(np.eye(n) + M @ M / 4) / 2))))
         assert np.allclose(P, Q @ reference if side == "left" else reference @ Q, atol=1e-9)
     conserved = P @ Q.T - Q @ P.T if side == "left" else Q.T @ P - P.T @ Q

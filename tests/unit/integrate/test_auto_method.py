@@ -135,7 +135,7 @@ def test_stiff_equations_ask_for_implicit_formulas(installed: bool, monkeypatch:
 
 
 def test_the_estimate_follows_the_direction_of_time() -> None:
-    """What decays forwards grows backwards, where nothing is stiff; the fastest decay is that of the slope itself."""
+    """What decays forwards grows backwards, where nothing is stiff; the fastest decay is that of the derivative itself."""
     derivative = np.diag([-1e7, -1.0])
     assert choice.judged(derivative, (0.0, 10.0), 1e-6).is_stiff
     assert choice.judged(derivative, (0.0, 10.0), 1e-6).decay == 1e7

@@ -40,7 +40,7 @@ def test_oscillators_of_many_stiffnesses_meet_their_closed_form():
     assert runs.success and runs.table.dims == ("k",)
 
 
-#: A system, the letter whose start differs, the form: no multipliers, constraints on positions, on velocities, on momenta.
+#: A system, the symbol whose start differs, the form: no multipliers, constraints on positions, on velocities, on momenta.
 CASES = [
     ("rolling-disk", "theta", None),
     ("rolling-disk", "theta", "lagrange"),

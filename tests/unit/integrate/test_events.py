@@ -1,4 +1,4 @@
-"""Events of motions whose passages are known in closed form."""
+"""Events of motions whose zero crossings are known in closed form."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_event_that_passes_twice_inside_one_step() -> None:
 @pytest.mark.parametrize("method", ["dop853", "taylor"])
 @pytest.mark.parametrize("below", [1e-2, 1e-4, 1e-6, 1e-9])
 def test_a_level_just_below_the_highest_point_is_passed_twice(below: float, method: str) -> None:
-    """x = 10 t - 5 t^2 is highest, 5, at t = 1; the passages lie nearer to each other than the points of the search."""
+    """x = 10 t - 5 t^2 is highest, 5, at t = 1; the zero crossings lie nearer to each other than the points of the search."""
     motion = da.simulate(FALL, {X.dot: 10.0}, (0, 1.9), events=[X - 5 + below], first_step=1.9, method=method)
     away = np.sqrt(below / 5)
     assert motion.t_events[0] == pytest.approx([1 - away, 1 + away], abs=1e-4 * away)

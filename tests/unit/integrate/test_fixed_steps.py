@@ -322,7 +322,7 @@ def test_constraints_of_positions_and_contacts_are_refused() -> None:
 
 @pytest.mark.parametrize("method", ON_GROUPS)
 def test_a_pattern_that_the_group_leaves_is_refused(method: str) -> None:
-    """Tridiagonal matrices do not stay tridiagonal under rotations; Gauss's method on their letters does not care."""
+    """Tridiagonal matrices do not stay tridiagonal under rotations; Gauss's method on their symbols does not care."""
     lattice, start = toda(3), {"a_1": 1.0, "b_1": 1.0, "b_2": 0.5}
     with pytest.raises(da.errors.FormError, match="out of its pattern"):
         da.simulate(lattice, start, (0, 1), method=method, step=0.1)
@@ -342,7 +342,7 @@ def test_a_symbol_that_two_actions_move_is_refused() -> None:
 
 
 def test_symbols_that_stand_together_in_entries() -> None:
-    """Entries a + b and a - b: the letters are found again by least squares."""
+    """Entries a + b and a - b: the symbols are found again by least squares."""
     a, b = da.coordinates("a b")
     turn = sympy.ImmutableMatrix([[0, -1], [1, 0]])
     column = sympy.Matrix([a + b, a - b])

@@ -209,7 +209,7 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "start is a list": ({"start": [1]}, "'start'"),
     "obeyed by terminals": ({"message": "\x1b]0;owned\x07 fine"}, "'message'"),
     "events are numbers": ({"events": [1]}, "'events'"),
-    "events without passages": ({"events": ["a"]}, "do not fit together"),
+    "events without zero crossings": ({"events": ["a"]}, "do not fit together"),
     "negative counts": ({"passages": [-1, 1], "events": ["a", "b"]}, "'passages'"),
     "counts of all": ({"passages": [2**40], "events": ["a"]}, "do not fit together"),
     "impacts of one": ({"impacts": [[1.0]]}, "'impacts'"),

@@ -55,7 +55,7 @@ def test_a_number() -> None:
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_feedback_of_the_state(form: str) -> None:
-    """u = -3 x - 2 x' as an expression of either letter, and as a function of the state that the form has."""
+    """u = -3 x - 2 x' as an expression of either symbol, and as a function of the state that the form has."""
     symbols = {"lagrange": X.dot, "hamilton": X.momentum}
     name = symbols[form].name
     expected = run(inputs={U: -3 * X - 2 * X.dot})["x"]

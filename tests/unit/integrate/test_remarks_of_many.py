@@ -127,7 +127,7 @@ def test_a_store_keeps_diagnostics_and_going_on_makes_the_same(case: str, tmp_pa
     assert table["message"].values.tolist() == expected and table["message"].attrs["long_name"] == MESSAGE
     before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
     (path / "outcome" / "c.0").unlink()
-    (path / "message" / "c.1").unlink()  # a remark that was lost is noticed, although the runs are there
+    (path / "message" / "c.1").unlink()  # a diagnostic that was lost is noticed, although the runs are there
     again = swept(model, over, same, options, store=path, chunk=1, resume=True)
     assert again.statistics["runs_before"] == len(expected) - 2
     assert again.messages.tolist() == expected
@@ -151,7 +151,7 @@ def test_saved_ensembles_and_their_words_have_diagnostics(suffix: str, tmp_path:
     expected = alone(model, over, same, options)
     runs = da.simulate(model, **parted(model, same | over), span=(0, 1), **options)
     assert runs.success and not runs.failed.any() and runs.remarked.tolist() == [False, True, True, True, True]
-    assert f"5 finished; 4 of 5 runs have remarks, e.g. run (1,): {expected[1]}>" in repr(runs)
+    assert f"5 finished; 4 of 5 runs have diagnostics, e.g. run (1,): {expected[1]}>" in repr(runs)
     assert runs.to_xarray()["message"].values.tolist() == expected
     path = tmp_path / f"runs{suffix}"
     runs.save(path)
@@ -166,11 +166,11 @@ def test_runs_that_an_event_stops_count_only_where_they_say_more() -> None:
     assert quiet.outcomes.tolist() == ["stopped by event", "finished"] and not quiet.remarked.any()
     assert "Stopped by the event" in quiet.messages[0] and quiet.messages[1] == "" and quiet.diagnostic == ""
     told = da.simulate(SPRING, {x: [1.0, 0.2]}, atol=0.1, **given)
-    assert told.remarked.all() and "2 of 2 runs have remarks, e.g. run (0,): No letter was larger" in repr(told)
+    assert told.remarked.all() and "2 of 2 runs have diagnostics, e.g. run (0,): No symbol was larger" in repr(told)
 
 
 def test_an_ordinary_run_is_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What remarks cost must not grow with runs that have none."""
+    """What diagnostics cost must not grow with runs that have none."""
 
     def looked(*_: Any) -> None:
         raise AssertionError("the steps were looked at")
@@ -194,7 +194,9 @@ def test_a_store_of_before_is_gone_on_with_and_said_to_have_no_diagnostics(tmp_p
     (path / "outcome" / "c.1").unlink()
     found = swept(model, over, same, options, store=path, chunk=2, resume=True)
     assert found.messages.tolist() == ["", "", *expected[2:4], ""] and found.success
-    assert "remarks were not kept for the 3 runs that an earlier version stored; 2 of 5 runs have remarks" in repr(found)
+    assert "diagnostics were not kept for the 3 runs that an earlier version stored; 2 of 5 runs have diagnostics" in repr(
+        found
+    )
     file = path / "message" / "zarr.json"
     file.write_text(file.read_text().replace(MESSAGE_BEFORE, "something else"))
     root = path / "zarr.json"

@@ -1,4 +1,6 @@
-"""Steps that vary with the state and stay reversible: energies, reversal to rounding, rivals, and what is refused."""
+"""Steps that vary with the state and stay reversible: energies, reversal to rounding, independent implementations, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +184,7 @@ def test_a_density_that_vanishes_ends_with_a_sentence() -> None:
     [
         ({"method": "dop853", "adapt": SIZE}, ModelError, "chooses its steps"),
         ({"method": "rattle2", "step": 0.1, "adapt": "area"}, ModelError, "area"),
-        ({"method": "rattle2", "step": 0.1, "adapt": z}, ModelError, "no letter"),
+        ({"method": "rattle2", "step": 0.1, "adapt": z}, ModelError, "no symbol"),
         ({"method": "rattle2", "step": 0.1, "adapt": 3}, ModelError, "expression"),
         ({"method": "rattle2", "step": 0.1, "adapt": -SIZE}, ModelError, "positive"),
         ({"method": "rattle2", "adapt": SIZE}, ModelError, "needs a step"),

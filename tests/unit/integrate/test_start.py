@@ -108,7 +108,7 @@ def test_a_start_that_cannot_be_moved_is_refused() -> None:
 
 
 def test_completion_needs_no_luck() -> None:
-    """Nothing given at all, although the constraint has no slope at the origin."""
+    """Nothing given at all, although the constraint has no derivative at the origin."""
     motion = start_of(POINT, {})
     assert motion.worst_residual["position"] < 1e-14 and motion.start_report
     assert start_of(POINT, {Y: -1.0}).start["x"] == pytest.approx(0.0, abs=1e-7)

@@ -1,4 +1,4 @@
-"""Starts in the letters that only a form has: quasi-velocities, momenta on the constraints, fibre velocities."""
+"""Starts in the symbols that only a form has: quasi-velocities, momenta on the constraints, fibre velocities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def test_quasi_velocities_start_a_motion(angle: float) -> None:
     # With a constant speed and turning rate the skate goes round a circle.
     end = angle + 0.5
     assert motion["x"][-1] == pytest.approx(3.0 * (np.sin(end) - np.sin(angle)), abs=1e-9)
-    reference = da.simulate(SKATE, {x.dot: 1.5 * np.cos(angle), y.dot: 1.5 * np.sin(angle), theta.dot: 0.5, theta: angle}, (0, 1))
+    reference = da.simulate(
+        SKATE, {x.dot: 1.5 * np.cos(angle), y.dot: 1.5 * np.sin(angle), theta.dot: 0.5, theta: angle}, (0, 1)
+    )
     assert motion["y"][-1] == pytest.approx(reference["y"][-1], abs=1e-9)
 
 
@@ -65,7 +67,7 @@ def test_the_symbols_of_a_form_start_the_same_motion_as_its_velocities(name: str
     start = {s.name: float(value) for s, value in zip(equations.state, state, strict=True)}
     again = da.simulate(scenario.replacing(start={}), start, (0, 0.5), form=form)
     assert np.allclose(again.y[:, -1], first.y[:, -1], rtol=1e-8, atol=1e-8)
-    for symbol in set(start) & set(again.names):  # the same value, or another one in other letters, and then it is said
+    for symbol in set(start) & set(again.names):  # the same value, or another one in other symbols, and then it is said
         assert again[symbol][0] == pytest.approx(start[symbol], abs=1e-8) or symbol in " ".join(again.start_report)
 
 

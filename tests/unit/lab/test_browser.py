@@ -160,7 +160,7 @@ def download(page: Any, kind: str, folder: Path) -> Path:
 
 
 def table(path: Path) -> dict[str, np.ndarray]:
-    """A CSV file by columns; lines that start with # are remarks."""
+    """A CSV file by columns; lines that start with # are diagnostics."""
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     rows = list(csv.reader(io.StringIO("\n".join(lines))))
     return {name: np.array([float(row[k]) for row in rows[1:]]) for k, name in enumerate(rows[0])}

@@ -137,7 +137,7 @@ def test_each_lab_has_a_token_of_its_own(tmp_path: Path) -> None:
     assert len(tokens) == 3 and min(map(len, tokens)) >= 40
 
 
-@pytest.mark.parametrize("token", ["", "short", "sixteen letters and a space", "x" * 201, "ä" * 20])
+@pytest.mark.parametrize("token", ["", "short", "sixteen symbols and a space", "x" * 201, "ä" * 20])
 def test_a_token_that_is_chosen_is_long_and_plain(tmp_path: Path, token: str) -> None:
     with pytest.raises(ModelError, match="A token has 16 to 200") as refused:
         create_app(tmp_path, token=token)

@@ -122,7 +122,7 @@ def test_requests_that_say_nothing_sensible_are_refused(tmp_path: Path, body: by
 
 
 def test_a_portrait_has_two_axes_and_a_result_a_number_of_frames(tmp_path: Path) -> None:
-    """A portrait of a letter against itself was a fault of ours, with status 500; 2.5 frames were two."""
+    """A portrait of a symbol against itself was a fault of ours, with status 500; 2.5 frames were two."""
     body = {"system": "rolling-disk", "points": [[1, 2]], "x": "theta", "y": "theta"}
     for path, said in (("/api/portrait", body), ("/api/runs", {"system": "rolling-disk", "frames": 2.5})):
         assert asked(tmp_path, "POST", path, headers=JSON, content=json.dumps(said)).status_code == 400

@@ -26,7 +26,7 @@ from dalembert.model.io.files import dumps, loads
 
 
 class JobContext:
-    """A desk where nobody is in a hurry."""
+    """A job context where nobody is in a hurry."""
 
     is_late = False
 

@@ -350,7 +350,7 @@ def test_workers_that_do_not_start_for_a_while_are_started_later(monkeypatch: py
 
 @pytest.fixture
 def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A desk bounds the processor time of its process, which is that of the tests here."""
+    """A job context bounds the processor time of its process, which is that of the tests here."""
     monkeypatch.setattr("dalembert.lab.worker._limit_time", lambda seconds: None)
 
 

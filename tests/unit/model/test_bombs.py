@@ -75,7 +75,7 @@ def test_a_system_has_numbers_that_are_doubles(number: sympy.Expr) -> None:
 
 
 def test_a_name_has_one_value() -> None:
-    """Two letters of one name, or a letter and its name: the last value won without a word."""
+    """Two symbols of one name, or a symbol and its name: the last value won without a word."""
     loose, positive = da.parameters("m"), da.parameters("m", positive=True)
     system = da.System([X], kinetic=loose * X.dot**2 / 2, potential=positive * X)
     for given in ({loose: 1.0, positive: 2.0}, {loose: 1.0, "m": 2.0}):

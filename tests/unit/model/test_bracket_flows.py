@@ -23,7 +23,7 @@ def commutator(a, b):
 
 
 def matrices_at(flow: da.Flow, states) -> dict[str, np.ndarray]:
-    """The matrices of a flow at random values of its letters, from the model alone."""
+    """The matrices of a flow at random values of its symbols, from the model alone."""
     values = dict(zip(flow.coordinates, states, strict=True))
     return {k: np.array(m.subs(values).tolist(), dtype=float) for k, m in flow.matrices.items()}
 

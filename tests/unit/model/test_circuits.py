@@ -104,7 +104,7 @@ def consistent_values(branches: Branches, seed: int) -> tuple[dict[str, float], 
 
 
 def start_of(branches: Branches, by: str, charges: dict[str, float], currents: dict[str, float]) -> dict[str, float]:
-    """The start in the letters of one description; whatever is not determined by it is completed."""
+    """The start in the symbols of one description; whatever is not determined by it is completed."""
     if by == "charges":
         return {f"q_{n}": q for n, q in charges.items()} | {f"q_{n}_dot": i for n, i in currents.items()}
     start = {f"phi_{n}_dot": q / branches[n][3] for n, q in charges.items()}
@@ -390,8 +390,8 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "short": ({"C1": ("capacitor", "a", 1)}, {}, r"must be \(kind, from, to, value\)"),
     "kind": ({"C1": ("capacitr", "a", "0", 1)}, {}, "did you mean capacitor"),
     "short circuit": ({"C1": ("capacitor", "a", "a", 1)}, {}, "Both ends"),
-    "name": ({"C 1": C1}, {}, "letters, digits"),
-    "node": ({"C1": ("capacitor", "a b", "0", 1)}, {}, "letters, digits"),
+    "name": ({"C 1": C1}, {}, "symbols, digits"),
+    "node": ({"C1": ("capacitor", "a b", "0", 1)}, {}, "symbols, digits"),
     "negative": ({"C1": ("capacitor", "a", "0", -1)}, {}, "positive"),
     "foreign": ({"C1": ("capacitor", "a", "0", da.coordinates("q_C2") ** 2)}, {}, r"q_C2.*in q_C1"),
     "twice": ({"C1": ("capacitor", "a", "0", da.coordinates("q_C1") * da.coordinates("phi_C1").dot)}, {}, "at once"),

@@ -209,7 +209,7 @@ UNARY = [sympy.sin, sympy.cos, sympy.tanh, sympy.exp, sympy.asinh, sympy.atan, s
 
 
 def built(make):
-    """`make` of a tuple of parts, or a letter where SymPy cannot build that."""
+    """`make` of a tuple of parts, or a symbol where SymPy cannot build that."""
 
     def from_parts(parts):
         try:

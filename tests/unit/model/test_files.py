@@ -24,7 +24,7 @@ HOSTILE = list(hostile_models())
 
 FULL = """
 name = "Everything \\"quoted\\" \\\\ θ"
-source = "A book"
+source = "A context"
 summary = "Two lines\\nof text"
 coordinates = ["x", "y", "lambda", "h"]
 lagrangian = "m*(x_dot**2 + y_dot**2 + lambda_dot**2 + h_dot**2)/2 - m*g*h - where(x > 0, k*x**2/2, 0.1*k*x**4)"
@@ -90,7 +90,7 @@ def test_a_full_file():
     assert scenario.simulate["span"] == (10.0, -0.2)
     assert scenario.simulate["at"] == (1.0, 2.5)
     assert list(system.inputs.values()) == [sympy.sin(t) * x.dot, None]
-    assert (scenario.source, scenario.summary) == ("A book", "Two lines\nof text")
+    assert (scenario.source, scenario.summary) == ("A context", "Two lines\nof text")
 
 
 def assert_same(first, second):
@@ -135,7 +135,7 @@ xi_theta = 0.5
 
 
 def test_a_lagrangian_on_a_bundle():
-    """Fibre velocities are letters of the Lagrangian, which is also known in the velocities."""
+    """Fibre velocities are symbols of the Lagrangian, which is also known in the velocities."""
     system = loads(BUNDLE).system
     theta, x = system.coordinates
     m, g, l, v0 = (Parameter(name) for name in ("m", "g", "l", "v0"))

@@ -142,10 +142,10 @@ def test_a_flow_without_energy_is_saved_and_run_from_the_command_line(tmp_path, 
 
 
 FAULTS = {
-    "velocity": (lambda: da.Flow({x: y.dot, y: x}), "letters alone"),
-    "foreign": (lambda: da.Flow({x: y}), "give these letters rates"),
-    "not a mapping": (lambda: da.Flow([x, y]), "rate of each letter"),
-    "constraint": (lambda: da.Flow({x: y, y: -x}, constraints=[da.velocity(x.dot)]), "relation of its letters"),
+    "velocity": (lambda: da.Flow({x: y.dot, y: x}), "symbols alone"),
+    "foreign": (lambda: da.Flow({x: y}), "give these symbols rates"),
+    "not a mapping": (lambda: da.Flow([x, y]), "rate of each symbol"),
+    "constraint": (lambda: da.Flow({x: y, y: -x}, constraints=[da.velocity(x.dot)]), "relation of its symbols"),
     "matrix entry": (lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x**2, y]]}), "multiples of them"),
     "matrix name": (lambda: da.Flow({x: y, y: -x}, matrices={"x": [[x, y]]}), "a matrix and for a number"),
     "unknown matrix": (lambda: da.Flow({x: y, y: -x}, actions=[da.lie.Action("A")]), "names the matrix `A`"),

@@ -45,7 +45,7 @@ def nested(opening: str, count: int, inner: str = "x") -> str:
         pytest.param("sin(pi/12)", sympy.sin(sympy.pi / 12), id="an exact angle"),
         pytest.param("sin((x + y)**59)", sympy.sin((x + y) ** 59), id="60 terms in a function"),
         pytest.param("sin((x + y + 1)**12)", sympy.sin((x + y + 1) ** 12), id="a power of 12 in a function"),
-        pytest.param("sin(x**1000)", sympy.sin(x**1000), id="a letter to 1000 in a function"),
+        pytest.param("sin(x**1000)", sympy.sin(x**1000), id="a symbol to 1000 in a function"),
         pytest.param("x*(x - y)**1000", x * (x - y) ** 1000, id="a sum to 1000 outside"),
     ],
 )
@@ -106,7 +106,7 @@ def test_terms_count_again_in_each_parenthesis_around_them() -> None:
 
 
 def test_symbols_in_a_product_have_no_bits() -> None:
-    """Four factors of 1024 bits, which cancel, are as many bits as there may be; one bit more is refused, letters or not."""
+    """Four factors of 1024 bits, which cancel, are as many bits as there may be; one bit more is refused, symbols or not."""
     high = sympy.Integer(2) ** 1023
     assert product([high, 1 / high, high, 1 / high, x, y]) == x * y
     with pytest.raises(ExpressionError, match="4096 bits"):
@@ -133,7 +133,7 @@ def test_angles_finer_than_a_twentyfourth_of_pi_are_floating() -> None:
     [("<", "100"), ("<=", "110"), (">", "001"), (">=", "011"), ("==", "010"), ("!=", "101")],
 )
 def test_comparisons_are_told_apart_at_equality(sign: str, truths: str) -> None:
-    """Below, at and above the bound, with letters and with numbers, which are decided while they are read."""
+    """Below, at and above the bound, with symbols and with numbers, which are decided while they are read."""
     step = parse(f"where(x {sign} 2, 1, 0)", SYMBOLS)
     assert [evaluate(step, {x: value}) for value in (1.5, 2.0, 2.5)] == [float(truth) for truth in truths]
     assert [parse(f"where({value} {sign} 2, 1, 0)", SYMBOLS) for value in (1, 2, 3)] == [int(truth) for truth in truths]

@@ -1,4 +1,4 @@
-"""An error of an expression names the place of its fault, and an expression is written in the form that is shortest to read."""
+"""An error of an expression names the place of its fault, and an expression is written in the form that is smallest to read."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def numbers(expressions, values: dict) -> np.ndarray:
 
 
 def energy_by_positions(bodies: PlanarBodies) -> sympy.Expr:
-    """sum of `body` parts at the places of the bodies: a rival of 1/2 w^T J w."""
+    """sum of `body` parts at the places of the bodies: an independent implementation of 1/2 w^T J w."""
     parts = [
         da.body(m, inertia, list(bodies.place(i)), angle=angle)
         for i, (m, inertia, angle) in enumerate(zip(bodies.masses, bodies.inertias, bodies.angles, strict=True), start=1)

@@ -233,7 +233,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an end that moves with the system": ({"first": {x.before: y}}, "time and parameters only"),
     "a name that is taken": ({"potential": da.parameters("x_5") * x}, "x_5"),
     "an image": ({"constraints": [da.image({x: da.speeds("v")}, [da.speeds("v")])]}, "cannot have this constraint"),
-    "a letter from elsewhere": ({"potential": y**2}, "y"),
+    "a symbol from elsewhere": ({"potential": y**2}, "y"),
     "a velocity in the potential": ({"potential": x.dot}, "no place there"),
 }
 

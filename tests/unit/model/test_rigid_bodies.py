@@ -1,4 +1,4 @@
-"""The rigid body as a flow: letters, sides, the symmetric form, and what it conserves."""
+"""The rigid body as a flow: symbols, sides, the symmetric form, and what it conserves."""
 
 from __future__ import annotations
 

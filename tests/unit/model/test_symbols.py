@@ -1,4 +1,4 @@
-"""Letters know the names of their derivatives and momenta, and compare by role and name."""
+"""Symbols know the names of their derivatives and momenta, and compare by role and name."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_an_integrable_section_is_a_curve(pair, tmp_path):
     [
         ("x <= 0", "equation"),
         (3, "expression"),
-        (da.parameters("zz"), "no letter of the state"),
+        (da.parameters("zz"), "no symbol of the state"),
         ("w = 0", "`w` is not known"),
         ("1 = 2", "does not depend"),
         ("x = 5", "No motion crosses"),

@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 10_000)
 
 
 def reference(G: Any, f: Any, A: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
-    """z and the shortest mu of G z - A^T mu = f, A z = b, by the pseudo-inverse."""
+    """z and the smallest mu of G z - A^T mu = f, A z = b, by the pseudo-inverse."""
     n, m = len(f), len(b)
     whole = np.block([[G, -A.T], [A, np.zeros((m, m))]])
     solution = np.linalg.pinv(whole, rcond=1e-10) @ np.concatenate([f, b])
@@ -199,7 +199,7 @@ def test_a_definite_problem_may_be_solved_as_an_indefinite_one(seed: int) -> Non
 
 @given(SEEDS)
 def test_a_gauge_gives_the_smallest_solution(seed: int) -> None:
-    """Where z is not unique and that is welcome: the equations hold, and z is the shortest that solves them."""
+    """Where z is not unique and that is welcome: the equations hold, and z is the smallest that solves them."""
     random = np.random.default_rng(seed)
     n, m = 5, int(np.random.default_rng(seed).integers(0, 3))
     A = random.normal(size=(m, n))

@@ -1,12 +1,12 @@
-r"""The shortest of several ways to write a quotient of polynomials in letters, sines and cosines.
+r"""The smallest of several ways to write a quotient of polynomials in symbols, sines and cosines.
 
-A polynomial is split into factors, grouped by the letters that the reader looks for (velocities, momenta), by its sums of sines
-and cosines, by the letter that most terms share, and by complete squares; sines and cosines are written with one of them
+A polynomial is split into factors, grouped by the symbols that the reader looks for (velocities, momenta), by its sums of sines
+and cosines, by the symbol that most terms share, and by complete squares; sines and cosines are written with one of them
 eliminated by Pythagoras' theorem, in sums and differences of the angles, or as sums over multiple angles,
 
     s c = sin(2 u) / 2,      c_1 c_2 + s_1 s_2 = cos(u_1 - u_2),      s / c = tan(u)
 
-and the one with the fewest letters wins. The search is bounded by the number of terms that it looks at.
+and the one with the fewest symbols wins. The search is bounded by the number of terms that it looks at.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _Waves = dict[tuple[int, ...], tuple[Fraction, Fraction]]
 
 
 def size(expression: sympy.Expr) -> int:
-    """How long an expression is to read: two for each letter, number, power, function and sign, and one for nested sums.
+    """How long an expression is to read: two for each symbol, number, power, function and sign, and one for nested sums.
 
     >>> x, y = sympy.symbols("x y")
     >>> size(x * y), size(x + y), size(2 * sympy.sin(x) * sympy.cos(x)), size(sympy.sin(2 * x))
@@ -64,19 +64,19 @@ def size(expression: sympy.Expr) -> int:
 
 
 class Writer:
-    """Writes quotients of one alphabet.
+    """Writes quotients of one set of generators.
 
     >>> u, a, b = sympy.symbols("u a b")
     >>> expression = a**2 * sympy.sin(u) ** 2 + a**2 * sympy.cos(u) ** 2 + 2 * a * b + b**2
-    >>> alphabet = Alphabet([expression])
-    >>> Writer(alphabet).quotient(alphabet.read(expression))
+    >>> generators = Generators([expression])
+    >>> Writer(generators).quotient(generators.read(expression))
     (a + b)**2
 
     Parameters
     ----------
-    alphabet : Alphabet
+    set of generators : Set of generators
     heads : iterable of symbols
-        Letters by which sums are grouped where that is not much longer: velocities, momenta.
+        Symbols by which sums are grouped where that is not much longer: velocities, momenta.
     work : Work
         The number of terms looked at after which sums are written as they stand.
     """
@@ -174,10 +174,10 @@ class Writer:
     # -- polynomials -------------------------------------------------------------------------------------------------
 
     def polynomial(self, polynomial: Polynomial, depth: int = 0) -> sympy.Expr:
-        """A polynomial in the shortest way found."""
+        """A polynomial in the smallest way found."""
         key = (polynomial, min(depth, BRANCHES))
         if key not in self._memory:
-            # A way that leads back to the same polynomial finds it as it is, and is not the shortest.
+            # A way that leads back to the same polynomial finds it as it is, and is not the smallest.
             self._memory[key] = self.generators.written(polynomial)
             self._memory[key] = self._smallest(polynomial, depth)
         return self._memory[key]
@@ -262,7 +262,7 @@ class Writer:
         return [(head, self.ring.from_terms(rest)) for head, rest in sorted(groups.items(), reverse=True)]
 
     def _by_sums_of_sines(self, polynomial: Polynomial, depth: int) -> sympy.Expr:
-        """Sum of T P, T a sum of sines and cosines and P a polynomial in the letters."""
+        """Sum of T P, T a sum of sines and cosines and P a polynomial in the symbols."""
         symbols = {k for k in range(len(self.ring.generators)) if k not in self._turning}
         groups: dict[Polynomial, dict[tuple[int, ...], int]] = {}
         for monomial, turning in self._by_places(polynomial, symbols):
@@ -360,7 +360,7 @@ class Writer:
 
 
 def _times_wave(sinusoids: _Waves, place: int, is_sine: bool) -> _Waves:
-    """A sum of waves times the sine or cosine of one angle, by the product formulas."""
+    """A sum of sinusoids times the sine or cosine of one angle, by the product formulas."""
     found: _Waves = {}
 
     def add(multiples: tuple[int, ...], cosine: Fraction, sine: Fraction) -> None:

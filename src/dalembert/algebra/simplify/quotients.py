@@ -1,10 +1,10 @@
-r"""Expressions read as quotients of polynomials in letters, sines and cosines, in lowest terms.
+r"""Expressions read as quotients of polynomials in symbols, sines and cosines, in lowest terms.
 
     N / (k D_1^e_1 D_2^e_2 ...),        N, D_i polynomials of a `CircleRing`
 
 Arguments of sines and cosines are taken apart into integer combinations of a few angles. Denominators are kept as products of
 small factors, so that common factors are found by division and no greatest common divisor is ever computed. Functions of other
-kinds and roots are letters of their own.
+kinds and roots are symbols of their own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Quotient:
-    """above / (divisor * product of below), in one alphabet; `below` holds primitive factors with their powers."""
+    """above / (divisor * product of below), in one set of generators; `below` holds primitive factors with their powers."""
 
     above: Polynomial
     divisor: int = 1
@@ -57,14 +57,14 @@ class Generators:
 
     >>> a, phi = sympy.symbols("a phi")
     >>> expression = a * sympy.tan(phi) * sympy.sin(2 * phi) + 2 * a * sympy.cos(phi) ** 2
-    >>> alphabet = Alphabet([expression])
-    >>> alphabet.expression(alphabet.read(expression))
+    >>> generators = Generators([expression])
+    >>> generators.expression(generators.read(expression))
     2*a
 
     Parameters
     ----------
     expressions : iterable
-        Everything that will be read, or expressions with the same letters.
+        Everything that will be read, or expressions with the same symbols.
     work : Work
         What may be done before `TooMuchWorkError` is raised.
     turns : sequence of Turn
@@ -75,7 +75,7 @@ class Generators:
     Attributes
     ----------
     generators : tuple of expressions
-        Letters first, then a sine and a cosine for each angle.
+        Symbols first, then a sine and a cosine for each angle.
     angles : tuple of expressions
         The arguments, in the order of ``ring.pairs``.
     """
@@ -281,7 +281,7 @@ class Generators:
         return self.shortened(above, abs(content), dict(factors))
 
     def derivative(self, quotient: Quotient, symbol: sympy.Symbol) -> Quotient:
-        """The derivative by a letter of this alphabet on which only sines and cosines depend."""
+        """The derivative by a symbol of this set of generators on which only sines and cosines depend."""
         terms = self._derivatives(quotient.above, symbol)
         parts = [self.times([Quotient(self.ring.one, quotient.divisor, quotient.below), term]) for term in terms]
         for k, (factor, power) in enumerate(quotient.below):
@@ -298,12 +298,14 @@ class Generators:
             if rate != 0:
                 pair = ring.pairs[k]
                 s, c = ring.generators[pair.sine], ring.generators[pair.cosine]
-                turn = ring.product(ring.derivative(polynomial, pair.sine), c) - ring.product(ring.derivative(polynomial, pair.cosine), s)
+                turn = ring.product(ring.derivative(polynomial, pair.sine), c) - ring.product(
+                    ring.derivative(polynomial, pair.cosine), s
+                )
                 found.append(self.times([Quotient(turn), self.read(rate)]))
         return found
 
     def is_smooth_in(self, symbol: sympy.Symbol) -> bool:
-        """Whether `derivative` by the letter can be taken: no function of another kind depends on it."""
+        """Whether `derivative` by the symbol can be taken: no function of another kind depends on it."""
         return all(node == symbol or symbol not in node.free_symbols for node in self.places)
 
     def shortened(self, above: Polynomial, divisor: int, powers: dict[Polynomial, int]) -> Quotient:
@@ -343,7 +345,7 @@ def lowest_terms(expression: sympy.Expr, work: Work | None = None, turns: Sequen
 
 
 def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequence[Turn] = ()) -> Any:
-    """X (n x k) with matrix @ X = right, every entry in lowest terms; the pivot is always the shortest entry left.
+    """X (n x k) with matrix @ X = right, every entry in lowest terms; the pivot is always the smallest entry left.
 
     >>> u = sympy.Symbol("u")
     >>> turn = sympy.Matrix([[sympy.cos(u), -sympy.sin(u)], [sympy.sin(u), sympy.cos(u)]])

@@ -1,7 +1,7 @@
 """The one simplifier: a shorter form of an expression within bounded work.
 
 It reads an expression into a quotient of polynomials in which every pair of a sine and a cosine obeys Pythagoras
-(`quotients.py`, `circle.py`), brings it to lowest terms, and writes the shortest of many forms of it (`shortest.py`).
+(`quotients.py`, `circle.py`), brings it to lowest terms, and writes the smallest of many forms of it (`smallest.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["EFFORT", "expansion_size", "is_small_quotient", "simplify"]
 
 #: The work that one expression may take, and the least that is worth beginning.
 EFFORT, LEAST_EFFORT = 150_000, 5_000
-#: The most letters, operations and terms of a quotient that is factored.
+#: The most symbols, operations and terms of a quotient that is factored.
 FACTORED_SYMBOLS, FACTORED_OPERATIONS, FACTORED_TERMS = 8, 100, 200
 
 
@@ -36,12 +36,12 @@ def simplify(
     effort : int
         Products of terms after which it is left as it is.
     heads : iterable of symbols
-        Letters by which sums are grouped.
+        Symbols by which sums are grouped.
     turns : sequence of Turn
         Differences of angles to work in.
 
     >>> r, phi = sympy.symbols("r phi")
-    >>> tidy(r * sympy.cos(phi) ** 2 * sympy.sin(2 * phi) / (1 - sympy.cos(phi) ** 2))
+    >>> simplify(r * sympy.cos(phi) ** 2 * sympy.sin(2 * phi) / (1 - sympy.cos(phi) ** 2))
     2*r*cos(phi)**2*cot(phi)
     """
     try:
@@ -56,7 +56,7 @@ def simplify(
 
 
 def _factored(expression: sympy.Expr) -> list[sympy.Expr]:
-    """A product with sines and cosines as letters of their own, which the relation between them may hide, if it is cheap."""
+    """A product with sines and cosines as symbols of their own, which the relation between them may hide, if it is cheap."""
     sinusoids = sorted(expression.atoms(sympy.sin, sympy.cos), key=sympy.default_sort_key)
     symbols = {wave: sympy.Dummy(f"w{k}") for k, wave in enumerate(sinusoids)}
     plain = expression.xreplace(symbols)

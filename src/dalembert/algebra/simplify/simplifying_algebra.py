@@ -2,7 +2,7 @@ r"""The algebra of formulas for reading: trees whose intermediate results are ke
 
 A derivation on plain trees carries every detour along: the same pivot divided out and multiplied in again, sines and cosines
 whose squares add up to one. Here each intermediate result is brought to lowest terms, and the inverse K of a matrix M that is
-too large to be written out stays a matrix of letters. So does the solution w = K r of M w = r. They are differentiated by
+too large to be written out stays a matrix of symbols. So does the solution w = K r of M w = r. They are differentiated by
 
     dK = -K dM K,        dw = K (dr - dM w)
 
@@ -24,7 +24,7 @@ from .quotients import NODE, Generators, Turn, eliminated, lowest_terms
 from .statement import LONG_STATEMENT, with_constants
 from .trigonometric_ring import TooMuchWorkError, Work
 
-__all__ = ["SimplifyingAlgebra", "NamedInverse"]
+__all__ = ["NamedInverse", "SimplifyingAlgebra"]
 
 #: The work that a derivation and a part of it may take, and after which an inverse gets a name.
 EFFORT, PART_EFFORT, INVERSE_EFFORT = 300_000, 150_000, 40_000
@@ -42,7 +42,7 @@ class NamedInverse:
 
     Attributes
     ----------
-    letters : matrix (n x n)
+    symbols : matrix (n x n)
         K, symmetric: symbols where it `is_named`, written out otherwise.
     matrix : matrix (n x n)
         M.
@@ -171,7 +171,7 @@ class SimplifyingAlgebra:
         return Lazy(made)
 
     def _derivatives(self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
-        """The derivatives by some letters, in lowest terms."""
+        """The derivatives by some symbols, in lowest terms."""
         partial, steep = self._partial_derivatives(expression, symbols)
         found = []
         for symbol in symbols:
@@ -181,7 +181,7 @@ class SimplifyingAlgebra:
         return found
 
     def _change(self, expression: sympy.Expr, pairs: _Pairs) -> sympy.Expr:
-        """The derivative along a direction, given by letters and their rates."""
+        """The derivative along a direction, given by symbols and their rates."""
         partial, steep = self._partial_derivatives(expression, [symbol for symbol, _ in pairs])
         terms = [partial[symbol] * rate for symbol, rate in pairs if symbol in partial]
         return sympy.Add(*terms, *(derivative * self._rate(symbol, pairs) for symbol, derivative in steep.items()))
@@ -189,7 +189,7 @@ class SimplifyingAlgebra:
     def _partial_derivatives(
         self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]
     ) -> tuple[dict[sympy.Symbol, sympy.Expr], dict[sympy.Symbol, sympy.Expr]]:
-        """The derivatives by letters and by names that occur, as if they were independent of each other."""
+        """The derivatives by symbols and by names that occur, as if they were independent of each other."""
         expression = self.spelt_out(expression)
         present = expression.free_symbols
         named = [symbol for symbol in self._homes if symbol in present]
@@ -219,7 +219,7 @@ class SimplifyingAlgebra:
         return [self._kept(sympy.diff(expression, symbol)) for symbol in symbols]
 
     def _rate(self, symbol: sympy.Symbol, pairs: _Pairs) -> sympy.Expr:
-        """The change of a letter of K or w along a direction."""
+        """The change of a symbol of K or w along a direction."""
         if (symbol, pairs) not in self._rates:
             home, place = self._homes[symbol]
             if isinstance(place, tuple):
@@ -251,7 +251,7 @@ class SimplifyingAlgebra:
         return name
 
     def _at_solutions(self, expression: sympy.Expr) -> sympy.Expr:
-        """Zero where the expression vanishes by M w = r, for r whose entries are letters up to known terms."""
+        """Zero where the expression vanishes by M w = r, for r whose entries are symbols up to known terms."""
         for home in self.inverses:
             for solution, right in home.solutions:
                 if not expression.has(*solution):
@@ -379,7 +379,11 @@ class SimplifyingAlgebra:
             return block
         plain, variables = each(now(block), self._lowest), now(symbols)
         if self.depends(plain, variables):
-            if any(self._lowest(derivative) != 0 for entry in entries_of(plain) for derivative in self._derivatives(entry, list(variables))):
+            if any(
+                self._lowest(derivative) != 0
+                for entry in entries_of(plain)
+                for derivative in self._derivatives(entry, list(variables))
+            ):
                 return None
             plain = self._substituted(plain, variables, sympy.zeros(len(variables), 1))
         return Lazy(lambda: plain)
@@ -389,7 +393,7 @@ class SimplifyingAlgebra:
         return bool(self._symbols(value.free_symbols) & set(now(symbols)))
 
     def _symbols(self, symbols: Iterable[sympy.Symbol]) -> set[sympy.Symbol]:
-        """The letters of the model on which some letters and names depend."""
+        """The symbols of the model on which some symbols and names depend."""
         found: set[sympy.Symbol] = set()
         for symbol in symbols:
             if symbol in self._pushed:

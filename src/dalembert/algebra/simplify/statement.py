@@ -46,7 +46,7 @@ def helpful_turns(expressions: Sequence[sympy.Expr], constants: Iterable[sympy.S
 
 
 def _angles(expressions: Sequence[sympy.Expr]) -> list[sympy.Symbol]:
-    """Letters that occur together with others inside sines and cosines."""
+    """Symbols that occur together with others inside sines and cosines."""
     arguments = {node.args[0] for e in expressions for node in e.atoms(sympy.sin, sympy.cos)}
     found = {s for argument in arguments if argument.is_Add for s in argument.args if s.is_Symbol or (-s).is_Symbol}
     return sorted({s if s.is_Symbol else -s for s in found}, key=str)

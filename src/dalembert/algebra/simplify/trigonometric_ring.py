@@ -1,8 +1,8 @@
-r"""Polynomials in letters, sines and cosines, where the squares of sine and cosine add up to one.
+r"""Polynomials in symbols, sines and cosines, where the squares of sine and cosine add up to one.
 
     Z[x_1, ..., x_k, s_1, c_1, s_2, c_2, ...] / (s_1^2 + c_1^2 - 1, s_2^2 + c_2^2 - 1, ...)
 
-and likewise for letters that are roots of polynomials, g^2 = P. A polynomial is reduced when it holds at most the first power
+and likewise for symbols that are roots of polynomials, g^2 = P. A polynomial is reduced when it holds at most the first power
 of each s_j and of each root; equal elements of this ring have equal reduced polynomials. The ring has no unique factors
 (s^2 = (1 - c)(1 + c)), so common factors are found by division. Work is counted, in products of terms, and ends at a limit: no
 result depends on the speed of the machine.
@@ -219,7 +219,7 @@ class CircleRing:
         return self.from_terms(found)
 
     def factors(self, polynomial: Polynomial) -> Factors:
-        """An integer and reduced factors with their powers, of the shortest of the ways to write the polynomial."""
+        """An integer and reduced factors with their powers, of the smallest of the ways to write the polynomial."""
         known = self._factors.get(polynomial)
         if known is None:
             known = self._factors[polynomial] = self.split(min(self.variants(polynomial), key=self.key))

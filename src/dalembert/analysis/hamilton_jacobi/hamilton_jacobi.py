@@ -60,7 +60,7 @@ class HamiltonJacobi(Report):
     momenta : mapping of coordinate to symbol (n)
         pi.
     definitions : mapping of pi to expression
-        p + lambda f_v, with one letter lambda_<constraint> for each constraint (5.3).
+        p + lambda f_v, with one symbol lambda_<constraint> for each constraint (5.3).
     hamiltonian : sympy.Expr
         H_1(q, pi, t).
     velocities : mapping of coordinate to expression
@@ -101,7 +101,7 @@ class HamiltonJacobi(Report):
 
     @cached_property
     def canonical_equations(self) -> Mapping[sympy.Symbol, sympy.Expr]:
-        """(5.9): the rates of q and of pi, by letter, coordinates first."""
+        """(5.9): the rates of q and of pi, by symbol, coordinates first."""
         rates = {q: simplify(self.velocities[q]) for q in self.system.coordinates}
         return rates | {pi: simplify(-sympy.diff(self.hamiltonian, q)) for q, pi in self.momenta.items()}
 

@@ -69,7 +69,7 @@ class AlongMotion:
     mechanical : float
         What d'Alembert's principle leaves, relative to the same.
     multipliers : mapping of name to float
-        ``chi_<constraint>`` at the first time, the shortest among the best.
+        ``chi_<constraint>`` at the first time, the smallest among the best.
     sentence : str
     """
 

@@ -41,7 +41,7 @@ CONVERGED = 1e-14
 NOISE = 1e-7
 #: The longest step of a phase between two turns, in radians.
 LONGEST = 1.0
-#: Nearer to a turn than this part of its distance to the start, R is taken from its slope.
+#: Nearer to a turn than this part of its distance to the start, R is taken from its derivative.
 NEAR = 1e-5
 #: From how near to how far turns are looked for, and by how much each step of the search is longer than the one before.
 FIRST, FARTHEST, GROWTH = 1e-9, 1e7, 1.06
@@ -106,7 +106,9 @@ def jacobi_motion(
     curves = []
     for derivative, momentum in zip(integral.derivatives, [None, *momenta], strict=True):
         known = None if momentum is None else start[momentum]
-        curves.append(_Curve(_functions(derivative, list(constants), parameters), number, derivative, start[derivative.variable], known))
+        curves.append(
+            _Curve(_functions(derivative, list(constants), parameters), number, derivative, start[derivative.variable], known)
+        )
     clock, *others = curves
     phases = _follow(clock, others, np.asarray(times, dtype=float))
     q = np.array([curve.places(phases[:, k]) for k, curve in enumerate(others)])
@@ -287,7 +289,7 @@ class _Curve:
         if abs(radicand) <= 1e-10 * abs(bend) * size**2 and abs(derivative) <= 1e-8 * abs(bend) * size:
             raise RunError(
                 f"`{self.name}` starts on an equilibrium of its own, where Jacobi's equations do not determine the motion",
-                seen=f"{self.name} = {self.place:.6g}, radicand {radicand:.2g} with slope {derivative:.2g}",
+                seen=f"{self.name} = {self.place:.6g}, radicand {radicand:.2g} with derivative {derivative:.2g}",
                 remedy="start beside it, or simulate it",
             )
         if not abs(offset**2 - radicand) <= 1e-8 * (offset**2 + abs(radicand) + abs(derivative) * size):
@@ -308,7 +310,7 @@ class _Curve:
         return turns, -next(iter(found)) if len(found) == 1 else 1.0
 
     def _search(self, side: float, skip_first: bool, unit: float) -> float | None:
-        """The nearest zero of R on one side, by longer and longer steps; zeros between steps show in the slope."""
+        """The nearest zero of R on one side, by longer and longer steps; zeros between steps show in the derivative."""
         from scipy.optimize import brentq
 
         count = int(np.log(FARTHEST / FIRST) / np.log(GROWTH))

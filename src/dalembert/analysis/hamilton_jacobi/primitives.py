@@ -1,6 +1,6 @@
 r"""Primitives by rules that end: what the inverse problem and the Hamilton-Jacobi equation integrate.
 
-Products of powers of a letter with exponentials, sines and cosines of linear arguments are integrated by formula,
+Products of powers of a symbol with exponentials, sines and cosines of linear arguments are integrated by formula,
 
     int x^n e^(p x) cos(w x + c) dx,   by parts in n, from   e^(p x) (p cos + w sin) / (p^2 + w^2)   for n = 0,
 
@@ -24,13 +24,13 @@ __all__ = ["at_numbers", "potential", "primitive"]
 
 ZERO = sympy.S.Zero
 Way = Callable[[sympy.Expr, sympy.Symbol], sympy.Expr | None]
-#: The most operations of a term that is integrated, the highest power of the letter, and the highest degree of a denominator.
+#: The most operations of a term that is integrated, the highest power of the symbol, and the highest degree of a denominator.
 INTEGRATED_OPERATIONS, HIGHEST_POWER, HIGHEST_DEGREE = 80, 12, 4
 SINUSOIDS = (sympy.sin, sympy.cos, sympy.exp)
 
 
 def primitive(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
-    """A function whose derivative by the letter is the expression, term by term; None where the rules find none.
+    """A function whose derivative by the symbol is the expression, term by term; None where the rules find none.
 
     >>> x, a = sympy.symbols("x a", positive=True)
     >>> primitive(a * x + 1 / x, x)
@@ -129,7 +129,7 @@ def _by_inner(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
 
 
 def _by_rules(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
-    """SymPy's rules, for a term with one function of the letter at most."""
+    """SymPy's rules, for a term with one function of the symbol at most."""
     known = _inverse_cube(varying, x)
     if known is not None:
         return known
@@ -170,9 +170,9 @@ def _inverse_cube(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
 
 
 def potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
-    """A function with the entries of a closed form as its derivatives, letter by letter; None where the rules find none.
+    """A function with the entries of a closed form as its derivatives, symbol by symbol; None where the rules find none.
 
-    What is left for a letter does not depend on the letters before it, which are therefore set to a number.
+    What is left for a symbol does not depend on the symbols before it, which are therefore set to a number.
 
     >>> x, y = sympy.symbols("x y")
     >>> potential([2 * x * y, x**2 + 1], [x, y])
@@ -189,7 +189,7 @@ def potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sy
 
 
 def at_numbers(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
-    """The expression with numbers in the place of letters on which it does not depend; None where it is not defined there."""
+    """The expression with numbers in the place of symbols on which it does not depend; None where it is not defined there."""
     for number in (ZERO, sympy.S.One, sympy.S.Half):
         fixed = expression.subs(dict.fromkeys(symbols, number))
         if not fixed.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):

@@ -51,7 +51,7 @@ class Derivative:
     is_cyclic: bool = False
 
     def expression(self, sign: int = 1) -> sympy.Expr:
-        """The slope on one branch."""
+        """The derivative on one branch."""
         return self.shift if self.radicand is None else self.shift + sign * sympy.sqrt(self.radicand)
 
     @cached_property
@@ -74,7 +74,7 @@ class CompleteIntegral:
     ----------
     constants : mapping of symbol to expression (n)
         Each constant with the integral of motion it is the value of, in q, pi, t and constants before it.
-    slopes : tuple of Slope (n + 1)
+    derivatives : tuple of Derivative (n + 1)
         dS/dt first, then dS/dq by coordinate.
     verdict : Verdict
         That S solves the equation.
@@ -151,7 +151,7 @@ class _Separation:
     # -- splitting -----------------------------------------------------------------------------------------------
 
     def _split(self, equation: sympy.Expr, group: Sequence[int]) -> bool:
-        """Slopes of all variables of the group from equation = 0; whether they were found."""
+        """Derivatives of all variables of the group from equation = 0; whether they were found."""
         if len(group) == 1:
             x, pi = self.pairs[group[0]]
             root = _root(equation, pi)
@@ -309,7 +309,9 @@ def _explicit_motion(integral: CompleteIntegral) -> Mapping[sympy.Symbol, sympy.
     quadratic = None if radicand is None else _coefficients(radicand, x)
     if radicand is None or quadratic is None:
         return None
-    by_constant = {c: (simplify(sympy.diff(derivative.shift, c)), simplify(sympy.diff(radicand, c))) for c in integral.constants}
+    by_constant = {
+        c: (simplify(sympy.diff(derivative.shift, c)), simplify(sympy.diff(radicand, c))) for c in integral.constants
+    }
     energy = next(c for c in integral.constants if clock.shift == -c)
     if by_constant[energy][0] != 0 or any(part.has(x) for pair in by_constant.values() for part in pair):
         return None

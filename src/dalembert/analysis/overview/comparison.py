@@ -92,7 +92,7 @@ class Comparison(Report):
         The worst difference of each pair.
     differing : mapping of form to Apart
         Forms of another principle; they do not count in `worst`.
-    remarks : mapping of form to sentence
+    diagnostics : mapping of form to sentence
         Where a form that was compared does not determine the motion.
     """
 
@@ -228,7 +228,7 @@ def _call(
     evidence: dict[str, list[Evidence]],
     diagnostics: dict[str, str],
 ) -> str | None:
-    """What one form says, into `evidence`, with what it leaves open into `remarks`; or why it says nothing."""
+    """What one form says, into `evidence`, with what it leaves open into `diagnostics`; or why it says nothing."""
     try:
         states = at_states(anatomy, equations, start)
         motion = along_motion(anatomy, equations, start, span)

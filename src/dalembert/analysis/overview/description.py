@@ -309,7 +309,7 @@ def _symmetric_rank(matrix: Any) -> int:
 
 
 def _is_admissible(anatomy: Anatomy) -> bool:
-    """rank(f_v) = rank[f_q f_v]; the rank is the same in the letters (q, p)."""
+    """rank(f_v) = rank[f_q f_v]; the rank is the same in the symbols (q, p)."""
     if not anatomy.residual.numel():
         return True
     algebra = anatomy.kernel.algebra

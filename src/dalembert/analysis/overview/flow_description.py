@@ -34,7 +34,7 @@ class FlowDescription(Report):
     Attributes
     ----------
     name : str
-    letters : tuple of str (n,)
+    symbols : tuple of str (n,)
     relations, integrals : mapping of name to float
         How fast each of them changes, at most, relative to the terms that add up to its rate; rounding where it is kept.
     proved : frozenset of str

@@ -88,7 +88,7 @@ def _near(anatomy: Anatomy, equations: Equations, place: int) -> Equations:
 
 
 def _state(anatomy: Anatomy, context: Context, place: int, start: Mapping[str, Any]) -> Any:
-    """One sample in the letters of another form."""
+    """One sample in the symbols of another form."""
     kernel: Kernel = context.kernel
     samples = anatomy.motion
     if kernel.equations.form == samples.kernel.equations.form:
@@ -187,7 +187,7 @@ def along_motion(
 
 
 def _beginning(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) -> dict[str, float]:
-    """The first sample as the start of a motion in any form: by its own letters, or by coordinates and velocities."""
+    """The first sample as the start of a motion in any form: by its own symbols, or by coordinates and velocities."""
     samples, system = anatomy.motion, anatomy.system
     if equations.form == samples.kernel.equations.form:
         return {s.name: float(value) for s, value in zip(equations.state, samples.states[0], strict=True)}

@@ -166,7 +166,7 @@ def _is_curved(anatomy: Anatomy, place: int) -> bool:
     for point, second in enumerate(seconds):
         allowed = rank(anatomy.every_row[point], GENERIC).null_space
         steps = allowed
-        if metrics is not None:  # in the letters p a step k of the velocities is H_pp^-1 k
+        if metrics is not None:  # in the symbols p a step k of the velocities is H_pp^-1 k
             try:
                 steps = np.column_stack([solve(metrics[point], k).z for k in allowed.T]) if allowed.size else allowed
             except RunError:

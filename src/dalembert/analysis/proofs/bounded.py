@@ -57,7 +57,7 @@ class Verdict:
 
 
 class Points:
-    """Random values of some letters: of their sign where they have one, and nearer to one where that is not enough.
+    """Random values of some symbols: of their sign where they have one, and nearer to one where that is not enough.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Points:
         return self.evaluated(algebra, column)[:, :, 0]
 
     def evaluated(self, algebra: GraphAlgebra, block: Any) -> Any:
-        """Finite values (points, rows, columns) of a block of a graph at random values of all its letters."""
+        """Finite values (points, rows, columns) of a block of a graph at random values of all its symbols."""
         symbols = sorted(algebra.symbols, key=lambda symbol: symbol.name)
         function = ca.Function("points", [algebra.vector(symbols)], [ca.densify(block)])
         random = np.random.default_rng(self.seed)

@@ -165,7 +165,7 @@ def existence_bound(
     >>> q = da.coordinates("q")
     >>> bound = existence_bound(q**4 / 4 - q**2, -1.0, 0.0, {"q": 1.0, "q_dot": 1.0}, mass=1.0)
     >>> bound.hypothesis.by, bound.time, round(float(bound.radius(2.0)), 3)
-    ('everywhere: a polynomial in one letter without a change of sign', inf, 3.449)
+    ('everywhere: a polynomial in one symbol without a change of sign', inf, 3.449)
     >>> existence_bound(-q**4 / 2, 0.0, 1.0, {"q": 1.0, "q_dot": 1.0}, mass=1.0).hypothesis.holds
     False
 
@@ -325,7 +325,7 @@ def _everywhere(gap: sympy.Expr, symbols: Sequence[Coordinate]) -> str:
     if len(symbols) == 1:
         odd = [factor for factor, power in polynomial.factor_list()[1] if power % 2 and factor.count_roots()]
         if polynomial.LC() > 0 and polynomial.degree() % 2 == 0 and not odd:
-            return "everywhere: a polynomial in one letter without a change of sign"
+            return "everywhere: a polynomial in one symbol without a change of sign"
         return ""
     squares = all(all(power % 2 == 0 for power in powers) and c >= 0 for powers, c in polynomial.terms())
     if squares:
@@ -394,7 +394,9 @@ def _gradient(gap: sympy.Expr, symbols: Sequence[Coordinate]) -> IntervalFunctio
         return None
 
 
-def _least(function: IntervalFunction, derivative: IntervalFunction | None, low: Any, high: Any, center: Any, middle: Bounds) -> Any:
+def _least(
+    function: IntervalFunction, derivative: IntervalFunction | None, low: Any, high: Any, center: Any, middle: Bounds
+) -> Any:
     """Lower bounds (m,) over boxes: natural ones, and by the mean value theorem where the function is smooth on the box."""
     below, above = (side[:, 0] for side in function(low, high))
     if derivative is None:

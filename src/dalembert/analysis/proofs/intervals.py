@@ -1,6 +1,6 @@
 r"""Sure bounds of expressions over boxes, for many boxes at once.
 
-An expression is followed from its letters upwards, and each step is rounded outwards, so that for every point of a box
+An expression is followed from its symbols upwards, and each step is rounded outwards, so that for every point of a box
 
     low <= f(x) <= high        (natural interval extension)
 
@@ -158,15 +158,15 @@ _ROOT, _SMOOTH_ROOT = _increasing(np.sqrt, 0.0), _increasing(np.sqrt, 0.0, stric
 
 
 class IntervalFunction:
-    """Expressions of some letters, with sure bounds over boxes.
+    """Expressions of some symbols, with sure bounds over boxes.
 
     Parameters
     ----------
     expressions : sequence of expressions (k,)
-    letters : sequence of symbols (n,)
+    symbols : sequence of symbols (n,)
         What a box gives bounds of, in this order.
     values : mapping of symbol to float
-        The other letters; their values are taken as exact.
+        The other symbols; their values are taken as exact.
     smooth : bool
         Count Abs and square roots as not defined where their argument may vanish. An expression with finite bounds is then
         analytic on the box.

@@ -72,7 +72,7 @@ class Zeros:
 
     Attributes
     ----------
-    letters : tuple of symbols (n,)
+    symbols : tuple of symbols (n,)
     zeros : tuple of Zero
     undecided : array (k, 2, n)
         Corners of boxes that may hold further zeros.
@@ -105,7 +105,7 @@ class Zeros:
 
 
 def full_turns(expressions: Sequence[sympy.Expr], symbol: sympy.Symbol) -> bool:
-    """Whether expressions have the period of a full turn in a letter: it occurs in sin and cos only, a whole number of times.
+    """Whether expressions have the period of a full turn in a symbol: it occurs in sin and cos only, a whole number of times.
 
     >>> x, y = sympy.symbols("x y")
     >>> full_turns([sympy.cos(2 * x + y) / y], x), full_turns([sympy.cos(x / 2)], x)
@@ -137,17 +137,17 @@ def find_zeros(
     smallest: float = 1e-7,
     most_boxes: int = 200_000,
 ) -> Zeros:
-    """All solutions of n equations f(x) = 0 in n letters, with proofs.
+    """All solutions of n equations f(x) = 0 in n symbols, with proofs.
 
     Parameters
     ----------
     equations : sequence of expressions (n,)
         Made of sums, products, powers, sin, cos, tan, exp, log and square roots.
-    letters : sequence of symbols (n,)
-    within : mapping of letter or name to (low, high)
-        The region. A letter that is not in it must be an angle of which the equations have the period 2 pi; it takes the
+    symbols : sequence of symbols (n,)
+    within : mapping of symbol or name to (low, high)
+        The region. A symbol that is not in it must be an angle of which the equations have the period 2 pi; it takes the
         whole circle.
-    parameters : mapping of other letters, or their names, to numbers
+    parameters : mapping of other symbols, or their names, to numbers
     smallest : float
         Boxes below this part of the region's width are not halved any more.
     most_boxes : int
@@ -168,7 +168,7 @@ def find_zeros(
     names = tuple(symbols)
     if len(equations) != len(names):
         raise ModelError(
-            "There must be as many equations as letters", seen=f"{len(equations)} and {len(names)}", remedy="give n of each"
+            "There must be as many equations as symbols", seen=f"{len(equations)} and {len(names)}", remedy="give n of each"
         )
     values = _by_symbol(numbers_by_name(parameters), set().union(*(e.free_symbols for e in equations)) - {*names})
     region = _Region(names, equations, _read_region(within or {}, names))
@@ -214,9 +214,9 @@ class _Region:
         open_symbols = [symbol.name for symbol in symbols if symbol not in within and not full_turns(equations, symbol)]
         if open_symbols:
             raise ModelError(
-                "These letters are no angles, and have no bounds",
+                "These symbols are no angles, and have no bounds",
                 seen=", ".join(open_symbols),
-                remedy="pass within={letter: (low, high)}",
+                remedy="pass within={symbol: (low, high)}",
             )
         ends = np.array([within.get(symbol, (CUT, CUT + TURN)) for symbol in symbols], dtype=float)
         self.low, self.high = ends[:, 0], np.where(self.round, np.nextafter(ends[:, 1], np.inf), ends[:, 1])
@@ -326,7 +326,9 @@ class _Search:
         value_low, value_high = self.function.at(center)
         usable = np.all(np.isfinite(derivative_low) & np.isfinite(derivative_high), axis=(1, 2))
         usable &= np.all(np.isfinite(value_low) & np.isfinite(value_high), axis=1)
-        derivative_low, derivative_high = (np.where(usable[:, None, None], part, np.eye(n)) for part in (derivative_low, derivative_high))
+        derivative_low, derivative_high = (
+            np.where(usable[:, None, None], part, np.eye(n)) for part in (derivative_low, derivative_high)
+        )
         value_low, value_high = (np.where(usable[:, None], part, 0.0) for part in (value_low, value_high))
         middle = (derivative_low + derivative_high) / 2
         determinant = np.linalg.det(middle)

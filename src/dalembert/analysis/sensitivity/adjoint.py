@@ -43,7 +43,7 @@ class Gradient:
     values : array (k,)
         dJ by each of them.
     by_start : mapping of str to float
-        dJ by each letter that was integrated, at the start, without regard to constraints.
+        dJ by each symbol that was integrated, at the start, without regard to constraints.
     motion : Motion
     parts : mapping of str to float
         What "final", "integral" and "data" contribute to J.
@@ -127,7 +127,7 @@ def _integrand(integral: Any) -> sympy.Expr:
         return sympy.Float(integral)
     if isinstance(integral, sympy.Expr):
         return integral
-    raise ModelError("The integrand must be an expression", seen=str(integral)[:60], remedy="write it in the system's letters")
+    raise ModelError("The integrand must be an expression", seen=str(integral)[:60], remedy="write it in the system's symbols")
 
 
 def _pulled_back(question: Question, final: Any, data: Data | None) -> Gradient:
@@ -176,7 +176,7 @@ def _misfit(question: Question, run: Any, data: Data, here: Any) -> tuple[float,
 
 
 def _across(question: Question, number: int, pulled: Any, by_parameters: Any) -> tuple[Any, Any]:
-    """The gradient by the end of a segment, from that by the start of the next in other letters."""
+    """The gradient by the end of a segment, from that by the start of the next in other symbols."""
     before, nx = question.runs[number], len(question.parameters)
     unit = np.eye(before.ns + nx)
     table = question.across(number, unit[:, : before.ns], unit[:, before.ns :])

@@ -2,8 +2,8 @@ r"""Parameters and start values from measured data, with what the data say about
 
     minimise  sum_ij rho((h_j(y(t_i), p) - d_ij) / sigma_ij) + priors        over the unknown entries of p and of the start
 
-by Gauss and Newton's steps in a trust region, with the exact derivatives of `forward`. At the minimum, with J the slopes of the
-residuals r (N,) by the k unknowns,
+by Gauss and Newton's steps in a trust region, with the exact derivatives of `forward`. At the minimum, with J the derivatives
+of the residuals r (N,) by the k unknowns,
 
     covariance = s^2 (J^T J)^-1,      s^2 = 1 where sigma is told, |r|^2 / (N - k) where it is not
 
@@ -132,7 +132,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Trial:
-    """Residuals (N,) and their slopes (N, k) at some values of the unknowns."""
+    """Residuals (N,) and their derivatives (N, k) at some values of the unknowns."""
 
     values: Any
     residuals: Any
@@ -141,7 +141,7 @@ class _Trial:
 
 
 class _Problem:
-    """Residuals and slopes as functions of the unknowns."""
+    """Residuals and derivatives as functions of the unknowns."""
 
     def __init__(
         self, system: Any, data: Data, unknown: Any, start: Any, parameters: Any, priors: Any, options: Mapping[str, Any]
@@ -232,7 +232,9 @@ class _Problem:
         for k, (place, mean, spread) in enumerate(self.priors):
             rows[k, place], extra[k] = 1.0 / spread, (values[place] - mean) / spread
         self.failure = None
-        self._last = _Trial(np.array(values), np.concatenate([residuals, extra]), np.vstack([table_of_derivatives, rows]), motion)
+        self._last = _Trial(
+            np.array(values), np.concatenate([residuals, extra]), np.vstack([table_of_derivatives, rows]), motion
+        )
         return self._last
 
     def _motion(self, start: Mapping[str, float], parameters: Mapping[str, float]) -> Any:
@@ -251,7 +253,7 @@ class _Problem:
         return np.full(self.data.count + len(self.priors), HOPELESS) if trial is None else trial.residuals
 
     def derivatives(self, values: Any) -> Any:
-        """The slopes at values that were accepted."""
+        """The derivatives at values that were accepted."""
         trial = self.at(values)
         if trial is None:
             raise RunError("The motion of the fit does not reach the data", seen=self.failure)

@@ -17,7 +17,7 @@ from .question import name_of
 
 __all__ = ["Fit", "fit_of"]
 
-#: A column of slopes whose part outside the others is relatively smaller than this is not told apart by the data.
+#: A column of derivatives whose part outside the others is relatively smaller than this is not told apart by the data.
 INDISTINCT = 1e-7
 #: What a whole change of an unknown does to the residuals, relative to what others do, that is no more than rounding.
 ROUNDING = 1e-9
@@ -113,7 +113,7 @@ def fit_of(problem: Any, result: Any, confidence: float, robust: bool) -> Fit:
 
     trial = problem.at(result.x)
     data, names = problem.data, problem.names
-    # SciPy's slopes are those of the residuals as the loss weighs them.
+    # SciPy's derivatives are those of the residuals as the loss weighs them.
     derivatives = np.asarray(result.jac) if robust else trial.derivatives
     open_combinations, inverse = _information(derivatives, names, trial.values)
     freedom = len(trial.residuals) - len(names) + len(open_combinations)
@@ -160,7 +160,7 @@ def _information(derivatives: Any, names: tuple[str, ...], values: Any) -> tuple
     lengths = np.linalg.norm(triangle, axis=0)
     sizes = np.where(lengths > 0, lengths, 1.0)
     unit = triangle / sizes
-    # Columns without any slope are dependent in themselves; `rank` scales rows and would take rounding for a direction.
+    # Columns without any derivative are dependent in themselves; `rank` scales rows and would take rounding for a direction.
     weights = lengths * np.where(np.asarray(values) != 0, np.abs(values), 1.0)
     alive = [c for c in range(k) if weights[c] > ROUNDING * np.max(weights, initial=0.0)]
     found = rank(unit.T[alive], INDISTINCT) if alive else None

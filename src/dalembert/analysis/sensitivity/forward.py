@@ -36,10 +36,10 @@ class Sensitivities:
     ----------
     motion : Motion
     wrt : tuple of str (k,)
-        What the derivatives are by: parameters, and letters of the start.
+        What the derivatives are by: parameters, and symbols of the start.
     t : array (nt,)
     start : array (n, k)
-        The derivative of the consistent start, in the letters of ``motion.state``.
+        The derivative of the consistent start, in the symbols of ``motion.state``.
     """
 
     motion: Motion
@@ -64,7 +64,7 @@ class Sensitivities:
         return _chained(seen, self._question.start_derivatives[None], self._question.directions)[0]
 
     def of(self, quantity: Any) -> Any:
-        """The derivative of a quantity, (k, nt): a name of the motion, or an expression of its letters and parameters."""
+        """The derivative of a quantity, (k, nt): a name of the motion, or an expression of its symbols and parameters."""
         return self.table([quantity])[:, 0].T
 
     def __getitem__(self, key: Any) -> Any:
@@ -96,14 +96,14 @@ class Sensitivities:
         return found
 
     def to_dict(self) -> Mapping[str, Any]:
-        """Every state letter with its derivatives, (k, nt) by name."""
+        """Every state symbol with its derivatives, (k, nt) by name."""
         names = [symbol.name for symbol in self.motion.state]
         table = self.table(names)
         return {name: table[:, k].T for k, name in enumerate(names)}
 
 
 def _chained(seen: Observed, derivatives: Any, directions: Any) -> Any:
-    """h_y S + h_x dx for slopes (nt, k, n_state) and directions (k, nx), as (nt, q, k)."""
+    """h_y S + h_x dx for derivatives (nt, k, n_state) and directions (k, nx), as (nt, q, k)."""
     return np.einsum("tqi,tki->tqk", seen.by_state, derivatives) + np.einsum("tqx,kx->tqk", seen.by_parameters, directions)
 
 

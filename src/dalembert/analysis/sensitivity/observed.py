@@ -1,4 +1,4 @@
-"""Quantities along a motion with their slopes by state and parameters, many states at once."""
+"""Quantities along a motion with their derivatives by state and parameters, many states at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Observed", "observe"]
 
 
 class Observed(NamedTuple):
-    """Values (nt, q), slopes by the state (nt, q, n_state) and by the asked parameters (nt, q, nx)."""
+    """Values (nt, q), derivatives by the state (nt, q, n_state) and by the asked parameters (nt, q, nx)."""
 
     values: Any
     by_state: Any
@@ -37,7 +37,9 @@ def observe(kernel: Any, quantities: Sequence[Any], parameters: Sequence[Any], t
     inputs = (np.asarray(times)[None, :], np.asarray(states).T, np.asarray(p)[:, None], u, np.zeros((0, 1)))
     out = interpret(kept[key], inputs).reshape(-1, nt)
     values, derivatives = out[:q].T, out[q:].reshape(ns + nx, q, nt)
-    return Observed(values, np.moveaxis(derivatives[:ns], (0, 1, 2), (2, 1, 0)), np.moveaxis(derivatives[ns:], (0, 1, 2), (2, 1, 0)))
+    return Observed(
+        values, np.moveaxis(derivatives[:ns], (0, 1, 2), (2, 1, 0)), np.moveaxis(derivatives[ns:], (0, 1, 2), (2, 1, 0))
+    )
 
 
 def _program(kernel: Any, quantities: Sequence[Any], parameters: Sequence[Any]) -> Program:
@@ -55,7 +57,7 @@ def _program(kernel: Any, quantities: Sequence[Any], parameters: Sequence[Any]) 
 
 
 def _lowered(kernel: Any, item: Any) -> Any:
-    """One quantity as an expression of the kernel's letters."""
+    """One quantity as an expression of the kernel's symbols."""
     if isinstance(item, sympy.Expr) and not isinstance(item, sympy.Symbol):
         return kernel.lower([item])
     if isinstance(item, (int, float)):

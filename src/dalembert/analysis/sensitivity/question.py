@@ -82,11 +82,11 @@ class Question:
     Attributes
     ----------
     names : tuple of str (k,)
-        A parameter, or a letter of the start.
+        A parameter, or a symbol of the start.
     parameters : tuple of symbols (nx,)
         The parameters among them.
     start_slopes : array (k, n_state)
-        The derivative of the start, in the letters of the first segment.
+        The derivative of the start, in the symbols of the first segment.
     directions : array (k, nx)
         Which column belongs to which parameter.
     runs : list of SensitiveRun
@@ -148,7 +148,7 @@ class Question:
         return every
 
     def across(self, number: int, derivatives: Any, directions: Any) -> Any:
-        """Slopes (k, n_state) at the end of a segment in the letters of the next."""
+        """Derivatives (k, n_state) at the end of a segment in the symbols of the next."""
         before, after = self.runs[number], self.runs[number + 1]
         time, y, every = float(before.times[-1]), before.states[-1], self.by_parameters(directions)
         full = before.segment.full_y[-1]
@@ -177,7 +177,7 @@ def _outputs_at_start(motion: Motion, names: Sequence[str]) -> dict[str, float]:
 
 
 def _start_symbols(motion: Motion) -> list[str]:
-    """Every letter that a start may be given."""
+    """Every symbol that a start may be given."""
     system = motion.system
     known = [symbol.name for symbol in motion.segments[0].context.kernel.equations.state]
     shown = [*(s.name for s in motion.state), *(s.name for s in (*system.velocities, *system.momenta))]

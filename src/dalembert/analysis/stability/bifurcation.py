@@ -139,7 +139,7 @@ def zero_diagram(
     within: Mapping[Any, tuple[float, float]] | None = None,
     **search: Any,
 ) -> BifurcationDiagram:
-    """The same for the zeros of any n equations in n letters, such as the gradient of 1^T J 1 of hinged bodies."""
+    """The same for the zeros of any n equations in n symbols, such as the gradient of 1^T J 1 of hinged bodies."""
     name = getattr(parameter, "name", str(parameter))
     known = {symbol.name for equation in equations for symbol in equation.free_symbols}
     if name not in known:

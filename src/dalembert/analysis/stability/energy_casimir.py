@@ -84,7 +84,7 @@ def energy_casimir(
     ----------
     casimirs : sequence of expressions (k,)
         Independent at the point; see `PoissonStructure.casimirs`.
-    point : mapping of letters and parameters, or their names, to numbers
+    point : mapping of symbols and parameters, or their names, to numbers
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _derivatives(
     names = numbers_by_name(point)
     missing = [symbol.name for symbol in (*symbols, *others) if symbol.name not in names]
     if missing:
-        raise ModelError("Letters have no value at this point", seen=", ".join(missing), remedy="give them in the point")
+        raise ModelError("Symbols have no value at this point", seen=", ".join(missing), remedy="give them in the point")
     outputs = [ca.densify(block) for scalar in scalars for block in ca.hessian(scalar, x)]
     function = ca.Function("derivatives", [x, algebra.vector(others)], outputs)
     values = function.call([[names[symbol.name] for symbol in group] for group in (symbols, others)])

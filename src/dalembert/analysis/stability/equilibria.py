@@ -200,12 +200,12 @@ def linearised(
 
 @dataclass(frozen=True)
 class RestConditions:
-    """As many equations as letters, whose zeros are the equilibria of a system.
+    """As many equations as symbols, whose zeros are the equilibria of a system.
 
     Attributes
     ----------
     equations : list of expressions (k,)
-    letters : tuple of symbols (k,)
+    symbols : tuple of symbols (k,)
         The coordinates that are not held, then multipliers where there are constraints.
     bounds : dict of multiplier to (low, high)
     held : dict of coordinate to float

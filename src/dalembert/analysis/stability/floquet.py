@@ -42,7 +42,7 @@ class Floquet(Report):
 
     Attributes
     ----------
-    letters : tuple of str (n,)
+    symbols : tuple of str (n,)
     point : array (n,)
         The state at the beginning of the period.
     period : float

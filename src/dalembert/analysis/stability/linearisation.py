@@ -51,7 +51,7 @@ class Linearisation(Report):
 
     Attributes
     ----------
-    letters : tuple of str (n,)
+    symbols : tuple of str (n,)
         The variables of the state.
     point : array (n,)
     independent : tuple of str (d,)
@@ -306,11 +306,11 @@ class LinearPoint:
 
 @dataclass(frozen=True)
 class LinearMotion:
-    """Neighbours of a motion: z_dot = A(t) z + B(t) w, for n letters, k free inputs, at nt times.
+    """Neighbours of a motion: z_dot = A(t) z + B(t) w, for n symbols, k free inputs, at nt times.
 
     Attributes
     ----------
-    letters, inputs : tuples of str
+    symbols, inputs : tuples of str
     t : array (nt,)
     matrices : array (nt, n, n)
         A.
@@ -345,7 +345,7 @@ def linearise_along(motion: Motion) -> LinearMotion:
     [[0.0, 1.0], [-0.540302305868, 0.0]]
     """
     if len(motion.segments) != 1:
-        raise RunError("The motion changes its letters on the way", seen=f"{len(motion.segments)} parts", remedy="use one part")
+        raise RunError("The motion changes its symbols on the way", seen=f"{len(motion.segments)} parts", remedy="use one part")
     kernel: Kernel = motion.segments[0].context.kernel
     field = LinearField(kernel, parameter_values(kernel.parameters, dict(motion.parameters)))
     names = tuple(symbol.name for symbol in kernel.free_inputs)

@@ -242,7 +242,7 @@ def second_variation(
     if np.max(np.abs(left), initial=0.0) > 1e-8 * size:
         raise RunError(
             "The point is not critical on the levels of the Casimirs",
-            seen=f"a slope of {np.max(np.abs(left)):.3g} is left",
+            seen=f"a derivative of {np.max(np.abs(left)):.3g} is left",
             remedy="give a relative equilibrium",
         )
     terms = [hessian, *(m * np.asarray(h) for m, h in zip(multipliers, casimir_hessians, strict=True))]

@@ -86,15 +86,15 @@ def dirac_structure(
         state, values = {k: v for k, v in model.start.items() if k in chart.state_names}, dict(model.parameters)
     table: Table = {"t": 0.0}
     table |= _numbers(values | _named(parameters), [p.name for p in system.parameters], "parameter")
-    table |= _numbers(state | _named(at), chart.state_names, "state letter")
+    table |= _numbers(state | _named(at), chart.state_names, "state symbol")
     return chart.structure(table)
 
 
 def dirac_residual(motion: Motion, side: str = "hamiltonian") -> Array:
-    """How far (state rate, slope of the energy) is from the Dirac structure at each time of a motion, (nt,).
+    """How far (state rate, derivative of the energy) is from the Dirac structure at each time of a motion, (nt,).
 
     The distance is a part of the length of the pair: rounding where (29) or (30) holds. The rates are those of the run's own
-    accelerations; the structure and the slopes are made from the model alone. One-sided constraints are no part of it.
+    accelerations; the structure and the derivatives are made from the model alone. One-sided constraints are no part of it.
 
     Examples
     --------
@@ -115,15 +115,15 @@ def dirac_residual(motion: Motion, side: str = "hamiltonian") -> Array:
 
 @dataclass(frozen=True)
 class _Chart:
-    """The field on one of the two bundles, as expressions of the system's letters.
+    """The field on one of the two bundles, as expressions of the system's symbols.
 
     Attributes
     ----------
     labels : names of the coordinates (n + k) of the bundle
     omega : matrix ((n + k) x (n + k)), T^T Omega T
     frame, rows : E (n x j) and A (m x n); None where there is none
-    flow, effort : columns ((n + k) x 1): the state's rate and the slope of the energy
-    completions : letters that follow from others, in the order they are tried
+    flow, effort : columns ((n + k) x 1): the state's rate and the derivative of the energy
+    completions : symbols that follow from others, in the order they are tried
     """
 
     algebra: GraphAlgebra
@@ -143,7 +143,7 @@ class _Chart:
         return list(dict.fromkeys(["t", *self.labels, *(name for c in self.completions for name in (*c.sources, *c.targets))]))
 
     def structure(self, table: Table) -> DiracStructure:
-        """D where the letters have the values of `table`."""
+        """D where the symbols have the values of `table`."""
         n, fibre = len(self.system.coordinates), len(self.labels) - len(self.system.coordinates)
         made = DiracStructure.from_two_form(self._values(self.omega, table), self.labels)
         if self.frame is not None:
@@ -156,11 +156,11 @@ class _Chart:
         return made
 
     def pair(self, table: Table) -> tuple[Any, Any]:
-        """The rate of the state and the slope of the energy, ((n + k),) each."""
+        """The rate of the state and the derivative of the energy, ((n + k),) each."""
         return self._values(self.flow, table)[:, 0], self._values(self.effort, table)[:, 0]
 
     def _values(self, block: Any, table: Table) -> Any:
-        """A block of expressions as numbers; letters that are not in the table follow from those that are."""
+        """A block of expressions as numbers; symbols that are not in the table follow from those that are."""
         full = dict(table)
         for rule in self.completions:
             if any(name not in full for name in rule.targets) and all(name in full for name in rule.sources):
@@ -190,7 +190,7 @@ class _Chart:
 
 @dataclass(frozen=True)
 class _Completion:
-    """Letters that follow from others: velocities from speeds, velocities from momenta, a fibre from velocities."""
+    """Symbols that follow from others: velocities from speeds, velocities from momenta, a fibre from velocities."""
 
     targets: tuple[str, ...]
     sources: tuple[str, ...]
@@ -301,7 +301,7 @@ def _finished(
 
 
 def _pulled_back(algebra: GraphAlgebra, along_base: Any, along_fibre: Any) -> Any:
-    """T^T Omega T for a map (x, w) -> (x, xi) with the slopes xi_x (n x n) and xi_w (n x k)."""
+    """T^T Omega T for a map (x, w) -> (x, xi) with the derivatives xi_x (n x n) and xi_w (n x k)."""
     k = along_fibre.shape[1]
     upper = algebra.columns([along_base.T - along_base, -along_fibre])
     return algebra.stack([upper, algebra.columns([along_fibre.T, algebra.zeros(k, k)])])

@@ -38,7 +38,7 @@ class Displacement:
     Attributes
     ----------
     coordinates : mapping of name to value (k,)
-        In the letters of the group coordinates.
+        In the symbols of the group coordinates.
     matrix : array (N, N)
         The element in the matrices of `group`; where that is None they leave the centre out.
     group : LieGroup or None

@@ -93,7 +93,7 @@ class NonholonomicRouthian(Report):
 
     @property
     def momenta(self) -> tuple[Any, ...]:
-        """The letters p_1, p_2, ..."""
+        """The symbols p_1, p_2, ..."""
         return self.bundle.momenta
 
     @cached_property
@@ -119,7 +119,7 @@ class NonholonomicRouthian(Report):
 
         Parameters
         ----------
-        state : mapping of the letters r, r_dot and p to values
+        state : mapping of the symbols r, r_dot and p to values
             Inputs that are imposed on the system act; others are zero unless they are given too.
         """
         numbers, given = numbers_by_name(self._values, parameters), numbers_by_name(state)

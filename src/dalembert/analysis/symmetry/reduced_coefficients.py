@@ -160,7 +160,8 @@ class ReducedCoefficients:
         v, p = np.asarray(shape_velocities), np.asarray(momenta)
         derivative = self.body_momenta(v, p)
         return -(
-            np.einsum("b,bxy,y->x", derivative, self.curvature, v) + np.einsum("b,bix,i->x", derivative, self.lift_derivative, p)
+            np.einsum("b,bxy,y->x", derivative, self.curvature, v)
+            + np.einsum("b,bix,i->x", derivative, self.lift_derivative, p)
         )  # fmt: skip
 
 
@@ -248,7 +249,7 @@ class CoefficientField:
         return ca.Function("blocks", list(symbols.values()), [ca.densify(block) for block in blocks])
 
     def _evaluated(self, function: Any, values: Mapping[str, float]) -> list[Any]:
-        """Blocks at some values; a letter without one is a velocity or momentum that the block does not depend on."""
+        """Blocks at some values; a symbol without one is a velocity or momentum that the block does not depend on."""
         symbols = list(self.reduced.algebra.symbols)[: function.n_in()]
         found = function.call([values.get(symbol.name, 0.0) for symbol in symbols])
         return [np.asarray(table, dtype=float).reshape(table.shape) for table in found]
@@ -326,7 +327,7 @@ class CoefficientField:
 
     @cached_property
     def _fields(self) -> Any:
-        """X_al, Gamma^i, e_b and the group's own basis as fields on Q, (s + k) x (s + 2m + k), and their slopes."""
+        """X_al, Gamma^i, e_b and the group's own basis as fields on Q, (s + k) x (s + 2m + k), and their derivatives."""
         reduced, algebra = self.reduced, self.reduced.algebra
         k, m, s = self.sizes
         inside = [-reduced.connection, reduced.momentum_lift, reduced.section, algebra.jacobian(reduced.xi, reduced.xi)]

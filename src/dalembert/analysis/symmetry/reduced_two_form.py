@@ -140,7 +140,7 @@ class ReducedTwoFormField:
 
     @cached_property
     def _blocks(self) -> Any:
-        """Omega with its slopes, dh less forces on the frame, the drift of X, and the equations of `reduce`."""
+        """Omega with its derivatives, dh less forces on the frame, the drift of X, and the equations of `reduce`."""
         reduced, algebra = self.reduced, self.reduced.algebra
         force = reduced.here(reduced.force)
         on_shape, on_body = algebra.part(force, range(self.s), [0]), algebra.part(force, range(self.s, force.shape[0]), [0])

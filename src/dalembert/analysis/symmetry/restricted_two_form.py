@@ -9,7 +9,7 @@ out a group that moves them alone does (Chaplygin's case), it has a derivative. 
 
     d omega(h_i, h_j, h_k) = h_i omega_jk + h_j omega_ki + h_k omega_ij = Omega_M([h_i, h_j], h_k) + cyclic,
 
-the second because Omega_M is closed: it is the curvature of the constraints times the slopes of the dependent momenta. The
+the second because Omega_M is closed: it is the curvature of the constraints times the derivatives of the dependent momenta. The
 bracket needs no extension; it obeys Jacobi's identity exactly where the constraints are integrable.
 """
 
@@ -51,12 +51,12 @@ def cyclic(table: Any) -> Any:
 
 
 def jacobi_failure(bivector: Any, derivatives: Any) -> Any:
-    """{{z_i, z_j}, z_k} + cyclic of a bracket {z_i, z_j} = bivector[i, j] with slopes[i, j, l] along z_l, (n, n, n)."""
+    """{{z_i, z_j}, z_k} + cyclic of a bracket {z_i, z_j} = bivector[i, j] with derivatives[i, j, l] along z_l, (n, n, n)."""
     return cyclic(np.einsum("ijl,lk->ijk", derivatives, bivector))
 
 
 def bivector_derivatives(frame: Any, frame_derivatives: Any, inverse: Any, form_derivatives: Any) -> Any:
-    """The slopes (n, n, n) of frame W frame^T, where W = form^-T, along all n letters."""
+    """The derivatives (n, n, n) of frame W frame^T, where W = form^-T, along all n symbols."""
     moved = np.einsum("ail,ij,bj->abl", frame_derivatives, inverse, frame)
     turned = -np.einsum("ai,ij,kjl,km,bm->abl", frame, inverse, form_derivatives, inverse, frame)
     return moved + turned + np.einsum("ai,ij,bjl->abl", frame, inverse, frame_derivatives)
@@ -146,7 +146,7 @@ class TwoFormField:
 
     @cached_property
     def _forms(self) -> Any:
-        """Omega_M, the frame, its slopes, those of omega, and the right side of i_X omega = dH_H with the drift of X."""
+        """Omega_M, the frame, its derivatives, those of omega, and the right side of i_X omega = dH_H with the drift of X."""
         manifold, algebra, reduction = self.manifold, self.reduction.algebra, self.reduction
         k = manifold.y.shape[0]
         drift = algebra.stack([manifold.drift, algebra.zeros(k)])
@@ -220,7 +220,7 @@ class TwoFormField:
 
 
 def _derivatives(table: Any, shape: tuple[int, int]) -> Any:
-    """Slopes of a matrix that was read column by column, (rows, columns, letters)."""
+    """Derivatives of a matrix that was read column by column, (rows, columns, symbols)."""
     return np.swapaxes(table.reshape(shape[1], shape[0], -1), 0, 1)
 
 
@@ -239,7 +239,7 @@ def _relative(gap: Any, terms: Any) -> float:
 def restricted_two_form(
     system: System | Scenario, state: Values | None = None, parameters: Values | None = None
 ) -> RestrictedTwoForm:
-    """The canonical two-form on the constraints of a system at one state, its derivative and its brackets.
+    """The canonical two-form on the constraints of a system at one state, its slope and its brackets.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def restricted_two_form(
     >>> slope = da.velocity(z.dot - y*x.dot, name="slope")
     >>> particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2)/2, constraints=[slope])
     >>> found = restricted_two_form(particle, {y: 1.0, x.dot: 2.0, y.dot: 0.5})
-    >>> found.names, found.matrix.shape, round(float(np.max(np.abs(found.derivative))), 12)
+    >>> found.names, found.matrix.shape, round(float(np.max(np.abs(found.slope))), 12)
     (('x', 'y', 'z', 'y_x', 'y_y'), (4, 4), 0.5)
     >>> {name: round(v, 12) for name, v in restricted_two_form(particle, {y: 1.0, z.dot: 2.0}).velocities.items()}
     {'x_dot': 2.0, 'y_dot': 0.0, 'z_dot': 2.0}

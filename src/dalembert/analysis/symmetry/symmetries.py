@@ -67,7 +67,7 @@ class Symmetries:
         What follows for the energy.
     rejected : tuple of Certificate
         Fields that the states suggested and their certificate refused.
-    remarks : tuple of str
+    diagnostics : tuple of str
     ansatz : str
         Which fields were tried.
     """

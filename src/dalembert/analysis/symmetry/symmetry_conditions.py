@@ -85,7 +85,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class States:
-    """Where conditions are evaluated: times (N,), states (N, 2n) in the letters (q, q_dot) or (q, p), inputs (N, k)."""
+    """Where conditions are evaluated: times (N,), states (N, 2n) in the symbols (q, q_dot) or (q, p), inputs (N, k)."""
 
     times: Any
     states: Any
@@ -321,7 +321,9 @@ class _Lifted:
         n, count = fields.shape
         column = algebra.vector(list(fields.T))  # field after field
         self.at = at
-        self.derivatives = conditions.values(ca.jacobian(column, conditions.anatomy.coordinates), at).reshape(len(at), count, n, n)
+        self.derivatives = conditions.values(ca.jacobian(column, conditions.anatomy.coordinates), at).reshape(
+            len(at), count, n, n
+        )
         lower = conditions.values(column, at).reshape(len(at), count, n)
         second = at.states[:, n:]
         upper = (

@@ -230,7 +230,7 @@ def moving_angles(system: System | Scenario, given: Sequence[Any] | None) -> tup
 
 
 def _is_angle(q: Any, expressions: Sequence[sympy.Expr]) -> bool:
-    """Whether a letter occurs, and always as a whole multiple inside a circular function."""
+    """Whether a symbol occurs, and always as a whole multiple inside a circular function."""
     occurs, mark = False, sympy.Dummy()
     for expression in expressions:
         if not expression.has(q):

@@ -1,6 +1,6 @@
 r"""The conditions on a symmetry decided by symbols within bounded work: proved, disproved, or left open.
 
-Everything is brought to the letters the system was stated in, and read as a quotient of polynomials in letters, sines and
+Everything is brought to the symbols the system was stated in, and read as a quotient of polynomials in symbols, sines and
 cosines, which is zero where its numerator is. On the constraints, dependent velocities (or momenta) are eliminated first where
 the constraints are linear in some of them; a function that is a multiple of a constraint vanishes on it as well.
 """
@@ -98,7 +98,7 @@ def _chain_rule(node: sympy.Expr, inner: Sequence[sympy.Expr]) -> sympy.Expr:
 
 
 def _read(expressions: Sequence[sympy.Expr]) -> tuple[Generators, list[Any]] | None:
-    """Expressions as quotients over one alphabet."""
+    """Expressions as quotients over one set of generators."""
     if sum(expression.count_ops() for expression in expressions) > MOST_OPERATIONS:
         return None
     try:
@@ -141,7 +141,7 @@ class Proofs:
         self._inputs = {symbol: value for symbol, value in system.inputs.items() if value is not None}
         self._fibre = system.momenta if system.is_hamiltonian else system.velocities
 
-    # -- letters -------------------------------------------------------------------------------------------------
+    # -- symbols -------------------------------------------------------------------------------------------------
 
     @cached_property
     def _native(self) -> dict[Any, Any]:
@@ -151,7 +151,7 @@ class Proofs:
         return {symbol: sympy.diff(energy, own) for symbol, own in zip(foreign, self._fibre, strict=True)}
 
     def _own(self, expression: sympy.Expr) -> sympy.Expr:
-        """An expression in the letters of the system: its inputs and foreign letters replaced, its numbers exact."""
+        """An expression in the symbols of the system: its inputs and foreign symbols replaced, its numbers exact."""
         expression = expression.xreplace(self._inputs)
         foreign = self.system.velocities if self.system.is_hamiltonian else self.system.momenta
         if not expression.free_symbols.isdisjoint(foreign):

@@ -117,7 +117,7 @@ def _conditions(reduction: Reduction) -> Conditions | None:
 
 
 def _symbols(system: System, prefix: str, names: Sequence[str]) -> tuple[sympy.Symbol, ...]:
-    """Letters that the system does not use itself."""
+    """Symbols that the system does not use itself."""
     taken = {symbol.name for expression in system.expressions() for symbol in expression.free_symbols}
     while any(f"{prefix}_{name}" in taken for name in names):
         prefix += "_"
@@ -125,7 +125,7 @@ def _symbols(system: System, prefix: str, names: Sequence[str]) -> tuple[sympy.S
 
 
 def _on_motion(reduction: Reduction, coefficients: Any) -> Any:
-    """The coefficients with the accelerations of the motion in the place of their letters, where these are short enough."""
+    """The coefficients with the accelerations of the motion in the place of their symbols, where these are short enough."""
     if not coefficients.has(*reduction.z):
         return coefficients
     record = derive_on(reduction)

@@ -267,7 +267,7 @@ def _check_symbols(equations: SecondOrder) -> None:
     strangers = {s.name for e in equations.residuals for s in e.free_symbols if isinstance(s, kinds) and s not in own}
     if strangers:
         raise ModelError(
-            "The equations contain letters of other coordinates",
+            "The equations contain symbols of other coordinates",
             seen=", ".join(sorted(strangers)),
             remedy="list their coordinates, or write momenta by velocities",
         )

@@ -226,7 +226,7 @@ class Symbols:
     coefficients : array (k, r)
         A_s^a.
     W, T : arrays (n, k)
-    slopes : array (n, n)
+    derivatives : array (n, n)
         df_i/dv_r of the quasi-velocities.
     matrix : array (r, r)
         df_a/dv_b of the constraints by the dependent velocities: W_s^a = -matrix A_s.

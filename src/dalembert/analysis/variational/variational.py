@@ -31,7 +31,7 @@ __all__ = ["MotionStationarity", "Reference", "SystemStationarity", "stationarit
 
 #: Two motions that are nearer than this, relatively, are the same.
 SAME = 1e-6
-#: At how many times a rival is compared.
+#: At how many times an independent implementation is compared.
 COMPARED = 41
 
 
@@ -45,8 +45,8 @@ class Reference:
     Attributes
     ----------
     gap : float
-        The largest distance of the two in a coordinate, relative to the extent of the motion; infinite where the rival does
-        not reach the end.
+        The largest distance of the two in a coordinate, relative to the extent of the motion; infinite where the independent
+        implementation does not reach the end.
     coincides : bool
     chi_start : mapping of constraint name to value
     motion : Motion
@@ -71,7 +71,7 @@ class MotionStationarity(Report):
     is_mechanical : bool
         Whether it obeys d'Alembert's principle too.
     chi_start : mapping of constraint name to value
-        The best chi at the start, the shortest where several serve.
+        The best chi at the start, the smallest where several serve.
     freedom : array (m, d)
         Directions in which chi may be changed at the start without any change of the conditions.
     t : array (nt,), chi : array (m, nt)

@@ -153,7 +153,7 @@ def _check(system: System) -> None:
 
 
 def _without_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Stationary | None:
-    """The stationary point where the function is quadratic in its letters, with a Hessian that may contain pi."""
+    """The stationary point where the function is quadratic in its symbols, with a Hessian that may contain pi."""
     pieces = _quadratic(function, symbols)
     if pieces is None:
         return None
@@ -248,7 +248,7 @@ def _blocks(matrix: Any) -> list[list[int]]:
 
 
 def _with_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Stationary | None:
-    """The stationary point where one radical w = sqrt(v^T N v) joins the letters and N is the mass matrix up to a factor."""
+    """The stationary point where one radical w = sqrt(v^T N v) joins the symbols and N is the mass matrix up to a factor."""
     w = sympy.Dummy("w", positive=True)
     opened = _open_radical(function, symbols, w)
     if opened is None:
@@ -287,7 +287,7 @@ def _with_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Sta
 def _open_radical(
     function: sympy.Expr, symbols: Sequence[sympy.Symbol], w: sympy.Symbol
 ) -> tuple[sympy.Expr, sympy.Expr, dict[sympy.Expr, sympy.Expr]] | None:
-    """What stands under the one radical of the letters, the function with w in its place, and what w took the place of."""
+    """What stands under the one radical of the symbols, the function with w in its place, and what w took the place of."""
     roots = {node for node in function.atoms(sympy.Pow) if node.exp.is_Rational and node.exp.q == 2 and node.has(*symbols)}
     lengths = {node for node in function.atoms(sympy.Abs) if node.has(*symbols)}
     insides = {node.base for node in roots} | {node.args[0] ** 2 for node in lengths}

@@ -180,7 +180,9 @@ def _constant_matrices(equations: SecondOrder) -> Iterator[sympy.Matrix]:
     rows = _linear_rows(combined, unknowns)
     if rows is None:
         return
-    basis = sympy.Matrix(rows).nullspace(simplify=simplify) if rows else [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
+    basis = (
+        sympy.Matrix(rows).nullspace(simplify=simplify) if rows else [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
+    )
     for weights in product((1, 0, 2, -1), repeat=min(len(basis), 4)):
         if any(weights):
             chosen = sum((w * vector for w, vector in zip(weights, basis, strict=False)), sympy.zeros(n * n, 1))

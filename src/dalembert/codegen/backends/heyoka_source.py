@@ -52,7 +52,7 @@ def heyoka_system(kernel: Any) -> list[tuple[Any, Any]]:
 
 
 def _translated(hy: Any, program: Program, symbols: list[Any]) -> list[Any]:
-    """The first outputs of a program, one for each letter of the state."""
+    """The first outputs of a program, one for each symbol of the state."""
     rules, outputs = _rules(hy), program.outputs[: len(symbols)]
     needed = _needed(program, outputs)
     values: dict[int, Any] = {}

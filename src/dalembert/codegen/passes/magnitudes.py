@@ -1,6 +1,6 @@
 """How large the terms of an expression are: the scale that a residual is compared with, whatever the units.
 
-    |a + b| <= |a| + |b|,   |a b| = |a| |b|,   and so on from the letters to the sum.
+    |a + b| <= |a| + |b|,   |a b| = |a| |b|,   and so on from the symbols to the sum.
 
 A residual of 1e-24 is nothing in x^2 + y^2 - 1, and everything where x, y and the length are of size 1e-12.
 """

@@ -75,7 +75,7 @@ class LargeSystem:
         return None
 
     def _written(self, name: str, problem: Sequence[Any], symbols: Any, after: Any, augment: bool, determined: bool) -> Program:
-        """A program that solves first, then evaluates `after` with the unknowns in place of their letters."""
+        """A program that solves first, then evaluates `after` with the unknowns in place of their symbols."""
         inputs = self.kernel._inputs()
         metric, force, rows, right = (ca.sparsify(block) for block in problem)
         parts = [metric.nz[:], force.nz[:], rows.nz[:], ca.densify(right)]

@@ -10,8 +10,8 @@ divisors. Pairs of terms become one where that needs no cancellation,
     k s^2 X + k c^2 X = k X,      k X - k s^2 X = k c^2 X,
 
 zeros show, and what is left is written by Horner's rule. Nothing is expanded beyond a bound that is counted, so that the result
-does not depend on the machine; a product that would be too long keeps its factors as letters. For expressions that are read by
-people see `tidy`.
+does not depend on the machine; a product that would be too long keeps its factors as symbols. For expressions that are read by
+people see `simplify`.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class _Reader:
         return {tuple((g, -power) for g, power in symbol): 1.0 / lead}
 
     def _opaque(self, value: Polynomial) -> Polynomial:
-        """A polynomial as a letter of its own."""
+        """A polynomial as a symbol of its own."""
         return value if len(value) < 2 else self._symbol(("sum", _key(value)), lambda: self.written(value))
 
     def _merged(self, polynomial: Polynomial, changed: list[Monomial]) -> Polynomial:

@@ -26,7 +26,8 @@ class Text:
     """Lines of a function on values that have one number for each lane.
 
     Coefficients of a value live in arrays: "forward" a_j, "backward" a_(HIGHEST_ORDER - j) where one trajectory sums four at a
-    time, and "slope" j a_j. Their zeroth places are never written and stay zero: the sums begin with j = 1 and end with k - 1.
+    time, and "derivative" j a_j. Their zeroth places are never written and stay zero: the sums begin with j = 1 and end with k
+    - 1.
     """
 
     def __init__(self, lanes: int) -> None:

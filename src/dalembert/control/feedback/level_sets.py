@@ -36,7 +36,7 @@ SADDLE = "a saddle of U~, beyond which it falls to other places"
 
 @dataclass(frozen=True, eq=False)
 class LevelSet:
-    """States from which the closed loop is expected to settle.
+    """States from which the closed loop is expected to converge.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ r"""Linear feedback near an equilibrium: what inputs can move, poles, quadratic 
 
 The span of B, A B, ... is the controllable part: an orthonormal basis V of it gives A V = V A_c, B = V B_c, and what is left
 keeps its eigenvalues whatever u does. Zero eigenvalues left over belong to levels of momenta (or other integrals), which no
-feedback of this kind moves; they are kept apart and labelled. u = K z that uses only some letters E z of the state moves the
+feedback of this kind moves; they are kept apart and labelled. u = K z that uses only some symbols E z of the state moves the
 controllable part as K E V does, which is all it needs where E V is invertible (Bloch and others, Supplement, 9.4).
 """
 
@@ -40,7 +40,7 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearParts(Report):
-    """What inputs move of a linearised system with n independent letters and k inputs.
+    """What inputs move of a linearised system with n independent symbols and k inputs.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class LinearFeedback(Report):
     ----------
     parts : LinearParts
         Without feedback.
-    gains : dict of input name to dict of letter to float
+    gains : dict of input name to dict of symbol to float
     eigenvalues : tuple of (complex, str)
         Of A + B K, labelled.
     cost : array (r, r) or None
@@ -96,7 +96,7 @@ class LinearFeedback(Report):
 
     @property
     def at(self) -> dict[str, float]:
-        """The equilibrium by letter."""
+        """The equilibrium by symbol."""
         line = self.parts.linearisation
         return dict(zip(line.symbols, (float(x) for x in line.point), strict=True))
 
@@ -204,8 +204,8 @@ def place_poles(
     poles : sequence of complex
         As many as the controllable part has dimensions, closed under conjugation. One input: Ackermann's formula, so that poles
         may repeat; several: the robust choice of `scipy.signal.place_poles`.
-    letters : sequence of letters or names
-        The letters of the state that the feedback may use, as many as poles; by default all that are independent.
+    symbols : sequence of symbols or names
+        The symbols of the state that the feedback may use, as many as poles; by default all that are independent.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def place_poles(
     >>> x = da.coordinates("x")
     >>> u = da.inputs("u")
     >>> found = place_poles(da.System([x], kinetic=x.dot**2/2, forces={x: u}, inputs=[u]), [-1, -1])
-    >>> {letter: round(gain, 9) for letter, gain in found.gains["u"].items()}
+    >>> {symbol: round(gain, 9) for symbol, gain in found.gains["u"].items()}
     {'x': -1.0, 'x_dot': -2.0}
     """
     parts = controllable_part(model, at, parameters, inputs)
@@ -260,8 +260,8 @@ def lqr(
 
     Parameters
     ----------
-    weights : mapping of letter to w_i
-        1 for letters that are left out.
+    weights : mapping of symbol to w_i
+        1 for symbols that are left out.
     effort : r_k, one number or a mapping of input to number
 
     Examples
@@ -270,7 +270,7 @@ def lqr(
     >>> x = da.coordinates("x")
     >>> u = da.inputs("u")
     >>> found = lqr(da.System([x], kinetic=x.dot**2/2, forces={x: u}, inputs=[u]))
-    >>> {letter: round(gain, 9) for letter, gain in found.gains["u"].items()}
+    >>> {symbol: round(gain, 9) for symbol, gain in found.gains["u"].items()}
     {'x': -1.0, 'x_dot': -1.732050808}
     """
     parts = controllable_part(model, at, parameters, inputs)
@@ -280,7 +280,7 @@ def lqr(
     for name, known in (*((n, line.symbols) for n in by_symbol), *((n, line.inputs) for n in by_input)):
         if name not in known:
             raise ModelError(
-                f"There is no `{name}` here", seen=", ".join(known), remedy="weigh letters of the state, and inputs"
+                f"There is no `{name}` here", seen=", ".join(known), remedy="weigh symbols of the state, and inputs"
             )
     negative = [name for name, value in by_symbol.items() if value < 0]
     negative += [name for name, value in by_input.items() if value <= 0]
@@ -321,12 +321,12 @@ def _ackermann(A: Any, B: Any, poles: Any) -> Any:
 
 
 def _feedback(parts: LinearParts, K: Any, symbols: Sequence[Any] | None, cost: Any = None) -> LinearFeedback:
-    """The gains on letters, K = K_E E V, and what they make of the eigenvalues."""
+    """The gains on symbols, K = K_E E V, and what they make of the eigenvalues."""
     line, V = parts.linearisation, parts.basis
     names = list(line.independent) if symbols is None else [str(getattr(x, "name", x)) for x in symbols]
     unknown = [name for name in names if name not in line.symbols]
     if unknown:
-        raise ModelError(f"The state has no letter `{unknown[0]}`", seen=", ".join(line.symbols), remedy="use one of these")
+        raise ModelError(f"The state has no symbol `{unknown[0]}`", seen=", ".join(line.symbols), remedy="use one of these")
     if symbols is None:
         table = K @ V.T
     else:
@@ -334,9 +334,9 @@ def _feedback(parts: LinearParts, K: Any, symbols: Sequence[Any] | None, cost: A
         found = rank(seen.T, DEPENDENT).rank
         if found < parts.rank:
             raise FormError(
-                "These letters do not tell where the controllable part is",
+                "These symbols do not tell where the controllable part is",
                 seen=f"{', '.join(names)}: rank {found} of {parts.rank}",
-                remedy="let the feedback use more letters",
+                remedy="let the feedback use more symbols",
             )
         table = (
             np.linalg.solve(seen @ seen.T, seen @ K.T).T
@@ -360,9 +360,9 @@ def feedback(model: Model, gains: LinearFeedback | BySymbol[Values], at: Values 
 
     Parameters
     ----------
-    gains : LinearFeedback, or mapping of input to mapping of letter to gain
-        Letters are coordinates and velocities of the system, or outputs of it by name, such as momenta.
-    at : mapping of letter to value
+    gains : LinearFeedback, or mapping of input to mapping of symbol to gain
+        Symbols are coordinates and velocities of the system, or outputs of it by name, such as momenta.
+    at : mapping of symbol to value
         z*; that of the LinearFeedback, or zero.
 
     Examples
@@ -381,7 +381,7 @@ def feedback(model: Model, gains: LinearFeedback | BySymbol[Values], at: Values 
     strange = [name for name in rest if name not in known and name not in {s.name for s in system.momenta}]
     if strange:
         raise ModelError(f"The place names `{strange[0]}`", seen=", ".join(known), remedy="name a state of the system")
-    if isinstance(gains, LinearFeedback):  # whose place may be one of a reduced system, in letters of its own
+    if isinstance(gains, LinearFeedback):  # whose place may be one of a reduced system, in symbols of its own
         rest = {**gains.at, **rest}
     laws = {}
     for u, row in by_name(table, "feedback").items():
@@ -392,7 +392,7 @@ def feedback(model: Model, gains: LinearFeedback | BySymbol[Values], at: Values 
                 raise ModelError(
                     f"A feedback of this system cannot use `{name}`",
                     seen=", ".join(known),
-                    remedy=f"did you mean {near}" if near else "place poles with letters= that are coordinates and velocities",
+                    remedy=f"did you mean {near}" if near else "place poles with symbols= that are coordinates and velocities",
                 )
             factor = sympy.nsimplify(gain) if gain.is_integer() else sympy.Float(gain)
             terms.append(factor * (known[name] - sympy.nsimplify(rest.get(name, 0.0))))

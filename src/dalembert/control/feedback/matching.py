@@ -6,8 +6,8 @@ turns L = g q_dot q_dot/2 - U into L~ = g~ q_dot q_dot/2 - U~, where the matchin
 
     dE~/dt = -d |h~_j q_dot^j|^2.
 
-So E~ settles where it is positive definite and d > 0. The document has d > 0 alone; a negative definite E~, as the method often
-gives it, needs d < 0. The sign is chosen here by the definiteness that is found.
+So E~ converges where it is positive definite and d > 0. The document has d > 0 alone; a negative definite E~, as the method
+often gives it, needs d < 0. The sign is chosen here by the definiteness that is found.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def _damping(shaped: Shaped, sign: int, size: float | None) -> float:
     if sign == 0:
         kinetic, potential = shaped.definiteness()
         raise FormError(
-            "The controlled energy is not definite at the equilibrium, so that no damping makes it settle",
+            "The controlled energy is not definite at the equilibrium, so that no damping makes it converge",
             seen=f"eigenvalues of g~ {np.round(kinetic, 6).tolist()}, of U~ {np.round(potential, 6).tolist()}",
             remedy="choose other gains (a larger ratio or stiffness), or damping=0",
         )

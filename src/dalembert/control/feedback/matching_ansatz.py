@@ -37,7 +37,7 @@ SOLVED, NEGLIGIBLE = 1e-11, 1e-9
 
 
 def _functions(here: Mechanics, symbols: Sequence[Any]) -> list[sympy.Expr]:
-    """Products of a few functions of each letter; angles are those that occur in sines and cosines."""
+    """Products of a few functions of each symbol; angles are those that occur in sines and cosines."""
     held = sympy.Matrix([*here.metric, here.potential]).atoms(sympy.sin, sympy.cos)
     ladders = []
     for q in symbols:

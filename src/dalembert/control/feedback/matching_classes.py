@@ -130,7 +130,7 @@ def _unmixed(here: Mechanics) -> None:
     derivatives = here.derivatives(here.potential, here.unactuated)
     mixed = here.depends_on(derivatives.applyfunc(simplify), here.actuated)
     if mixed:
-        raise UnsuitedError(f"the slope of U along unactuated coordinates depends on actuated {', '.join(mixed)}")
+        raise UnsuitedError(f"the derivative of U along unactuated coordinates depends on actuated {', '.join(mixed)}")
 
 
 def _unstable(here: Mechanics) -> None:
@@ -192,7 +192,7 @@ def _raised(here: Mechanics, carried: list[sympy.Expr], G0: sympy.Matrix) -> tup
 
 
 def _primitive(here: Mechanics, entry: sympy.Expr, x: Any) -> sympy.Expr | None:
-    """A primitive by the rules, or after sin x or cos x was made the letter, with coefficients as letters of known sign."""
+    """A primitive by the rules, or after sin x or cos x was made the symbol, with coefficients as symbols of known sign."""
     found = primitive(entry, x)
     z = sympy.Dummy("z", real=True)
     for wave, other, sign in ((sympy.sin(x), sympy.cos(x), 1), (sympy.cos(x), sympy.sin(x), -1)):
@@ -206,7 +206,7 @@ def _primitive(here: Mechanics, entry: sympy.Expr, x: Any) -> sympy.Expr | None:
 
 
 def _lettered(here: Mechanics, polynomial: sympy.Expr, z: Any, names: dict[Any, Any]) -> sympy.Expr:
-    """A polynomial with positive letters, kept in `names`, for the sizes of its coefficients."""
+    """A polynomial with positive symbols, kept in `names`, for the sizes of its coefficients."""
     terms = []
     for (power,), coefficient in sympy.Poly(polynomial, z).terms():
         positive = float(here.numbers([coefficient])[0, 0]) > 0
@@ -295,7 +295,7 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     g, bent = here.numbers(here.metric), here.hessian(here.potential)
     ends = (-g[i, j] / g[i, i], -bent[i, j] / bent[i, i] if abs(bent[i, i]) > TINY * np.max(np.abs(bent)) else np.inf)
     if not abs(ends[0] - ends[1]) > TINY * max(abs(end) for end in ends if np.isfinite(end)):
-        raise UnsuitedError(f"the equilibrium is not controllable: slopes {ends[0]:.3g} and {ends[1]:.3g} coincide")
+        raise UnsuitedError(f"the equilibrium is not controllable: derivatives {ends[0]:.3g} and {ends[1]:.3g} coincide")
     share = float(gains.get("share", 0.5))
     r = float(gains.get("slope", ends[0] + share * (ends[1] - ends[0]) if np.isfinite(ends[1]) else ends[0] + share))
     below = here.metric[i, j] + sympy.Float(r) * here.metric[i, i]  # lambda^y = 1 / below, lambda^x = r / below, w = 1

@@ -32,7 +32,7 @@ from ...typing import Values
 __all__ = ["FITTED", "Mechanics", "read_mechanics", "vanishing_at"]
 
 ZERO = sympy.Integer(0)
-#: The largest slope of U along unactuated coordinates that counts as none, beside its second derivatives.
+#: The largest derivative of U along unactuated coordinates that counts as none, beside its second derivatives.
 AT_REST = 1e-9
 #: Numbers that were fitted, such as gains, are known to this accuracy.
 FITTED = 1e-10
@@ -251,7 +251,7 @@ def _check_inputs(here: Mechanics) -> None:
 
 
 def _check_rest(here: Mechanics) -> None:
-    """No input can hold a slope of U along unactuated coordinates."""
+    """No input can hold a derivative of U along unactuated coordinates."""
     derivatives = here.numbers(here.derivatives(here.potential, here.unactuated)) if here.unactuated else np.zeros((0, 1))
     size = float(np.max(np.abs(here.hessian(here.potential))))
     if np.max(np.abs(derivatives), initial=0.0) > AT_REST * size:

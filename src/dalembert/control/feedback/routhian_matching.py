@@ -132,7 +132,7 @@ def match_routhian(
     ----------
     routhian : NonholonomicRouthian
         Of a system with two shape coordinates, one of them pushed by the one input.
-    at : mapping of momentum letters (and shape coordinates) to values
+    at : mapping of momentum symbols (and shape coordinates) to values
     damping : float, optional
         d; by default that of the fastest decay.
 
@@ -342,7 +342,7 @@ def _momentum_condition(chosen: _Chosen, routhian: NonholonomicRouthian, turning
 
 
 def _control(routhian: NonholonomicRouthian, chosen: _Chosen, turning: sympy.Expr) -> sympy.Expr:
-    """(9.4.29) with dissipation, in the letters (q, q_dot) of the whole system."""
+    """(9.4.29) with dissipation, in the symbols (q, q_dot) of the whole system."""
     shaped, here = chosen.shaped, chosen.shaped.mechanics
     q, v = here.coordinates, here.velocities
     (j,) = here.actuated

@@ -182,7 +182,7 @@ class Shaped:
         free = list(here.unactuated)
 
         def push(metric: Any) -> Any:
-            """d/dt (g v) without accelerations, less the slope of the kinetic energy."""
+            """d/dt (g v) without accelerations, less the derivative of the kinetic energy."""
             momentum = metric @ v
             return algebra.along(momentum, q, v) - algebra.gradient(algebra.inner(v, momentum) / 2, q)
 

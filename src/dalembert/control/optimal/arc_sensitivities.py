@@ -41,7 +41,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What stands in the motions of neighbours where a `System` stands: their letters, and nothing that would be observed."""
+    """What stands in the motions of neighbours where a `System` stands: their symbols, and nothing that would be observed."""
 
     original: Flow
     coordinates: tuple[Coordinate, ...]
@@ -58,7 +58,7 @@ class Neighbours:
 
     @cached_property
     def velocities(self) -> tuple[Velocity, ...]:
-        """The rates as letters."""
+        """The rates as symbols."""
         return tuple(symbol.dot for symbol in self.coordinates)
 
     @property

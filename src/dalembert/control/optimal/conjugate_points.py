@@ -1,4 +1,4 @@
-r"""Conjugate points of an extremal in canonical letters, counted by the phases of a path of Lagrangian planes.
+r"""Conjugate points of an extremal in canonical symbols, counted by the phases of a path of Lagrangian planes.
 
 The neighbours of an extremal that leave the same start span a plane of variations (X a, P a) with X^T P symmetric. With an
 orthonormal basis of it W = P + i X is unitary, and the eigenvalues of the symmetric unitary matrix
@@ -48,7 +48,7 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class Canonical:
-    """How variations of a state are read in canonical variables; N letters, d directions.
+    """How variations of a state are read in canonical variables; N symbols, d directions.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Canonical:
 
 
 def symbols_and_costates(n: int, count: int, frame: Callable[[Any], Any]) -> Canonical:
-    """Letters x (n,) and costates, with an orthonormal basis (n, d) of the directions in which a place x may move."""
+    """Symbols x (n,) and costates, with an orthonormal basis (n, d) of the directions in which a place x may move."""
 
     def read(state: Any, derivatives: Any) -> tuple[Any, Any]:
         basis = frame(state[:n])

@@ -1,7 +1,7 @@
-r"""The ends of a control problem: which letters are given, which are free, and what relations leave of both.
+r"""The ends of a control problem: which symbols are given, which are free, and what relations leave of both.
 
-At the start the unknowns are the costates of the letters that are given, and the letters that are free, whose costates vanish.
-At the end the letters that are given must be met, and the costates of the others vanish (transversality). Where the letters
+At the start the unknowns are the costates of the symbols that are given, and the symbols that are free, whose costates vanish.
+At the end the symbols that are given must be met, and the costates of the others vanish (transversality). Where the symbols
 obey relations g(x) = 0, costates are chosen in the kernel of g_x: the rest of them moves nothing.
 """
 
@@ -26,21 +26,21 @@ __all__ = ["Ends", "Relations", "boundary_of", "ends_of"]
 
 #: A start or an end whose relations are off by more than this breaks them.
 BROKEN = 1e-8
-#: Relations whose slopes differ by less than this, relatively, are one.
+#: Relations whose derivatives differ by less than this, relatively, are one.
 SMALL = 1e-8
 
 
 @dataclass(frozen=True)
 class Ends:
-    """What is asked of the letters at the two ends; n letters.
+    """What is asked of the symbols at the two ends; n symbols.
 
     Attributes
     ----------
     start, end : arrays (n,)
-        Values; those of free letters are guesses.
+        Values; those of free symbols are guesses.
     start_fixed, end_fixed : arrays of bool (n,)
     end_rows : array (q, n)
-        Combinations of the letters that are asked for at the end: rows (x - end) = 0.
+        Combinations of the symbols that are asked for at the end: rows (x - end) = 0.
     """
 
     start: Any
@@ -51,7 +51,7 @@ class Ends:
 
 
 class Relations:
-    """What the letters obey, with numbers."""
+    """What the symbols obey, with numbers."""
 
     def __init__(self, problem: ControlProblem, symbols: Any, numbers: Any, span: tuple[float, float]) -> None:
         self.symbols, self.n = problem.symbols, len(problem.symbols)
@@ -63,7 +63,7 @@ class Relations:
         self._numbers, self._time = numbers, span[0]
 
     def at(self, place: Any) -> tuple[Any, Any]:
-        """Residuals (k,) and slopes (k, n)."""
+        """Residuals (k,) and derivatives (k, n)."""
         values, derivatives = self._function(place, self._numbers, self._time)
         return np.asarray(values, dtype=float).ravel(), np.asarray(derivatives, dtype=float).reshape(self.count, self.n)
 
@@ -72,7 +72,7 @@ class Relations:
         return np.eye(self.n) if not self.count else rank(self.at(place)[1], SMALL).null_space
 
     def converged(self, state: Any, arrived: Any) -> Any:
-        """Letters and costates (2n,) with the letters moved to the relations, and costates across them from another state."""
+        """Symbols and costates (2n,) with the symbols moved to the relations, and costates across them from another state."""
         place, costate = state[: self.n].copy(), state[self.n :]
         for _ in range(4):
             values, derivatives = self.at(place)
@@ -86,7 +86,7 @@ class Relations:
         worst = float(np.max(np.abs(values), initial=0.0))
         if not worst <= BROKEN:
             raise StartError(
-                f"The {where} breaks a relation of the letters",
+                f"The {where} breaks a relation of the symbols",
                 seen=f"a residual of {worst:.3g} (limit {BROKEN:g})",
                 remedy="give values that obey the constraints of the model",
             )
@@ -101,7 +101,7 @@ def ends_of(problem: ControlProblem, start: Any, end: Any, free: Sequence[Any], 
     missing = [name for name in names if name not in first and name not in loose]
     if unknown or missing:
         raise StartError(
-            f"`{unknown[0]}` is no letter of the model" if unknown else f"The start of `{missing[0]}` is missing",
+            f"`{unknown[0]}` is no symbol of the model" if unknown else f"The start of `{missing[0]}` is missing",
             seen=", ".join(names if unknown else first),
             remedy="use one of these names" if unknown else f"give it, or make it free: free=[{missing[0]!r}]",
         )
@@ -116,19 +116,19 @@ def ends_of(problem: ControlProblem, start: Any, end: Any, free: Sequence[Any], 
         for fixed, where in ((start_fixed, "start"), (end_fixed, "end")):
             if np.any(held & ~fixed):
                 raise ModelError(
-                    f"Letters that obey relations cannot be free at the {where}",
+                    f"Symbols that obey relations cannot be free at the {where}",
                     seen=names[int(np.argmax(held & ~fixed))],
-                    remedy="give all of them, or choose independent letters",
+                    remedy="give all of them, or choose independent symbols",
                 )
     rows = np.eye(len(names))[end_fixed]
     if relations.count:
-        # Relations bind letters that are given alone; what is left of these directions is asked for.
+        # Relations bind symbols that are given alone; what is left of these directions is asked for.
         rows = rank(relations.at(arrive)[1][:, end_fixed], SMALL).null_space.T @ rows
     return Ends(begin, arrive, start_fixed, end_fixed, rows)
 
 
 def boundary_of(problem: ControlProblem, ends: Ends, relations: Relations) -> Boundary:
-    """Costates of fixed letters and free letters are unknown at the start; the rest is zero or given."""
+    """Costates of fixed symbols and free symbols are unknown at the start; the rest is zero or given."""
     n = len(problem.symbols)
     tangent = relations.frame(ends.start)
     if relations.count:

@@ -33,16 +33,16 @@ class Extremal(Report):
     Attributes
     ----------
     flow : Flow
-        Letters and costates; simulate, derive and describe take it.
+        Symbols and costates; simulate, derive and describe take it.
     motion : Motion
         The extremal itself; inputs and ``running_cost`` are among its quantities.
     span : (t0, t1)
     cost : float
         The integral of the cost.
     costates : mapping of name to float
-        The costates at the start, in the letters of the flow.
+        The costates at the start, in the symbols of the flow.
     residual : float
-        The largest of the boundary conditions and of the gaps between arcs, relative to letters that are larger than one.
+        The largest of the boundary conditions and of the gaps between arcs, relative to symbols that are larger than one.
     conjugate_points : tuple of ConjugatePoint
         Where neighbours with the same start meet it again, up to its end.
     branch : str
@@ -129,4 +129,4 @@ class Extremal(Report):
                 "the end is conjugate to the start: a minimum up to there, but neighbours of the same cost may arrive with it"
             )
         said = "no conjugate point up to the end: a minimum among neighbouring curves; others may be cheaper"
-        return said + (" (letters with a free end were held in this test)" if self.has_free_end else "")
+        return said + (" (symbols with a free end were held in this test)" if self.has_free_end else "")

@@ -23,7 +23,7 @@ from .shooting import Boundary, Shot, damped_step, shoot
 
 __all__ = ["continued", "guesses", "reach", "turn_name"]
 
-#: The shortest step of a continuation from 0 to 1.
+#: The smallest step of a continuation from 0 to 1.
 SMALLEST = 1 / 64
 
 
@@ -118,7 +118,7 @@ def _led_by_end(problem: GroupProblem, unknowns: Any) -> Shot | None:
 
 
 def continued(attempt: Callable[[float, Any], Shot | None], unknowns: Any) -> Shot | None:
-    """Follow a solution from share 0 to 1 with steps that are halved where they fail; None where the shortest fails."""
+    """Follow a solution from share 0 to 1 with steps that are halved where they fail; None where the smallest fails."""
     done, step = 0.0, 0.25
     shot = attempt(0.0, unknowns)
     while shot is not None and shot.converged and done < 1.0:

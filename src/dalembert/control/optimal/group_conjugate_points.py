@@ -4,7 +4,7 @@ r"""Conjugate points of an extremal of a flow on a group: where neighbours with 
 
 B is carried along the extremal by projection, so that it keeps its orientation. Simple points show as a change of sign, points
 of even multiplicity as a minimum where some direction no longer moves the place. Beyond a conjugate point an extremal is not a
-minimum (Jacobi). All directions must be moved at once after the start; canonical letters need not do that: see
+minimum (Jacobi). All directions must be moved at once after the start; canonical symbols need not do that: see
 `lagrangian_path`.
 """
 
@@ -64,7 +64,7 @@ def along_arc(
     directions : array (n, d)
         In which the start may be changed.
     place : sequence of int
-        Which letters are the place.
+        Which symbols are the place.
     """
     size, count = directions.shape
     where = list(place)

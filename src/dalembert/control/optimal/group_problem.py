@@ -1,4 +1,4 @@
-"""A boundary problem of a flow of places and costates, with numbers: letters, what the ends must obey, what is to be met."""
+"""A boundary problem of a flow of places and costates, with numbers: symbols, what the ends must obey, what is to be met."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SAME = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class GroupProblem:
-    """The problem with numbers; n letters of the place, c costates."""
+    """The problem with numbers; n symbols of the place, c costates."""
 
     flow: Flow
     place: str
@@ -69,7 +69,7 @@ class GroupProblem:
         problem._check_ends()
         return problem
 
-    # -- letters ---------------------------------------------------------------------------------------------------
+    # -- symbols ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def place_index(self) -> list[int]:
@@ -81,7 +81,7 @@ class GroupProblem:
         return [k for k in range(len(self.flow.coordinates)) if k not in set(self.place_index)]
 
     def vector(self, matrix: Any) -> Any:
-        """The letters of the place (n,) that give it a value."""
+        """The symbols of the place (n,) that give it a value."""
         found = self.flow.start(**{self.place: matrix})
         return np.array([found[self.flow.coordinates[k].name] for k in self.place_index])
 
@@ -140,7 +140,7 @@ class GroupProblem:
         """The place must move linearly in the costates; energy is the cost where it is quadratic in them."""
         if not self.costate_index:
             raise ModelError(
-                "The flow has no costates", seen="letters of the place alone", remedy="state x and p, or use optimal"
+                "The flow has no costates", seen="symbols of the place alone", remedy="state x and p, or use optimal"
             )
         algebra = GraphAlgebra()
         costates = algebra.vector([self.flow.coordinates[k] for k in self.costate_index])
@@ -148,7 +148,7 @@ class GroupProblem:
         linear = algebra.homogeneity(rates, costates, 1), algebra.degree(rates, costates, 1)
         if not all(verdict.holds_to_rounding for verdict in linear):
             raise ModelError(
-                f"`{self.place}` is not shown to move linearly in the other letters",
+                f"`{self.place}` is not shown to move linearly in the other symbols",
                 seen="; ".join(verdict.grounds for verdict in linear if not verdict.holds_to_rounding),
                 remedy="name the matrix of the place: place=...",
             )

@@ -1,6 +1,6 @@
 r"""Pontryagin's maximum principle, for costs that are quadratic in the inputs and rates that are affine in them.
 
-With a costate lambda for each letter and H = lambda . X(x, u, t) - L(x, u, t),
+With a costate lambda for each symbol and H = lambda . X(x, u, t) - L(x, u, t),
 
     L_u = X_u^T lambda,      x_dot = X,      lambda_dot = -X_x^T lambda + L_x              (normal extremals)
 
@@ -30,7 +30,7 @@ RUNNING_COST = "running_cost"
 
 
 def costate_of(symbol: Any) -> Coordinate:
-    """The costate of a letter: lambda_x.
+    """The costate of a symbol: lambda_x.
 
     >>> costate_of(Coordinate("x"))
     lambda_x
@@ -52,7 +52,7 @@ def input_metric(problem: ControlProblem) -> Any:
         raise FormError(
             "The maximum condition is solved only for rates that are affine in the inputs",
             seen="a rate that is not",
-            remedy="make the input a letter whose rate is a new input, and put the cost on that",
+            remedy="make the input a symbol whose rate is a new input, and put the cost on that",
         )
     second, _ = algebra.hessian(problem.cost, u)
     metric = algebra.without(second, u)
@@ -60,7 +60,7 @@ def input_metric(problem: ControlProblem) -> Any:
         raise FormError(
             "The maximum condition is solved only for costs that are quadratic in the inputs",
             seen=str(problem.cost)[:80],
-            remedy="use a quadratic cost, or make the input a letter whose rate is a new input",
+            remedy="use a quadratic cost, or make the input a symbol whose rate is a new input",
         )
     return metric
 
@@ -87,7 +87,7 @@ def check_legendre(metric: Any, where: str = "") -> None:
 
 
 def extremal_flow(problem: ControlProblem) -> Flow:
-    """The normal extremals as a flow of letters and costates; inputs and the integrand of the cost are outputs."""
+    """The normal extremals as a flow of symbols and costates; inputs and the integrand of the cost are outputs."""
     algebra = TreeAlgebra()
     metric = input_metric(problem)
     if not metric.free_symbols:

@@ -5,7 +5,7 @@ Flows such as `rigid_body`, `sphere_flow`, `grassmannian_flow` and `orbit_flow` 
     x_dot = K(x) c,      c_dot = ...                               (Bloch and others, Supplement, 7.7.2, 7.7.13, 7.7.25, 7.7.36)
 
 with a place x, the entries of a matrix, and a costate c. `optimal_on_group` finds the c(t0) that leads from one place to
-another. What K(x) does not feel in c is left at zero, so that redundant letters do no harm. The end condition is x(t1) = x_T
+another. What K(x) does not feel in c is left at zero, so that redundant symbols do no harm. The end condition is x(t1) = x_T
 in the entries, and for rotations log(Q_T^T Q(t1)) = 0 in the Lie algebra. The search begins from geodesics of the bi-invariant
 metric, short ways and long ways, and is led by continuation where Newton's method fails.
 """
@@ -52,13 +52,13 @@ def optimal_on_group(
     Parameters
     ----------
     flow : Flow
-        Such as ``da.lie.rigid_body([1, 2, 3])``: the matrix of the place moves linearly in the remaining letters, its costates.
+        Such as ``da.lie.rigid_body([1, 2, 3])``: the matrix of the place moves linearly in the remaining symbols, its costates.
     start, end : matrices
         Values of the place.
     place : str
         The name of the place among the matrices of the flow; the first one by default.
     cost : expression
-        The integrand in letters of the flow. By default the integral ``"energy"``, the cost where there is no
+        The integrand in symbols of the flow. By default the integral ``"energy"``, the cost where there is no
         potential.
     parameters : mapping of symbol or name to value
     easy : mapping of symbol or name to value

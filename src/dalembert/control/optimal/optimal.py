@@ -3,7 +3,7 @@ r"""Optimal control between two ends: `optimal`.
     minimise  int L(x, u, t) dt     subject to  x_dot = X(x, u, t),   x(t0) and x(t1) given, in part or in full
 
 The extremals are those of `maximum`; the two-point problem is seeded by `transcription`, solved by `shooting`, and its solution
-is searched for conjugate points. Where a letter's end is free its costate vanishes there (transversality). Letters that obey
+is searched for conjugate points. Where a symbol's end is free its costate vanishes there (transversality). Symbols that obey
 relations, such as the entries of a rotation, may be used as they are: costates are then chosen in the space of directions that
 the relations leave, so that no chart is needed.
 """
@@ -36,9 +36,9 @@ from .spans import read_span
 __all__ = ["optimal"]
 
 
-#: Values of letters by symbol or name, and of matrices by name.
+#: Values of symbols by symbol or name, and of matrices by name.
 Ends: TypeAlias = BySymbol["Expression | ArrayLike"]
-#: Letters and inputs as expressions or functions of time, or costates as numbers.
+#: Symbols and inputs as expressions or functions of time, or costates as numbers.
 Guess: TypeAlias = BySymbol["Expression | Callable[[float], float]"]
 
 
@@ -76,17 +76,17 @@ def optimal(
         With free inputs, which enter the rates affinely. Those of a system are coordinates and velocities.
     cost : expression
         The integrand: quadratic in the inputs, with a positive matrix of second derivatives.
-    start, end : mapping of letter, name or matrix to values
-        A letter that the end leaves out is free there.
+    start, end : mapping of symbol, name or matrix to values
+        A symbol that the end leaves out is free there.
     span : (t0, t1)
-        Both times are given. For a free duration make it a letter T with rate 0, multiply every rate and the cost by T, and let
+        Both times are given. For a free duration make it a symbol T with rate 0, multiply every rate and the cost by T, and let
         T be free at both ends.
     parameters : mapping of symbol or name to value
     guess : mapping
-        Letters and inputs as expressions of time or functions of it, where the transcription begins; or all costates
+        Symbols and inputs as expressions of time or functions of it, where the transcription begins; or all costates
         ``lambda_...`` at the start as numbers, and then there is no transcription.
-    free : sequence of letters
-        Letters that are free at the start; their values there are guesses.
+    free : sequence of symbols
+        Symbols that are free at the start; their values there are guesses.
     nodes : int
         Steps of the transcription.
     segments : int

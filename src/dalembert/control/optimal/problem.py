@@ -1,8 +1,8 @@
-r"""What an optimal control problem is made of: letters with their rates, inputs to be chosen, a cost, relations.
+r"""What an optimal control problem is made of: symbols with their rates, inputs to be chosen, a cost, relations.
 
     minimise  int L(x, u, t) dt     subject to  x_dot = X(x, u, t)
 
-A `Flow` states x_dot itself. A `System` is brought to it: its letters are coordinates and the velocities of its fastest form,
+A `Flow` states x_dot itself. A `System` is brought to it: its symbols are coordinates and the velocities of its fastest form,
 and its accelerations are those of the Gauss problem, G z = f + A^T mu, A z = b, solved in symbols.
 """
 
@@ -30,11 +30,11 @@ ZERO = sympy.Integer(0)
 
 @dataclass(frozen=True)
 class ControlProblem:
-    """An optimal control problem in symbols; n letters, m inputs.
+    """An optimal control problem in symbols; n symbols, m inputs.
 
     Attributes
     ----------
-    letters : tuple of Coordinate (n,)
+    symbols : tuple of Coordinate (n,)
     inputs : tuple of Input (m,)
     rates : tuple of expressions (n,)
         X(x, u, t).
@@ -43,8 +43,8 @@ class ControlProblem:
     relations : tuple of expressions
         What vanishes along every motion, such as the entries of Q^T Q - 1.
     other_names : mapping of str to str
-        Names of the model that stand for letters here, such as x_dot for v_x.
-    matrices : mapping of name to matrix of letters
+        Names of the model that stand for symbols here, such as x_dot for v_x.
+    matrices : mapping of name to matrix of symbols
     name : str
     """
 
@@ -58,7 +58,7 @@ class ControlProblem:
     name: str
 
     def values(self, given: Mapping[Any, Any], where: str) -> dict[str, float]:
-        """Numbers by the name of a letter, from symbols, names, or matrices by name."""
+        """Numbers by the name of a symbol, from symbols, names, or matrices by name."""
         given = labelled(given)
         if not isinstance(given, Mapping):
             raise StartError(
@@ -75,7 +75,7 @@ class ControlProblem:
             if name not in known:
                 near = nearest(name, known)
                 raise StartError(
-                    f"The {where} names `{name}`, which is no letter of the model",
+                    f"The {where} names `{name}`, which is no symbol of the model",
                     seen=", ".join(known),
                     remedy=f"did you mean {near}" if near else "use one of these names",
                 )
@@ -96,7 +96,7 @@ def _number(value: Any, name: str, where: str) -> float:
 
 
 def _entries(matrix: Any, value: Any, name: str, where: str) -> dict[str, float]:
-    """The letters of a matrix that has a given value."""
+    """The symbols of a matrix that has a given value."""
     holder = Flow(dict.fromkeys(sorted(matrix.free_symbols, key=str), ZERO), matrices={name: matrix})
     return {key: _number(number, key, where) for key, number in holder.start(**{name: value}).items()}
 
@@ -131,7 +131,7 @@ def control_problem(model: Any, cost: Any) -> ControlProblem:
         raise ModelError(
             f"The cost contains {', '.join(map(str, foreign))}",
             seen=str(integrand)[:80],
-            remedy="write it in letters, inputs, parameters and time of the model",
+            remedy="write it in symbols, inputs, parameters and time of the model",
         )
     return ControlProblem(
         symbols,
@@ -154,7 +154,7 @@ def _of_flow(flow: Flow, given: Mapping[Any, Any]) -> Parts:
 
 
 def _of_system(system: System) -> Parts:
-    """Coordinates and velocities of the fastest form as letters of a flow; momenta and speeds in the same way."""
+    """Coordinates and velocities of the fastest form as symbols of a flow; momenta and speeds in the same way."""
     if system.unilateral:
         raise ModelError(
             "Optimal control cannot follow one-sided constraints",

@@ -94,7 +94,7 @@ def rest_to_rest(
         Rotations.
     span : (t0, t1)
     ways : int
-        How many of the ways to turn are tried, the shortest first; the cheapest is returned.
+        How many of the ways to turn are tried, the smallest first; the cheapest is returned.
 
     Raises
     ------

@@ -48,7 +48,7 @@ def skew_entries(matrix: Any) -> Any:
 
 
 def turns(rotation: Any, most: int = 16) -> list[Turn]:
-    """The logarithms in which each plane is turned by less than a full turn, the shortest first.
+    """The logarithms in which each plane is turned by less than a full turn, the smallest first.
 
     >>> [round(turn.angles[0], 6) for turn in turns(np.array([[0.0, -1.0], [1.0, 0.0]]))]
     [1.570796, -4.712389]

@@ -126,7 +126,7 @@ def _shoot_from(task: Task, draft: Draft) -> Shot:
 
 
 def _costate_guess(problem: ControlProblem, guess: BySymbol[Any] | None) -> Any:
-    """The costates (n,) where they are given, in the order of the letters."""
+    """The costates (n,) where they are given, in the order of the symbols."""
     table = {getattr(key, "name", str(key)): value for key, value in (guess or {}).items()}
     names = [costate_of(symbol).name for symbol in problem.symbols]
     if not any(name in table for name in names):
@@ -146,7 +146,7 @@ def _guess_functions(problem: ControlProblem, guess: BySymbol[Any] | None) -> di
         name = getattr(key, "name", str(key))
         name = problem.other_names.get(name, name)
         if name not in known:
-            raise ModelError(f"The guess names `{name}`", seen=", ".join(known), remedy="guess letters and inputs, or costates")
+            raise ModelError(f"The guess names `{name}`", seen=", ".join(known), remedy="guess symbols and inputs, or costates")
         if callable(value) and not isinstance(value, sympy.Basic):
             found[name] = value
         else:

@@ -5,7 +5,7 @@ r"""Indirect multiple shooting: the unknown start of an extremal, and its states
 The steps are those of Levenberg and Marquardt with the damping m |F| of Fan and Yuan: they minimise |J s + F|^2 + m |F| |s|^2,
 so that more conditions than unknowns (entries of a matrix that moves on an orbit) and whole families of solutions (ends
 that are conjugate to the start) need no decision of rank, and convergence stays quadratic in both cases. The minimum is a Gauss
-problem in (s, w) with the rows J s - w = -F. Letters and costates that are larger than one are measured by their own size, both
+problem in (s, w) with the rows J s - w = -F. Symbols and costates that are larger than one are measured by their own size, both
 as unknowns and in the conditions: costates of 1e8 can meet at a node to 1e-10 of their size, not to 1e-10.
 """
 
@@ -23,7 +23,7 @@ from .arc_sensitivities import Arcs
 
 __all__ = ["LIMIT", "Boundary", "Shot", "damped_step", "shoot"]
 
-#: Boundary conditions are met where they are off by no more than this, relative to letters that are larger than one.
+#: Boundary conditions are met where they are off by no more than this, relative to symbols that are larger than one.
 LIMIT = 1e-10
 #: Where the search stops: nothing is gained below.
 GOAL = 1e-13
@@ -32,7 +32,7 @@ MOST_STEPS = 60
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where extremals start and what is asked of their end; n letters, d unknowns.
+    """Where extremals start and what is asked of their end; n symbols, d unknowns.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Shot:
     nodes : array (N, n)
         The state at the start of each arc.
     residual : float
-        The largest of the conditions, gaps between arcs included, relative to letters that are larger than one.
+        The largest of the conditions, gaps between arcs included, relative to symbols that are larger than one.
     cost : float
     steps : int
     """
@@ -94,7 +94,7 @@ class _Conditions:
         return np.vstack([first, unknowns[self.d :].reshape(self.count - 1, self.n)])
 
     def scales(self, unknowns: Any) -> tuple[Any, Any]:
-        """The sizes of the conditions (q,) and of the unknowns (p,), from those of the letters; one at least."""
+        """The sizes of the conditions (q,) and of the unknowns (p,), from those of the symbols; one at least."""
         nodes = self.nodes(unknowns)
         symbols = np.maximum(np.max(np.abs(nodes), axis=0), 1.0)
         derivatives = self.boundary.end(nodes[-1])[1]

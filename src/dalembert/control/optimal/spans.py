@@ -22,7 +22,7 @@ def read_span(span: Any) -> tuple[float, float]:
         first, last = (real_number(value) for value in span)
     except (TypeError, ValueError):
         raise ModelError(
-            "The span must be two times", seen=span, remedy="pass span=(0, 1); a free duration is a letter"
+            "The span must be two times", seen=span, remedy="pass span=(0, 1); a free duration is a symbol"
         ) from None
     if not (np.isfinite(first) and np.isfinite(last) and last > first):
         raise ModelError("The span must go forward between two finite times", seen=(first, last), remedy="pass span=(0, 1)")

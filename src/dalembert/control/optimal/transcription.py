@@ -51,7 +51,7 @@ class Draft:
     message: str
 
     def at(self, time: float) -> Any:
-        """Letters and costates (2n,) at a time, linearly between the points of the grid and beyond them."""
+        """Symbols and costates (2n,) at a time, linearly between the points of the grid and beyond them."""
         x = [np.interp(time, self.times, column) for column in self.states.T]
         k = int(np.clip(np.searchsorted(self.midpoints, time) - 1, 0, len(self.midpoints) - 2))
         share = (time - self.midpoints[k]) / (self.midpoints[k + 1] - self.midpoints[k])
@@ -75,10 +75,10 @@ def transcribe(
     ----------
     parameters, values : symbols and their numbers
     guess : mapping of name to function of time
-        First guesses of letters and inputs; otherwise letters go straight from start to end, and inputs are small random
+        First guesses of symbols and inputs; otherwise symbols go straight from start to end, and inputs are small random
         numbers.
     bend : float
-        How far the straight way is bent by random waves, relative to its length.
+        How far the straight way is bent by random sinusoids, relative to its length.
     """
     n, m = len(problem.symbols), len(problem.inputs)
     step, algebra = (span[1] - span[0]) / nodes, GraphAlgebra()
@@ -126,7 +126,7 @@ def transcribe(
 
 
 def _felt(costates: Any, tables: Any, step: float, free: Any) -> Any:
-    """Costates (N, n) without the part that neither inputs nor free letters at the start feel.
+    """Costates (N, n) without the part that neither inputs nor free symbols at the start feel.
 
     Multipliers l_k that differ from others by a solution of (1 + h/2 A_k)^T l_k = (1 - h/2 A_k-1)^T l_k-1 with B_k^T l_k = 0
     meet the same conditions.

@@ -185,7 +185,7 @@ def _of_system(system: System, state: set[str]) -> dict[str, sympy.Expr]:
 
 
 def _of_form(form: PortForm, flow: Flow) -> dict[str, sympy.Expr]:
-    """The same in the letters of a port form, as those of its flow."""
+    """The same in the symbols of a port form, as those of its flow."""
     symbols = form.flow_symbols
     laws = {s: law for s, law in flow.inputs.items() if law is not None}
     ports = {f"port {u.name}": y * u for u, y in zip(form.inputs, form.outputs, strict=True)}

@@ -245,8 +245,8 @@ def input_output(
     Parameters
     ----------
     outputs : names of outputs of the model; all of them by default
-    at : mapping of letter to value
-        Usually an equilibrium; letters left out are zero.
+    at : mapping of symbol to value
+        Usually an equilibrium; symbols left out are zero.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def interconnect(
     Parameters
     ----------
     first, second : System, or PortForm
-        With different letters; what they share are parameters.
+        With different symbols; what they share are parameters.
     pairs : sequence of (Input, Input)
     kind : "feedback" or "junction"
         Junctions are for Systems: the joint is a constraint, and its reaction the force between them.
@@ -54,7 +54,7 @@ def interconnect(
     Raises
     ------
     ModelError
-        Where the interconnection would make or lose power, with the power seen; where letters collide.
+        Where the interconnection would make or lose power, with the power seen; where symbols collide.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def interconnect(
     shared = sorted({s.name for s in _symbols(first)} & {s.name for s in _symbols(second)})
     if shared:
         raise ModelError(
-            "The two systems share letters", seen=", ".join(shared), remedy="give their coordinates and inputs other names"
+            "The two systems share symbols", seen=", ".join(shared), remedy="give their coordinates and inputs other names"
         )
     if kind == "junction" and matrix is None:
         return _junction(first, second, list(zip(*ports, strict=True)))

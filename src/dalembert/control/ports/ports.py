@@ -42,7 +42,7 @@ class PortForm(Report):
 
     Attributes
     ----------
-    letters : tuple of symbols (n,)
+    symbols : tuple of symbols (n,)
         (q, p) of a System.
     hamiltonian : expression
     structure, damping : sympy.Matrix (n x n)
@@ -109,13 +109,13 @@ class PortForm(Report):
 
     @property
     def flow_symbols(self) -> dict[sympy.Symbol, Coordinate]:
-        """The letters of `flow`: coordinates as they are, ``momentum_x`` for the momentum of x."""
+        """The symbols of `flow`: coordinates as they are, ``momentum_x`` for the momentum of x."""
         return {
             x: x if isinstance(x, Coordinate) else Coordinate(f"momentum_{x.name.removeprefix('p_')}") for x in self.symbols
         }
 
     def flow(self) -> Flow:
-        """The same as a Flow: letters q and ``momentum_q``, outputs ``stored`` (H), ``dissipated``, ``y_<input>``.
+        """The same as a Flow: symbols q and ``momentum_q``, outputs ``stored`` (H), ``dissipated``, ``y_<input>``.
 
         Raises
         ------
@@ -306,7 +306,7 @@ def hamiltonian_control(
     loose = [s for s in H.free_symbols if isinstance(s, (Coordinate, Momentum)) and all(s not in pair for pair in pairs)]
     if loose:
         raise ModelError(
-            "The Hamiltonian contains letters without a partner", seen=", ".join(map(str, loose)), remedy="list the pair"
+            "The Hamiltonian contains symbols without a partner", seen=", ".join(map(str, loose)), remedy="list the pair"
         )
     rates = {q: sympy.diff(H, p) for q, p in pairs} | {p: -sympy.diff(H, q) for q, p in pairs}
     return Flow(rates, inputs=list(inputs), outputs={f"y_{u.name}": sympy.diff(H, u) for u in inputs}, name=name)

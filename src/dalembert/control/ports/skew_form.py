@@ -119,7 +119,7 @@ def variational_skew_form(
 
 
 def _shapes(free: Sequence[Any], n: int, span: Sequence[float]) -> list[list[sympy.Expr]]:
-    """Variations of the inputs that vanish with their slopes at both ends: more than there are states."""
+    """Variations of the inputs that vanish with their derivatives at both ends: more than there are states."""
     first, last = (sympy.Float(float(end)) for end in span)
     s = (t - first) / (last - first)
     count = -(-(n + 4) // len(free))

@@ -2,7 +2,7 @@ r"""What inputs do to a state: the control-affine field of a System or a Flow, i
 
     x_dot = f(x, t) + g(x, t) u
 
-x is (q, q_dot) of a System stated by its Lagrangian, (q, p) of one stated by its Hamiltonian, and the letters of a Flow. The
+x is (q, q_dot) of a System stated by its Lagrangian, (q, p) of one stated by its Hamiltonian, and the symbols of a Flow. The
 accelerations come out of the Gauss problem of the system, with the reactions of its constraints: the rows
 
     [ M  A^T ] [ q_ddot ]   [ Q + L_q - L_vq v - L_vt ]
@@ -46,7 +46,7 @@ class AffineField:
     Attributes
     ----------
     model : System or Flow
-    letters : tuple of symbols (n,)
+    symbols : tuple of symbols (n,)
     drift : tuple of expressions (n,)
     fields : sympy.Matrix (n x k)
         A column for each input.
@@ -56,7 +56,7 @@ class AffineField:
     metric : sympy.Matrix or None
         The mass matrix of a System.
     velocities : mapping
-        q_dot as expressions of the letters, where these are momenta.
+        q_dot as expressions of the symbols, where these are momenta.
     relations : tuple of expressions
         What vanishes on the states by the constraints of the model.
     """
@@ -74,7 +74,9 @@ class AffineField:
     def along_drift(self, function: sympy.Expr) -> sympy.Expr:
         """The rate of a function of state and time without inputs, L_f h + dh/dt."""
         derivative = sympy.diff(function, t)
-        return derivative + sum((sympy.diff(function, x) * f for x, f in zip(self.symbols, self.drift, strict=True)), sympy.S.Zero)
+        return derivative + sum(
+            (sympy.diff(function, x) * f for x, f in zip(self.symbols, self.drift, strict=True)), sympy.S.Zero
+        )
 
     def along_fields(self, function: sympy.Expr) -> Any:
         """What each input adds to the rate of a function, L_g h, (1 x k)."""
@@ -104,7 +106,7 @@ class Instants:
         return bool(self._near)
 
     def here(self, expressions: Sequence[sympy.Expr], rows: int = 1, moved: Mapping[sympy.Symbol, float] | None = None) -> Any:
-        """Values (rows, columns) at the named place; letters that it does not name are zero, parameters one."""
+        """Values (rows, columns) at the named place; symbols that it does not name are zero, parameters one."""
         function, symbols = self._function(expressions)
         table = {s: self._near.get(s.name, 1.0 if isinstance(s, Parameter) else 0.0) for s in symbols} | dict(moved or {})
         found = np.asarray(function(*(table[s] for s in symbols)), dtype=float) if symbols else _plain(function)

@@ -2,7 +2,7 @@ r"""What moves on its own while requirements are held: the linearised internal d
 
 Where every level of the chains of `inversion.py` vanishes, the state lies on a manifold of dimension n - sum r that the closed
 loop does not leave. At a rest x* of the loop on it, with the requirements frozen at an instant, its tangent space is the null
-space E of the levels' slopes, and the internal dynamics are
+space E of the levels' derivatives, and the internal dynamics are
 
     w_dot = E^T F_x(x*) E w          (E orthonormal).
 
@@ -50,7 +50,7 @@ class InternalDynamics:
         has no rest near the state.
     eigenvalues : array of complex (dimension,)
         By real part, largest first.
-    rest : mapping of letter to value
+    rest : mapping of symbol to value
     why : str
     """
 
@@ -92,7 +92,7 @@ def linearised_internal_dynamics(
 
 
 def _field(loop: Servo, values: Mapping[str, float]) -> Any:
-    """A function of the state: the rates of the closed loop and what is held (n + m,), the slopes (n, n) and (m, n)."""
+    """A function of the state: the rates of the closed loop and what is held (n + m,), the derivatives (n, n) and (m, n)."""
     dynamics = loop.dynamics
     algebra = GraphAlgebra()
     states = [algebra.scalar(symbol) for symbol in dynamics.symbols]
@@ -143,7 +143,7 @@ def held_state(loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, An
     strange = [name for name in place if name not in known]
     if strange:
         raise ModelError(
-            f"The closed loop has no letter `{strange[0]}`", seen=", ".join(known), remedy="name a state in these letters"
+            f"The closed loop has no symbol `{strange[0]}`", seen=", ".join(known), remedy="name a state in these symbols"
         )
     symbols, levels = loop.dynamics.symbols, loop.inversion.levels
     derivatives = [sympy.diff(h, x) for h in levels for x in symbols]

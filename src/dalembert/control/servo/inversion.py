@@ -139,7 +139,7 @@ def _check_state(chain: Chain, dynamics: AffineField, done: Sequence[Chain], wan
     if not h.has(*dynamics.symbols):
         raise ModelError(
             f"The requirement `{chain.name}` contradicts the motion or the other requirements",
-            seen=f"after {chain.degree - 1} differentiations {sympy.sstr(h)[:80]} = 0 is left, without any letter of the state",
+            seen=f"after {chain.degree - 1} differentiations {sympy.sstr(h)[:80]} = 0 is left, without any symbol of the state",
             remedy="write it in the coordinates and velocities, or remove one of the requirements",
         )
     if chain.degree > len(dynamics.symbols) or len(done) == len(dynamics.inputs):

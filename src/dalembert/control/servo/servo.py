@@ -189,12 +189,12 @@ def servo(
         What must vanish: phi(q, q_dot, t) of a System, phi(x, t) of a Flow.
     actuators : None, sequence of coordinates or inputs, or mapping of name to {coordinate: expression}
         None: the inputs of the model that have no law, or, where it has none, a force on each coordinate (a rate of each
-        letter). A mapping names control directions B(q).
+        symbol). A mapping names control directions B(q).
     weight : None, "gauss", matrix, sequence (its diagonal) or number
         N of the norm u^T N u. None is "gauss", N = B^T M^-1 B, for a force on each coordinate of a System, and 1 otherwise.
     rate : expression, or mapping of requirement's name to expression
         k, with which a requirement decays that does not hold at the start.
-    near : mapping of letters and parameters to values
+    near : mapping of symbols and parameters to values
         A place where the loop is to work well: where actuators reach several requirements through one combination, it decides
         which of them is answered at once.
 
@@ -290,7 +290,7 @@ def _actuated(model: System | Flow, actuators: Any) -> tuple[System | Flow, tupl
 
 
 def _requirements(given: Any, rate: Any, dynamics: AffineField) -> dict[str, tuple[sympy.Expr, sympy.Expr]]:
-    """Name -> (expression in the letters of the state, rate)."""
+    """Name -> (expression in the symbols of the state, rate)."""
     if isinstance(given, Mapping):
         named = {str(name): value for name, value in given.items()}
     else:
@@ -309,7 +309,7 @@ def _requirements(given: Any, rate: Any, dynamics: AffineField) -> dict[str, tup
         if foreign:
             raise ModelError(
                 f"The requirement `{name}` contains {', '.join(sorted(map(str, foreign)))}",
-                remedy="write it in the coordinates, velocities (letters of a flow), parameters and t",
+                remedy="write it in the coordinates, velocities (symbols of a flow), parameters and t",
             )
         k = rate.get(name, 1) if isinstance(rate, Mapping) else rate
         found[name] = (expression, as_expression(k))

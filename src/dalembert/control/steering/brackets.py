@@ -1,6 +1,6 @@
 r"""Lie brackets of the fields of a control system, one for each Lyndon word, with their values at a point and at generic ones.
 
-The letters of a word are f, g_1, ..., g_m. A Lyndon word is less than all of its proper ends; w = u v, with v its longest end
+The symbols of a word are f, g_1, ..., g_m. A Lyndon word is less than all of its proper ends; w = u v, with v its longest end
 that is one, stands for [u, v], and these brackets are a basis of the free Lie algebra (Chen, Fox and Lyndon). What is asked of
 all brackets of a degree needs to be asked of these alone. Brackets are those of `geometry.distributions`.
 """
@@ -28,12 +28,12 @@ DEPENDENT = 1e-8
 #: The most brackets that are made, and the most nodes that their graphs may have together.
 MOST, MOST_NODES = 900, 1_000_000
 
-#: A letter (0 is the drift, a the input a), or a pair of trees.
+#: A symbol (0 is the drift, a the input a), or a pair of trees.
 Tree = Any
 
 
 def lyndon_words(symbols: int, length: int) -> Iterator[tuple[int, ...]]:
-    """The Lyndon words of one length over 0, ..., letters - 1, ascending (Duval).
+    """The Lyndon words of one length over 0, ..., symbols - 1, ascending (Duval).
 
     >>> ["".join(map(str, w)) for w in lyndon_words(2, 4)]
     ['0001', '0011', '0111']
@@ -75,7 +75,7 @@ class Bracket:
     values : array (places, n)
         Entries that are rounding are zero.
     tree : int, or pair of trees
-        Its letters: 0 is the drift, a the input a.
+        Its symbols: 0 is the drift, a the input a.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Bracket:
 
     @property
     def length(self) -> int:
-        """How many letters it has."""
+        """How many symbols it has."""
         return sum(self.counts)
 
     @property

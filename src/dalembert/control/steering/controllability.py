@@ -171,7 +171,7 @@ def controllability(
     ----------
     model : Flow, System or Scenario
         With inputs; all of them count as free.
-    at : mapping of letter or input to value
+    at : mapping of symbol or input to value
         The point; what it leaves out is zero.
     parameters : mapping of parameter to value
         Random ones for those that are missing.

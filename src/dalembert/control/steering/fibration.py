@@ -1,4 +1,4 @@
-r"""Base and fibre of a control system: letters that the inputs steer, and letters that follow them.
+r"""Base and fibre of a control system: symbols that the inputs steer, and symbols that follow them.
 
     b_dot = D(y) u                                       (kinematic, order 1)
     b_dot = s,   s_dot = a(y) + D(y) u                   (its dynamic extension, order 2)
@@ -36,14 +36,14 @@ ZERO = sympy.Integer(0)
 
 @dataclass(frozen=True, eq=False)
 class Fibration:
-    """A flow with its base and fibre; s base letters, k fibre letters.
+    """A flow with its base and fibre; s base symbols, k fibre symbols.
 
     Attributes
     ----------
     flow : Flow
     base, fibre : tuples of Coordinate (s,), (k,)
     speeds : tuple of Coordinate
-        s of the dynamic extension, by base letter; empty for a kinematic one.
+        s of the dynamic extension, by base symbol; empty for a kinematic one.
     inputs : tuple of Input (s,)
     gain : Matrix (s x s)
         D.
@@ -74,7 +74,7 @@ class Fibration:
 
     @cached_property
     def curvature(self) -> dict[tuple[int, int], sympy.ImmutableMatrix]:
-        """B = dA_j/db_i - dA_i/db_j (k x 1) for each pair i < j of base letters; horizontal derivatives where A has z in it."""
+        """B = dA_j/db_i - dA_i/db_j (k x 1) for each pair i < j of base symbols; horizontal derivatives where A has z in it."""
         found = {}
         for i, j in combinations(range(len(self.base)), 2):
             found[i, j] = sympy.ImmutableMatrix((self._along(j, i) - self._along(i, j)).applyfunc(sympy.simplify))
@@ -124,7 +124,7 @@ class Fibration:
 
     @cached_property
     def line(self) -> dict[Coordinate, sympy.Expr]:
-        """A straight leg over 0 <= t <= 1, by the parameters leg_from_b and leg_step_b of each base letter b."""
+        """A straight leg over 0 <= t <= 1, by the parameters leg_from_b and leg_step_b of each base symbol b."""
         return {q: Parameter(f"leg_from_{q.name}") + t * Parameter(f"leg_step_{q.name}") for q in self.base}
 
     def following(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
@@ -148,9 +148,9 @@ def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibra
     Parameters
     ----------
     model : Flow, Connection or Fibration
-        A flow with as many inputs as base letters; or a purely kinematic connection of `da.symmetry.connection`.
-    base : sequence of letters
-        Those whose rates, or whose speeds' rates, the inputs set; by default the letters whose rate is an input or a speed.
+        A flow with as many inputs as base symbols; or a purely kinematic connection of `da.symmetry.connection`.
+    base : sequence of symbols
+        Those whose rates, or whose speeds' rates, the inputs set; by default the symbols whose rate is an input or a speed.
 
     Raises
     ------
@@ -195,12 +195,12 @@ def _named(model: Flow, base: Sequence[Any]) -> tuple[Coordinate, ...]:
     names = [str(getattr(item, "name", item)) for item in base]
     strange = [name for name in names if name not in table]
     if strange:
-        raise ModelError(f"The flow has no letter `{strange[0]}`", seen=", ".join(table), remedy="choose the base among these")
+        raise ModelError(f"The flow has no symbol `{strange[0]}`", seen=", ".join(table), remedy="choose the base among these")
     return tuple(table[name] for name in names)
 
 
 def _with_rates(rates: Mapping[Coordinate, sympy.Expr], wanted: Sequence[sympy.Symbol]) -> tuple[Coordinate, ...]:
-    """The letters whose rates are these symbols, in their order, as many as there are."""
+    """The symbols whose rates are these symbols, in their order, as many as there are."""
     return tuple(q for symbol in wanted for q in [q for q, rate in rates.items() if rate == symbol][:1])
 
 
@@ -208,7 +208,7 @@ def _kinematic(model: Flow, rates: Any, inputs: tuple[Input, ...], chosen: tuple
     base = chosen or _with_rates(rates, inputs)
     if len(base) != len(inputs):
         raise FormError(
-            "The base could not be read off the rates", seen=model.name, remedy=f"pass base= with {len(inputs)} of its letters"
+            "The base could not be read off the rates", seen=model.name, remedy=f"pass base= with {len(inputs)} of its symbols"
         )
     fibre = tuple(q for q in rates if q not in base)
     gain = sympy.Matrix([rates[q] for q in base]).jacobian(list(inputs))
@@ -232,7 +232,7 @@ def _dynamic(
         raise FormError(
             "The base could not be read off the rates",
             seen=f"inputs in the rates of {', '.join(q.name for q in speeds)}",
-            remedy=f"a base of {len(inputs)} letters must have these as its rates",
+            remedy=f"a base of {len(inputs)} symbols must have these as its rates",
         )
     order = tuple(rates[q] for q in base)
     fibre = tuple(q for q in rates if q not in (*base, *speeds))
@@ -255,7 +255,7 @@ def _dynamic(
 def _checked_gain(gain: Any, inputs: tuple[Input, ...], model: Flow) -> Any:
     """det D, for D square, without inputs and not singular everywhere."""
     if gain.shape[0] != gain.shape[1] or gain.free_symbols & set(inputs):
-        raise FormError("The inputs must set the base, and affinely", seen=model.name, remedy="as many base letters as inputs")
+        raise FormError("The inputs must set the base, and affinely", seen=model.name, remedy="as many base symbols as inputs")
     determinant = sympy.simplify(gain.det(method="berkowitz"))
     if determinant == 0:
         raise FormError("The inputs cannot set the base", seen=f"{model.name}: det D = 0", remedy="choose another base")

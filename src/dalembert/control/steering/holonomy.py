@@ -6,7 +6,7 @@ A base that goes round a closed path gamma displaces the fibre of z_dot = A(b, z
 
 counted as often as the path goes round, counterclockwise. For the knife edge (Bloch and others, Supplement, section 6.6)
 A = (0, -z_1), B = -1: round (0, 0), (a, 0), (a, b), (0, b) the fibre moves by **-a b**. So z_3 is brought to 0 by
-a* = sqrt|z_3| sign z_3, b* = sqrt|z_3|, and where z_3 = 0 there is no loop. Among all loops circles are shortest
+a* = sqrt|z_3| sign z_3, b* = sqrt|z_3|, and where z_3 = 0 there is no loop. Among all loops circles are smallest
 (Dido's problem) where B is constant.
 """
 
@@ -43,7 +43,7 @@ CLOSED = 1e-9
 
 @dataclass(frozen=True)
 class Leg:
-    """A part of a path: each base letter as an expression of time and parameters, its span, and values of its own."""
+    """A part of a path: each base symbol as an expression of time and parameters, its span, and values of its own."""
 
     place: Mapping[Coordinate, sympy.Expr]
     span: tuple[float, float]
@@ -58,7 +58,7 @@ class BasePath:
 
 
 def closed_path(found: Fibration, path: Any, span: Sequence[float] | None = None) -> BasePath:
-    """A closed path from corners of a polygon, (n, s), or from one expression of time for each base letter with its span.
+    """A closed path from corners of a polygon, (n, s), or from one expression of time for each base symbol with its span.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def closed_path(found: Fibration, path: Any, span: Sequence[float] | None = None
     foreign = sorted({s.name for e in table.values() for s in e.free_symbols if s != t and not isinstance(s, Parameter)})
     if set(table) != set(names) or foreign or span is None:
         raise ModelError(
-            "A path gives each base letter as an expression of time, and has a span",
+            "A path gives each base symbol as an expression of time, and has a span",
             seen=", ".join([*table, *foreign]) or "nothing",
             remedy=f"give {', '.join(names)}, and span=(0, T)",
         )
@@ -110,10 +110,10 @@ class Holonomy(Report):
     displacement : array (k,)
         By integration along the path.
     by_curvature : array (k,) or None
-        By the integral of the curvature over the interior; None where the fibre moves itself, or the base has not two letters,
+        By the integral of the curvature over the interior; None where the fibre moves itself, or the base has not two symbols,
         and there is no such integral.
     area : float or None
-        Of the interior, counterclockwise; None where the base has not two letters.
+        Of the interior, counterclockwise; None where the base has not two symbols.
     """
 
     fibre: tuple[str, ...]
@@ -135,10 +135,10 @@ class Holonomy(Report):
         ]
         note = []
         if self.area is None:
-            note = [("curvature", "no surface integral: the base has not two letters")]
+            note = [("curvature", "no surface integral: the base has not two symbols")]
         elif self.by_curvature is None:
             note = [("curvature", "the fibre stands in its own rates: no surface integral")]
-        area = "none: the base has not two letters" if self.area is None else f"{self.area:.9g}"
+        area = "none: the base has not two symbols" if self.area is None else f"{self.area:.9g}"
         return [("Path", [("area", area)]), ("Displacement", [*rows, *note])]
 
 
@@ -158,9 +158,9 @@ def holonomy(
     ----------
     model : Flow or Connection
         See `fibration`; `base` as there.
-    path : corners (n, s), or mapping of base letter to an expression of time
-        The corners of a polygon in the order of the base letters, which is closed by itself; or a path over `span`.
-    start : mapping of fibre letter to value
+    path : corners (n, s), or mapping of base symbol to an expression of time
+        The corners of a polygon in the order of the base symbols, which is closed by itself; or a path over `span`.
+    start : mapping of fibre symbol to value
         Where the fibre begins; zero by default.
     parameters : mapping of parameter to value
 
@@ -203,7 +203,7 @@ def _fibre_start(found: Fibration, start: Values | None) -> dict[str, float]:
     names = [q.name for q in found.fibre]
     strange = [name for name in given if name not in names]
     if strange:
-        raise ModelError(f"`{strange[0]}` is no fibre letter", seen=", ".join(names), remedy="the path gives the base")
+        raise ModelError(f"`{strange[0]}` is no fibre symbol", seen=", ".join(names), remedy="the path gives the base")
     return {name: given.get(name, 0.0) for name in names}
 
 
@@ -241,7 +241,7 @@ def _surface(found: Fibration, legs: Any, values: Mapping[str, float]) -> tuple[
 
 
 def _columns(block: sympy.ImmutableMatrix, symbols: Sequence[sympy.Symbol], values: Mapping[str, float]) -> Any:
-    """A column as a function of values of letters (l, count) that gives (rows, count)."""
+    """A column as a function of values of symbols (l, count) that gives (rows, count)."""
     algebra = GraphAlgebra()
     parameters = sorted(block.atoms(Parameter), key=lambda s: s.name)
     numbers = parameter_values(parameters, {s.name: values[s.name] for s in parameters if s.name in values})
@@ -314,13 +314,13 @@ def holonomy_loop(
     model : Flow or Connection
         See `fibration`; `base` as there.
     displacement : float, or sequence (k,)
-        One number for rectangles and circles, which are for one fibre letter.
+        One number for rectangles and circles, which are for one fibre symbol.
     shape : "rectangle", "circle" or "optimal"
         Rectangles have equal sides; in closed form where the curvature is constant, by their holonomy where it is not.
         Circles need a constant curvature. The optimal loop is the extremal of least effort (`optimal`), for any fibre.
     around : (s,)
         The place where it begins and ends; the origin by default.
-    start : mapping of fibre letter to value
+    start : mapping of fibre symbol to value
     parameters : mapping of parameter to value
     **search
         For `da.control.optimal`: nodes, segments, seed, guess.
@@ -337,7 +337,7 @@ def holonomy_loop(
     found = fibration(model, base)
     wanted = np.atleast_1d(np.asarray(displacement, dtype=float))
     if wanted.shape != (len(found.fibre),):
-        raise ModelError("The displacement needs a number for each fibre letter", seen=wanted.shape, remedy=str(found.fibre))
+        raise ModelError("The displacement needs a number for each fibre symbol", seen=wanted.shape, remedy=str(found.fibre))
     center = np.zeros(len(found.base)) if around is None else np.asarray(around, dtype=float)
     if center.shape != (len(found.base),) or not np.all(np.isfinite(center)):
         names = ", ".join(q.name for q in found.base)
@@ -348,8 +348,8 @@ def holonomy_loop(
         return _optimal_loop(found, wanted, center, _fibre_start(found, start), numbers_by_name(parameters), search)
     if shape not in ("rectangle", "circle") or len(found.fibre) != 1 or len(found.base) != 2:
         raise FormError(
-            "Rectangles and circles move one fibre letter over two base letters",
-            seen=f'"{shape}" with {len(found.fibre)} fibre and {len(found.base)} base letters',
+            "Rectangles and circles move one fibre symbol over two base symbols",
+            seen=f'"{shape}" with {len(found.fibre)} fibre and {len(found.base)} base symbols',
             remedy='use shape="optimal"',
         )
     bend = found.curvature[0, 1][0]

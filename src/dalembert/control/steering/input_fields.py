@@ -4,7 +4,7 @@ r"""Systems that are affine in their inputs, as fields on their state.
 
 A `Flow` states this itself. A `System` is brought to it by its equations of motion: y are coordinates and velocities, where
 there are velocity constraints the independent ones alone (Maggi's form), so that holonomic constraints are the only relations
-that are left among the letters. Fields are graphs with numbers for the parameters.
+that are left among the symbols. Fields are graphs with numbers for the parameters.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ ON_RELATIONS, ROUNDING = 1e-7, 2.0**-50
 
 @dataclass(frozen=True, eq=False)
 class ControlAffine:
-    """A system that is affine in its inputs, near a point; n letters, m inputs.
+    """A system that is affine in its inputs, near a point; n symbols, m inputs.
 
     Attributes
     ----------
     name : str
-    letters, inputs : tuples of str
+    symbols, inputs : tuples of str
     algebra : GraphAlgebra
-    state : column of letters (n x 1)
+    state : column of symbols (n x 1)
     drift : column (n x 1)
         f, with the inputs at their values at the point.
     fields : matrix (n x m)
@@ -115,7 +115,7 @@ class ControlAffine:
         count = len(self.places)
         signs = np.random.default_rng(13).choice([-1.0, 1.0], (SHAKES, *self.places.shape))
         sizes = np.abs(self.places)
-        if self.relations.numel():  # solving them leaves rounding of the other letters
+        if self.relations.numel():  # solving them leaves rounding of the other symbols
             sizes = np.maximum(sizes, np.max(sizes, axis=1, keepdims=True))
         moved = self.places + SHAKEN * signs * sizes
         values = self.values(block, np.concatenate([self.places, *moved])).reshape(1 + SHAKES, count, *block.shape)
@@ -159,7 +159,7 @@ def control_affine(model: Any, at: Values | None = None, parameters: Values | No
     ----------
     model : Flow, System or Scenario
         All of its inputs count as free. Those that `at` names have their value there as their zero.
-    at : mapping of letter or input to value
+    at : mapping of symbol or input to value
         The point; what it leaves out is zero.
     parameters : mapping of parameter to value
         Those of a scenario by default; random ones for those that are missing.
@@ -204,7 +204,7 @@ def control_affine(model: Any, at: Values | None = None, parameters: Values | No
         raise FormError(
             "The rates depend on time",
             seen=stated.name,
-            remedy="make time a letter with the rate 1, or impose no inputs in time",
+            remedy="make time a symbol with the rate 1, or impose no inputs in time",
         )
     _check_affine(rates, symbols, stated)
     found = ControlAffine(
@@ -241,7 +241,7 @@ def _check_point(found: ControlAffine, sizes: Any) -> None:
 
 
 def _equations(model: Flow | System, place: Mapping[str, float], values: Mapping[str, Any]) -> Equations:
-    """Equations in letters with as few relations as there may be, chosen near the place for the values of the parameters."""
+    """Equations in symbols with as few relations as there may be, chosen near the place for the values of the parameters."""
     if isinstance(model, Flow):
         return derive(model)
     if model.unilateral:
@@ -263,14 +263,14 @@ def _equations(model: Flow | System, place: Mapping[str, float], values: Mapping
 
 
 def _check_names(place: Mapping[str, float], names: Any, inputs: Any, equations: Equations) -> None:
-    """Names of the point are letters, inputs, or dependent velocities, which follow."""
+    """Names of the point are symbols, inputs, or dependent velocities, which follow."""
     follow = {v.name for v in equations.system.velocities} - set(names)
     known = [*names, *inputs]
     for name in place:
         if name not in known and name not in follow:
             near = nearest(name, known)
             raise ModelError(
-                f"The state has no letter `{name}`",
+                f"The state has no symbol `{name}`",
                 seen=", ".join(known),
                 remedy=f"did you mean {near}" if near else "use one of these",
             )
@@ -280,5 +280,5 @@ def _check_affine(rates: Any, inputs: Any, model: Any) -> None:
     derivative = ca.jacobian(rates, inputs)
     if ca.depends_on(derivative, inputs):
         raise FormError(
-            "The inputs do not enter affinely", seen=model.name, remedy="make u a letter with a rate of its own, u_dot = w"
+            "The inputs do not enter affinely", seen=model.name, remedy="make u a symbol with a rate of its own, u_dot = w"
         )

@@ -10,7 +10,7 @@ Every stage is planned from the state at its beginning and tracked by feedback,
 
     b_dot = r_dot + k (r - b)   or   b_ddot = r_ddot + 2 k (r_dot - b_dot) + k^2 (r - b),
 
-so that errors of one round are the start of the next. Loops are rectangles for one fibre letter; for chained forms,
+so that errors of one round are the start of the next. Loops are rectangles for one fibre symbol; for chained forms,
 z_j' = z_{j-1} b_1' with z_0 = b_2, they are b_1' = a sin(w t), b_2' = c cos(j w t) over T = 2 pi / w, which move z_j by
 
     (a / 2 w)^j c T / j!
@@ -60,8 +60,8 @@ class LoopStabilisation(Report):
     rounds : int
         How many loops of the algorithm it took.
     norms : tuple of float
-        The largest letter at the start and after each round.
-    final : dict of letter to value
+        The largest symbol at the start and after each round.
+    final : dict of symbol to value
     tolerance : float
     """
 
@@ -74,7 +74,7 @@ class LoopStabilisation(Report):
 
     @property
     def success(self) -> bool:
-        """Whether every letter is below the tolerance."""
+        """Whether every symbol is below the tolerance."""
         return self.norms[-1] <= self.tolerance
 
     @property
@@ -86,7 +86,7 @@ class LoopStabilisation(Report):
         return f"{self.fibration.flow.name}, stabilised by loops"
 
     def _sections(self) -> list[Section]:
-        rows = [("start", f"largest letter {self.norms[0]:.3g}")]
+        rows = [("start", f"largest symbol {self.norms[0]:.3g}")]
         rows += [(f"round {k}", f"{norm:.3g}") for k, norm in enumerate(self.norms[1:], start=1)]
         end = (
             f"{'reached' if self.success else 'missed'} {self.tolerance:g} in {len(self.stages)} stages, t = {self.duration:g}"
@@ -113,10 +113,10 @@ def stabilise_by_loops(
     ----------
     model : Flow, Connection or Fibration
         See `fibration`; `base` as there.
-    start : mapping of letter to value
-        Any state; letters that are left out are zero.
+    start : mapping of symbol to value
+        Any state; symbols that are left out are zero.
     plant : Flow
-        What is really steered, with the letters and inputs of the model; the model itself by default. Where they differ a loop
+        What is really steered, with the symbols and inputs of the model; the model itself by default. Where they differ a loop
         leaves something over, and the next round takes what is left for its start.
     parameters : mapping of parameter to value
     leg : float
@@ -124,7 +124,7 @@ def stabilise_by_loops(
     gain : float
         k, the rate at which errors of tracking decay.
     tolerance : float
-        What every letter must be below at the end.
+        What every symbol must be below at the end.
     rounds : int
         The most rounds; the result says whether they were enough.
 
@@ -144,7 +144,7 @@ def stabilise_by_loops(
     state = dict.fromkeys((q.name for q in found.flow.coordinates), 0.0)
     strange = [name for name in numbers_by_name(start) if name not in state]
     if strange:
-        raise ModelError(f"The flow has no letter `{strange[0]}`", seen=", ".join(state), remedy="start from its own letters")
+        raise ModelError(f"The flow has no symbol `{strange[0]}`", seen=", ".join(state), remedy="start from its own symbols")
     state |= numbers_by_name(start)
     run = _Run(found, plant or found.flow, numbers_by_name(parameters), leg, gain, rtol, state)
     norms = [run.norm]
@@ -201,7 +201,7 @@ class _Laws:
         return found
 
     def following(self, extremal: Flow) -> Equations:
-        """Along an extremal over unit time, which runs beside the plant in letters `ref_` of its own."""
+        """Along an extremal over unit time, which runs beside the plant in symbols `ref_` of its own."""
         if self._beside is None:
             found, given = self.found, {s: value for s, value in extremal.inputs.items() if value is not None}
             copies = {q: Coordinate(f"ref_{q.name}") for q in extremal.coordinates}
@@ -315,7 +315,7 @@ def _check_plant(found: Fibration, plant: Any) -> None:
     free = {u.name for u, value in plant.inputs.items() if value is None} if isinstance(plant, Flow) else set()
     if have != wanted or {u.name for u in found.inputs} - free:
         raise ModelError(
-            "The plant must have the letters and the free inputs of the model",
+            "The plant must have the symbols and the free inputs of the model",
             seen=", ".join(sorted([*have, *free])) or type(plant).__name__,
-            remedy=f"letters {', '.join(sorted(wanted))}, inputs {', '.join(u.name for u in found.inputs)}",
+            remedy=f"symbols {', '.join(sorted(wanted))}, inputs {', '.join(u.name for u in found.inputs)}",
         )

@@ -83,9 +83,9 @@ def linear_part(system: ControlAffine) -> LinearPart:
 
 
 def _units(A: Any, B: Any) -> tuple[Any, Any]:
-    """Factors (d,) that make all letters that the inputs move equally large, and which letters these are.
+    """Factors (d,) that make all symbols that the inputs move equally large, and which symbols these are.
 
-    They come from the sizes sum_k (|A| / rho)^k |B| with the spectral radius rho of |A|, so that the units of letters, inputs
+    They come from the sizes sum_k (|A| / rho)^k |B| with the spectral radius rho of |A|, so that the units of symbols, inputs
     and time play no part.
     """
     radius = float(np.abs(np.linalg.eigvals(np.abs(A))).max(initial=0.0)) or 1.0
@@ -121,7 +121,7 @@ def brockett_condition(system: ControlAffine, linear: LinearPart) -> Brockett:
         return Brockett("holds to first order", f"[A B] has rank {size}")
     missing = f"[A B] has rank {found} of {size}"
     if system.relations.numel():
-        return Brockett("undecided", f"{missing}, and the letters obey relations")
+        return Brockett("undecided", f"{missing}, and the symbols obey relations")
     whole = _Whole(system)
     for rows in (whole.without_inputs, list(range(size))):
         reason = whole.confined(rows)

@@ -39,7 +39,7 @@ class Stages:
         return np.concatenate([part.motion.t for part in self.parts]) if self.parts else np.zeros(0)
 
     def __getitem__(self, name: Any) -> Any:
-        """A column of all motions: a letter, an input or an output."""
+        """A column of all motions: a symbol, an input or an output."""
         if not self.parts:
             raise ModelError("There are no stages: nothing had to be done", seen=str(name), remedy="read the start")
         return np.concatenate([part.motion[name] for part in self.parts])

@@ -8,8 +8,8 @@ L_c is the Lagrangian on the constraints v_D = phi(q, v_I, t) and F = dv/dv_I th
                         [  -p_y^T    0  ]
     i_X Omega_H = dH_H - Q    on H, X in H                                                           (5.9.4, 5.9.24)
 
-On H the form is nondegenerate where FL|_D is invertible, although L itself may be singular (5.9, remark 1 after theorem 5.9.2).
-Its vertical half gives a, the velocities, and its other half b = y_dot:
+On H the form is nondegenerate where FL|_D is invertible, although L itself may be singular (5.9, diagnostic 1 after theorem
+5.9.2). Its vertical half gives a, the velocities, and its other half b = y_dot:
 
     N^T a = dH/dy - p_y^T d,     N y_dot = F^T ((P^T - P) v - dH/dq - p_t + Q),     v = F a + d,     N = F^T p_y.
 
@@ -48,7 +48,7 @@ def derive(system: System) -> Equations:
     >>> x, y, theta = da.coordinates("x y theta")
     >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta), name="blade")
     >>> sleigh = da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2)/2, constraints=[blade])
-    >>> [letter.name for letter in derive(sleigh).state]
+    >>> [symbol.name for symbol in derive(sleigh).state]
     ['x', 'y', 'theta', 'y_y', 'y_theta']
     """
     hypotheses(system)
@@ -61,7 +61,7 @@ class ConstraintManifold:
     Attributes
     ----------
     y : column (k x 1)
-        The letters of the chart.
+        The symbols of the chart.
     independent, velocities : columns (k x 1), (n x 1)
         The inverse of FL on D: v_I(q, y, t) and v(q, y, t).
     frame : matrix (n x k)

@@ -66,7 +66,9 @@ def derive_on(reduction: Reduction, kind: str = "first", written_out: bool = Tru
         independent, derivative, momenta = _from_hamiltonian(quasi, lagrangian, y)
     else:
         independent = conjugate_symbols(algebra, quasi.bound_to_zero(lagrangian), quasi.free, y)
-        derivative = algebra.substitute(-quasi.bound_to_zero(algebra.gradient(lagrangian, reduction.q)), quasi.free, independent)
+        derivative = algebra.substitute(
+            -quasi.bound_to_zero(algebra.gradient(lagrangian, reduction.q)), quasi.free, independent
+        )
         momenta = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
     if kind == "first":
         turning = -(transitivity(quasi).T @ momenta)

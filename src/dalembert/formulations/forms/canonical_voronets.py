@@ -74,9 +74,9 @@ def derive_on(reduction: Reduction) -> Blocks:
 
 
 def canonical_blocks(reduction: Reduction, y: Any, rates: Any, independent: Any, derivative: Any, turning: Any) -> Blocks:
-    """Blocks of y_dot + F^T slope - turning* = 0, in momenta y with v_I(q, y, t).
+    """Blocks of y_dot + F^T derivative - turning* = 0, in momenta y with v_I(q, y, t).
 
-    `slope` (n x 1) is dH/dq in q and y; `turning` (k x 1) is written in q, v_I and z.
+    `derivative` (n x 1) is dH/dq in q and y; `turning` (k x 1) is written in q, v_I and z.
     """
     algebra = reduction.algebra
     velocities = algebra.substitute(reduction.velocities, reduction.independent, independent)

@@ -2,7 +2,7 @@ r"""First-order systems as a Gauss problem: the unknowns are the rates, the metr
 
     z = x_dot,   G = 1,   f = X(x, t, u),   no rows
 
-Invariant relations g(x) = 0 of the flow are kept by the position step, the least one in the Euclidean metric of the letters.
+Invariant relations g(x) = 0 of the flow are kept by the position step, the least one in the Euclidean metric of the symbols.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def derive(
     ----------
     quasi_velocities : mapping of name to expression of q, q_dot and t
         The free quasi-velocities, affine in the independent velocities once the constraints are solved; the independent
-        velocities themselves by default. There are as many as degrees of freedom; they become letters of the state.
+        velocities themselves by default. There are as many as degrees of freedom; they become symbols of the state.
     kind : "first" or "second"
         With W (Rumyantsev 3.2) or with T (3.3).
     velocities : mapping of coordinate to expression of q, t and speeds
@@ -117,7 +117,7 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
     foreign = sorted({s.name for value in given for s in value.free_symbols - known})
     if foreign:
         raise FormError(
-            "The velocities contain letters that have no place there",
+            "The velocities contain symbols that have no place there",
             seen=", ".join(foreign),
             remedy="write them in the system's coordinates, its parameters, t and speeds",
         )
@@ -164,7 +164,7 @@ def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: t
 
 
 def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sympy.Expr]:
-    """The caller's quasi-velocities by name, in the system's own letters."""
+    """The caller's quasi-velocities by name, in the system's own symbols."""
     found = {str(getattr(name, "name", name)): as_expression(value) for name, value in quasi_velocities.items()}
     freedom = len(choose_split(system).independent)
     if len(found) != freedom:
@@ -178,7 +178,7 @@ def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sy
         strange = value.free_symbols - {*system.coordinates, *system.velocities, *system.parameters, t}
         if strange:
             raise FormError(
-                f"The quasi-velocity `{name}` contains letters that have no place there",
+                f"The quasi-velocity `{name}` contains symbols that have no place there",
                 seen=", ".join(sorted(s.name for s in strange)),
                 remedy="write it in the system's coordinates, velocities, parameters and t",
             )
@@ -186,7 +186,7 @@ def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sy
 
 
 def _check_names(system: System, names: list[str]) -> None:
-    """A quasi-velocity is a letter of the motion, beside all others."""
+    """A quasi-velocity is a symbol of the motion, beside all others."""
     state = (*system.coordinates, *system.velocities, *system.momenta, *(q.ddot for q in system.coordinates))
     taken = {"t", "energy", *system.outputs, *(s.name for s in (*state, *system.inputs)), *(f"{name}_dot" for name in names)}
     for name in names:
@@ -209,9 +209,9 @@ class QuasiVelocities:
 
     Attributes
     ----------
-    free, bound : columns of letters (k x 1), (r x 1)
+    free, bound : columns of symbols (k x 1), (r x 1)
         eta_s and eta_a.
-    rates : column of letters (k x 1)
+    rates : column of symbols (k x 1)
         d eta_s / dt.
     definition : column (n x 1)
         f(q, v, t), free ones first.
@@ -227,7 +227,7 @@ class QuasiVelocities:
         symbols = velocity_symbols(reduction.system, split) if stated is None else Symbols.named(stated)
         self.free, self.rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
         names = [reduction.system.bilateral[k].name for k in split.rows]
-        self.bound = algebra.vector([Parameter(f"eta of {name}") for name in names])  # no letter of a model has such a name
+        self.bound = algebra.vector([Parameter(f"eta of {name}") for name in names])  # no symbol of a model has such a name
         constraints = algebra.part(reduction.level.residual, split.rows, [0])
         given = reduction.independent if stated is None else algebra.vector(stated.values())
         self.definition = algebra.stack([given, constraints])
@@ -245,7 +245,7 @@ class QuasiVelocities:
         self.frame = self.bound_to_zero(algebra.jacobian(self.velocities, self.free))
 
     def _solved(self, equations: Any, symbols: Any, values: Any) -> Any:
-        """The letters from equations(letters) = values that are affine in them."""
+        """The symbols from equations(symbols) = values that are affine in them."""
         algebra = self.reduction.algebra
         if not symbols.shape[0]:
             return algebra.zeros(0)

@@ -226,7 +226,7 @@ def _without_costate(system: System) -> Equations:
 def costate_free_side(on: Reduction | OnSpeeds, fibre: Fibre) -> Any:
     """The two sides of (13) as one column (n x 1) before E^T is applied.
 
-    With P = dL/dv: sigma^T (dP/dt) - L_q - (what the brackets c_bad, the slopes of F_b and those of F_a give).
+    With P = dL/dv: sigma^T (dP/dt) - L_q - (what the brackets c_bad, the derivatives of F_b and those of F_a give).
     """
     algebra = on.algebra
     momenta = fibre.here(algebra.gradient(fibre.lagrangian, fibre.symbols))

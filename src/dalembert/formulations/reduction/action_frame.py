@@ -53,7 +53,7 @@ def body_frame(system: System, action: GroupAction, identity: Values | None) -> 
         raise FormError(
             f"The body velocities of this action of {action.name} have no closed form in these coordinates",
             seen=", ".join(q.name for q in symbols),
-            remedy="give the left-invariant fields themselves, or use the letters of LieGroup.chart",
+            remedy="give the left-invariant fields themselves, or use the symbols of LieGroup.chart",
         ) from error
     invariance = _check_commuting(generators, frame, symbols)
     fields = {name: {q: frame[i, a] for i, q in enumerate(symbols) if frame[i, a] != 0} for a, name in enumerate(names)}

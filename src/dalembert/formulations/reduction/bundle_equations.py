@@ -211,14 +211,14 @@ def _check_laws(bundle: Bundle) -> None:
     for name, found in used.items():
         if found:
             raise FormError(
-                f"The law of the input `{name}` reads letters of the group, which the reduced equations do not have",
+                f"The law of the input `{name}` reads symbols of the group, which the reduced equations do not have",
                 seen=", ".join(sorted(s.name for s in found)),
                 remedy="pass reconstruct=True, or write what the law stands for into the forces",
             )
 
 
 def _affine_rows(algebra: Any, residual: Any, symbols: Any) -> Any:
-    """[a, a_0] of a residual a @ letters + a_0."""
+    """[a, a_0] of a residual a @ symbols + a_0."""
     shift = algebra.substitute(residual, symbols, algebra.zeros(symbols.shape[0]))
     return algebra.columns([algebra.jacobian(residual, symbols), shift])
 

@@ -129,7 +129,7 @@ class Gait:
         return {speed.name: speed for speed in self.bundle.speeds} | {q.name: q for q in self.path}
 
     def rates_of(self, places: Sequence[Coordinate]) -> tuple[sympy.Symbol, ...]:
-        """The letters of the rates of some coordinates and of the momenta."""
+        """The symbols of the rates of some coordinates and of the momenta."""
         return (*(q.dot for q in places), *(Parameter(f"{p.name}_dot") for p in self.carried))
 
     def along(self, reduced: Reduced, block: Any) -> Any:
@@ -166,7 +166,7 @@ class Gait:
 def _known_rates(
     algebra: Any, unknowns: Any, velocities: Any, further: Any, accelerations: Any, energy: Any, outputs: Mapping[str, Any]
 ) -> Blocks:
-    """The record of letters whose rates are known, coordinates before others: the metric is the identity."""
+    """The record of symbols whose rates are known, coordinates before others: the metric is the identity."""
     force = algebra.stack([velocities, further])
     size = force.shape[0]
     nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(size, size))

@@ -39,7 +39,7 @@ class GroupFrame:
 
     @property
     def speeds(self) -> tuple[Parameter, ...]:
-        """The letters w_a."""
+        """The symbols w_a."""
         return tuple(Parameter(name) for name in self.fields)
 
     def places(self, system: System) -> tuple[int, ...]:

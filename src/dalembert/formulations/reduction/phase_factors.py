@@ -86,7 +86,7 @@ def _frame(bundle: Bundle, algebra: Any, symbols: tuple[Coordinate, ...]) -> Any
 
 
 def _matrix(bundle: Bundle, algebra: Any, matrix: sympy.MatrixBase, symbols: tuple[Coordinate, ...]) -> Any:
-    """A matrix of the group coordinates, taken at other letters."""
+    """A matrix of the group coordinates, taken at other symbols."""
     moved = matrix.xreplace(dict(zip(bundle.group_symbols, symbols, strict=True)))
     return algebra.columns([algebra.vector(moved.col(a)) for a in range(moved.cols)])
 

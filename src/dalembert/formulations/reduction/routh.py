@@ -41,7 +41,7 @@ def routh(system: System, cyclic: Symbols | Symbol, momenta: Values | Vector | N
         Its kinetic energy is quadratic in the cyclic velocities.
     cyclic : sequence of coordinates or names
         That each of them is cyclic is checked.
-    momenta : mapping of cyclic coordinate to letter, number or expression of parameters; or a sequence in the order of `cyclic`
+    momenta : mapping of cyclic coordinate to symbol, number or expression of parameters; or a sequence in the order of `cyclic`
         The conserved momenta; the parameters p_x, p_y, ... where one is not given.
     name : str
 
@@ -102,7 +102,9 @@ def _lagrangian(
     lagrangian = system.lagrangian.xreplace(dict.fromkeys(cyclic, ZERO))
     still = dict.fromkeys((q.dot for q in cyclic), ZERO)
     derivatives = [sympy.diff(lagrangian, q.dot) for q in cyclic]
-    inertia = sympy.Matrix([[simplify(sympy.diff(derivative, q.dot).xreplace(still)) for q in cyclic] for derivative in derivatives])
+    inertia = sympy.Matrix(
+        [[simplify(sympy.diff(derivative, q.dot).xreplace(still)) for q in cyclic] for derivative in derivatives]
+    )
     own = sympy.Matrix([simplify(p - derivative.xreplace(still)) for p, derivative in zip(momenta, derivatives, strict=True)])
     rates = inertia.LUsolve(own)
     routhian = simplify(lagrangian.xreplace(still)) - simplify((own.T * rates)[0] / 2)

@@ -228,7 +228,7 @@ class Contacts:
         return tuple(n for n, g in gaps.items() if n in driver.mode or g.gap + abs(g.rate) * short + g.rounding >= 0)
 
     def _rest(self, driver: Any, closed: tuple[str, ...], t: float, y: Any) -> tuple[tuple[str, ...], Any, float]:
-        """Which contacts are closed from here on, the state with their speeds at zero, and the shortest flight of the others.
+        """Which contacts are closed from here on, the state with their speeds at zero, and the smallest flight of the others.
 
         A contact rests that is held, or whose flight is too short for the clock or too low for the rounding of its gap.
         """
@@ -307,7 +307,7 @@ class Contacts:
         return (
             Outcome.UNSOLVED,
             f"More than {MOST_AT_ONCE} impacts and releases fall on t = {t:.9g}: the contacts "
-            f"{', '.join(f'`{name}`' for name in self.constraints)} do not settle there.",
+            f"{', '.join(f'`{name}`' for name in self.constraints)} do not converge there.",
         )
 
     def violated(self, driver: Any) -> tuple[Outcome, str] | None:

@@ -54,7 +54,7 @@ class Plan:
     task : Task
         Its parameters and start are those of any run; `at` are the times that are kept, at least one.
     given : tuple of str
-        The letters whose start is given, in the order of the columns of start values.
+        The symbols whose start is given, in the order of the columns of start values.
     """
 
     task: Task
@@ -69,7 +69,7 @@ class Plan:
 
     @cached_property
     def start_kernel(self) -> Kernel:
-        """The kernel in whose letters a start is made consistent."""
+        """The kernel in whose symbols a start is made consistent."""
         equations = self.task.equations
         form = start_form(equations, self.given)
         if form is None:
@@ -78,7 +78,7 @@ class Plan:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """The letters of the states that are kept: all velocities, also where the form has only some."""
+        """The symbols of the states that are kept: all velocities, also where the form has only some."""
         return tuple(symbol.name for symbol in reported_symbols(self.task.equations))
 
     @cached_property
@@ -123,12 +123,12 @@ class Plan:
         _ = self.kernel, self.start_kernel, self.symbols, self.is_light, self.order, self.functions
 
     def complete(self, context: Any) -> None:
-        """Compile the programs that a book lacks, for one thread at a time."""
+        """Compile the programs that a context lacks, for one thread at a time."""
         with self._lock:
             context.complete()
 
     def event_address(self, threshold: float) -> int:
-        """Native code of the passage of the quality of the independent velocities through a threshold."""
+        """Native code of the zero crossing of the quality of the independent velocities through a threshold."""
         from ...codegen.program import straight_line
 
         with self._lock:
@@ -172,11 +172,11 @@ class Reached:
     Attributes
     ----------
     states : array (k, nt, n_state)
-        In the letters of the form, at the times of the task in their order; NaN where a run did not come.
+        In the symbols of the form, at the times of the task in their order; NaN where a run did not come.
     codes : array (k,) of int
         A place in `OUTCOMES`, or LEFT for a run that the engine leaves to the driver.
     messages : list of str
-        How a run ended that did not finish; remarks on one that did.
+        How a run ended that did not finish; diagnostics on one that did.
     statistics : mapping of name to array (k,)
         At least "steps".
     """
@@ -196,7 +196,7 @@ class Results:
     states : array (k, nt, n_letters)
     codes : array (k,) of int8
     messages : list of str
-        How a run ended that did not finish; remarks on one that did, empty where there is none.
+        How a run ended that did not finish; diagnostics on one that did, empty where there is none.
     steps : array (k,) of int64
     drift : array (k,)
         The largest distance of the energy at the times kept from that of the start; NaN where there is none.

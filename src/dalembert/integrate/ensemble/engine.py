@@ -2,7 +2,7 @@
 
 A light run is what `Driver` does with an ordinary run, step for step and bit for bit, without what it prepares for decisions:
 its arrays are made once for a chunk, and nothing but the states at the times asked for is kept. What a motion has to say about
-its digits (`remarks`) is found from the steps in the buffer, where the least pivot or a small start gives reason to look.
+its digits (`diagnostics`) is found from the steps in the buffer, where the least pivot or a small start gives reason to look.
 """
 
 from __future__ import annotations
@@ -182,9 +182,9 @@ class LightRun:
             return None
 
     def said(self, outcome: Outcome, message: str, is_small: bool) -> str | None:
-        """What is kept of the message of a run that has ended: all of it, or where it finished the remarks.
+        """What is kept of the message of a run that has ended: all of it, or where it finished the diagnostics.
 
-        None where only the driver can tell, because steps were dropped. `is_small` says that all letters of the start have
+        None where only the driver can tell, because steps were dropped. `is_small` says that all symbols of the start have
         few digits.
         """
         always = f"{self.about_times} {self._stiffness()}".strip()

@@ -85,8 +85,8 @@ class Ensemble:
     codes : array (\\*shape) of int
         Places in `dalembert.integrate.ensemble.chunks.OUTCOMES`, or -1 for a run that was not made.
     messages : array (\\*shape) of str
-        How a run ended that did not finish, and remarks on one that did, as a motion has them behind its first sentence: rows
-        of constraints that were left out, digits that may be lost. Empty where there is nothing to say.
+        How a run ended that did not finish, and diagnostics on one that did, as a motion has them behind its first sentence:
+        rows of constraints that were left out, digits that may be lost. Empty where there is nothing to say.
     steps : array (\\*shape) of int
     energy_drift : array (\\*shape)
         The largest distance of the energy, at the times asked for, from that of the start.
@@ -128,7 +128,7 @@ class Ensemble:
 
     @cached_property
     def messages(self) -> NDArray[np.object_]:
-        """How each run ended that did not finish, and remarks on those that did, (\\*shape) of str."""
+        """How each run ended that did not finish, and diagnostics on those that did, (\\*shape) of str."""
         return read_only(self._own("message").astype(object))
 
     @cached_property
@@ -158,7 +158,7 @@ class Ensemble:
         return math.prod(self.shape)
 
     def __getitem__(self, name: Symbol) -> Array:
-        """A letter of the state, (\\*shape, nt), or a value that differs from run to run, (\\*shape)."""
+        """A symbol of the state, (\\*shape, nt), or a value that differs from run to run, (\\*shape)."""
         key = getattr(name, "name", name)
         if key in self.table.symbols:
             return read_only(self.columns[key][...])
@@ -176,7 +176,7 @@ class Ensemble:
 
     @property
     def final(self) -> dict[str, Array]:
-        """The last state of every run by letter, (\\*shape) each."""
+        """The last state of every run by symbol, (\\*shape) each."""
         first, last = self.statistics["span"]
         place = int(np.argmax(self.t) if last >= first else np.argmin(self.t))
         return {name: read_only(self.columns[name][..., place]) for name in self.table.symbols}
@@ -194,28 +194,28 @@ class Ensemble:
 
     @cached_property
     def remarked(self) -> NDArray[np.bool_]:
-        """Which runs reached their end and have a remark in their message, (\\*shape) of bool."""
+        """Which runs reached their end and have a diagnostic in their message, (\\*shape) of bool."""
         found = np.isin(self.codes, SUCCESS) & (self.messages != "").astype(bool)
         found[found] = [bool(diagnostics_in(message)) for message in self.messages[found]]
         return read_only(found)
 
     @property
     def diagnostic(self) -> str:
-        """How many runs have remarks, with the first of them; empty where there is none.
+        """How many runs have diagnostics, with the first of them; empty where there is none.
 
         >>> import dalembert as da
         >>> x = da.coordinates("x")
         >>> ball = da.System(coordinates=[x], kinetic=x.dot**2/2)
-        >>> print(da.simulate(ball, {x: [1.0, 1e-12]}, (0, 1)).remark[:56])
-        1 of 2 runs has remarks, e.g. run (1,): No letter was la
+        >>> print(da.simulate(ball, {x: [1.0, 1e-12]}, (0, 1)).diagnostic[:56])
+        1 of 2 runs has diagnostics, e.g. run (1,): No symbol was la
         """
         count, before = int(np.count_nonzero(self.remarked)), self.statistics.get("runs_without_remarks", 0)
         found = []
         if before:
-            found.append(f"remarks were not kept for the {before} runs that an earlier version stored")
+            found.append(f"diagnostics were not kept for the {before} runs that an earlier version stored")
         if count:
             first = tuple(int(k) for k in np.argwhere(self.remarked)[0])
-            said = f"{count} of {len(self)} runs {'has' if count == 1 else 'have'} remarks"
+            said = f"{count} of {len(self)} runs {'has' if count == 1 else 'have'} diagnostics"
             found.append(f"{said}, e.g. run {first}: {diagnostics_in(str(self.messages[first]))}")
         return "; ".join(found)
 
@@ -354,7 +354,7 @@ def read_plan(model: Any, start: Any, span: Any, parameters: Any, at: Any, optio
     kept = [event.name for event in task.events if not event.terminal]
     if kept:
         raise ModelError(
-            f"Many runs keep no passages of an event such as `{kept[0]}`",
+            f"Many runs keep no zero crossings of an event such as `{kept[0]}`",
             remedy="make it terminal, or look at single runs with motion(index)",
         )
     if task.at is None or not len(task.at):
@@ -393,7 +393,7 @@ def _examples(varied: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _check_names(plan: Plan) -> None:
-    """Refuse starts of letters that the state does not have, once and not for every run."""
+    """Refuse starts of symbols that the state does not have, once and not for every run."""
     known = start_names(plan.start_kernel.equations)
     known += own_symbols(plan.task.equations, (s.name for s in plan.task.equations.state))
     for name in plan.given:

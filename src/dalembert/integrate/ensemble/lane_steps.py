@@ -18,7 +18,7 @@ __all__ = ["LANES", "advance_lanes", "fill_lanes"]
 
 LANES = 4
 
-#: Codes of runs: went to its end, left to the driver, may deserve a remark.
+#: Codes of runs: went to its end, left to the driver, may deserve a diagnostic.
 FINISHED, LEFT, DOUBTFUL = 0, -2, -3
 
 INFINITY = float("inf")
@@ -72,7 +72,7 @@ def fill_lanes(context: LaneFields) -> None:
 
 @rare
 def last_is_doubtful(context: LaneFields, lane: int) -> bool:
-    """Whether the least pivot at the last state of a lane, from which no expansion starts, gives reason for a remark."""
+    """Whether the least pivot at the last state of a lane, from which no expansion starts, gives reason for a diagnostic."""
     own, parameters, info = context.parameters, context.lane_parameters, context.info
     for i in range(context.n_parameters):
         own[i] = parameters[i * LANES + lane]

@@ -1,6 +1,6 @@
 """The engine of the Taylor method for many runs: four at a time in the lanes of the processor's vectors.
 
-Lanes have no words. A run that may deserve a remark on its digits is made alone, from its start, which tells.
+Lanes have no words. A run that may deserve a diagnostic on its digits is made alone, from its start, which tells.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool])
 
 
 def _are_small(starts: Any, states: Any, bound: float) -> Any:
-    """Which runs have no letter as large as a bound, at their start and at the times that are kept, (k,) of bool."""
+    """Which runs have no symbol as large as a bound, at their start and at the times that are kept, (k,) of bool."""
     small = np.max(np.abs(starts), axis=1, initial=0.0) < bound
     small[small] = ~np.any(np.abs(states[small]) >= bound, axis=(1, 2))
     return small

@@ -17,7 +17,7 @@ from .chunks import NOT_RUN, OUTCOMES
 __all__ = ["MESSAGE", "MESSAGE_BEFORE", "Axis", "Table", "Variable", "laid_out"]
 
 #: What a message is, and what it was in stores that kept none of runs that finished.
-MESSAGE = "how a run ended that did not finish, and remarks on one that did"
+MESSAGE = "how a run ended that did not finish, and diagnostics on one that did"
 MESSAGE_BEFORE = "how a run ended that did not finish"
 
 
@@ -27,7 +27,7 @@ class Axis(NamedTuple):
     Attributes
     ----------
     name : str
-        A parameter, or a letter whose start it is.
+        A parameter, or a symbol whose start it is.
     is_start : bool
     values : array
         Broadcasts against those of the others to the shape of the runs.
@@ -42,7 +42,7 @@ class Axis(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name of the coordinate: a letter of the state is a variable already, its start is another one."""
+        """The name of the coordinate: a symbol of the state is a variable already, its start is another one."""
         return f"{self.name}_start" if self.is_start else self.name
 
 
@@ -64,7 +64,7 @@ class Table:
     dims, shape : the axes of the runs
     coordinates : mapping of name to (dims, values)
     times : array (nt,)
-    letters : tuple of str
+    symbols : tuple of str
     attributes : mapping
         What was simulated and how.
     """
@@ -83,7 +83,7 @@ class Table:
 
     @cached_property
     def own_names(self) -> dict[str, str]:
-        """The names of what is not a letter of the model, made longer where a letter has one of them."""
+        """The names of what is not a symbol of the model, made longer where a symbol has one of them."""
         taken = {*self.symbols, *self.coordinates, *self.dims}
         found = {}
         for name in ("time", "outcome", "message", "steps", "energy_drift"):

@@ -28,7 +28,7 @@ MOST_STEPS = 60
 
 
 def consistent_states(plan: Plan, parameters: Any, values: Any) -> tuple[Any, Any]:
-    """The starts of k runs in the letters of the form.
+    """The starts of k runs in the symbols of the form.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def consistent_states(plan: Plan, parameters: Any, values: Any) -> tuple[Any, An
 
 
 class _Starter:
-    """What is the same for all runs: which letters are given, and the functions of the constraints."""
+    """What is the same for all runs: which symbols are given, and the functions of the constraints."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.kernel = plan, plan.start_kernel
@@ -95,7 +95,7 @@ class _Starter:
         self.velocity_newton = self._kept(("velocities", *(s.name for s in wanted)), [both, jacobian, size], asked)
 
     def _kept(self, key: Any, blocks: list[Any], *further: Any) -> Rowwise:
-        """Blocks as functions of (t, y, p, u) and further letters, with the bits of a single call."""
+        """Blocks as functions of (t, y, p, u) and further symbols, with the bits of a single call."""
 
         def written() -> Any:
             return ca.Function("start", [*self.inputs, *further], [ca.densify(block) for block in blocks])
@@ -103,7 +103,7 @@ class _Starter:
         return kept_rowwise(self.kernel, ("start", key), written, fused=False)
 
     def _places_in_form(self) -> list[int] | None:
-        """Where the letters of the form stand among those of the start; None where they have to be solved for."""
+        """Where the symbols of the form stand among those of the start; None where they have to be solved for."""
         equations = self.plan.task.equations
         if self.kernel is self.plan.kernel:
             return list(range(len(self.state)))
@@ -170,7 +170,7 @@ class _Starter:
         return found
 
     def _newton(self, function: Any, y: Any, p: Any, asked: Any, free: list[int]) -> Any:
-        """Newton's method with least steps over some letters of every run, each stopped by itself; whether it converged."""
+        """Newton's method with least steps over some symbols of every run, each stopped by itself; whether it converged."""
         good, previous = np.zeros(len(y), bool), np.full(len(y), np.inf)
         active, before = np.arange(len(y)), np.zeros((len(y), 1, 1))
         for _ in range(MOST_STEPS):

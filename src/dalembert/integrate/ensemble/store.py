@@ -7,8 +7,8 @@ appears in one move. What a kill can cost are the blocks under way.
 Every chunk ends with its checksum (Zarr's codec "crc32c"), which any reader of Zarr verifies. Going on with a store looks at
 all of them, and makes the blocks again that are damaged. One process at a time writes to a store.
 
-Stores of earlier versions have no checksums, or no remarks on runs that finished; the description of their messages tells the
-latter. They are gone on with as they are.
+Stores of earlier versions have no checksums, or no diagnostics on runs that finished; the description of their messages tells
+the latter. They are gone on with as they are.
 """
 
 from __future__ import annotations

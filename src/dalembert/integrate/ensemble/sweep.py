@@ -207,7 +207,7 @@ def _axes(model: Any, over: Mapping[str, Any], paired: bool, sample: int | None,
 
 
 def _is_start(model: Any, name: str) -> bool:
-    """Whether a name is a letter whose start is meant; an error where it is neither that nor a parameter."""
+    """Whether a name is a symbol whose start is meant; an error where it is neither that nor a parameter."""
     system = getattr(model, "system", model)
     parameters = [symbol.name for symbol in getattr(system, "parameters", ())]
     if name in parameters:

@@ -18,7 +18,7 @@ __all__ = ["Event", "event", "find_root", "read_events"]
 
 @dataclass(frozen=True)
 class Event:
-    """An expression whose passages through zero are found.
+    """An expression whose zero crossings through zero are found.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ def event(expression: Expression, direction: int = 0, terminal: bool = False, na
 
 
 def read_events(given: Any, equations: Equations) -> tuple[Event, ...]:
-    """Events from what a user may pass: one or several, each an `Event` or a bare expression of the system's letters."""
+    """Events from what a user may pass: one or several, each an `Event` or a bare expression of the system's symbols."""
     try:
         items: Sequence[Any] = [given] if isinstance(given, (Event, sympy.Expr)) else list(given)
     except TypeError:

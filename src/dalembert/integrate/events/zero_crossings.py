@@ -14,7 +14,7 @@ from .. import advance as loop
 from ..native_run import Run
 from .events import Event, find_root
 
-__all__ = ["cut", "crossings", "state_after"]
+__all__ = ["crossings", "cut", "state_after"]
 
 
 #: An expression that changes its sign where it is so many times larger than nearby has a pole there, and no zero.
@@ -36,7 +36,7 @@ def state_after(run: Run, elapsed: float) -> Any:
 
 
 def crossings(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
-    """Every passage of an event through zero inside the last step, as (time after its beginning, event), in order."""
+    """Every zero crossing of an event through zero inside the last step, as (time after its beginning, event), in order."""
     parts = loop.TAYLOR_PARTS if run.context.fields.expansion else loop.PARTS
     points = np.linspace(0.0, 1.0, parts + 1) * run.clock.h_old
     count, searched = len(events), int(run.context.fields.n_searched)

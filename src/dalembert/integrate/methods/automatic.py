@@ -223,7 +223,7 @@ def stiffness(task: Task) -> Stiffness | None:
 
 
 def judged(derivative: Any, span: tuple[float, float], rtol: float, operations: int = 100) -> Stiffness:
-    """Whether a matrix of slopes is that of stiff equations, for a span that may go backwards.
+    """Whether a matrix of derivatives is that of stiff equations, for a span that may go backwards.
 
     `operations` are those of one evaluation of the rates: the more there are, the less the overhead of implicit steps counts.
 

@@ -44,7 +44,7 @@ def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any,
     wrt : sequence of str or symbols
         A name is a given start value; a symbol is a parameter of the kernel.
     used : array
-        The start of the motion, in the letters that it was made consistent in (see `start.start_form`).
+        The start of the motion, in the symbols that it was made consistent in (see `start.start_form`).
 
     Raises
     ------
@@ -82,7 +82,7 @@ class _TangentStart:
     Attributes
     ----------
     y : array (n_state,)
-    slopes : array (n_state, k)
+    derivatives : array (n_state, k)
     by_parameters : array (n_parameters, k)
         Along which parameter each column goes.
     """
@@ -230,7 +230,7 @@ class _DifferentiatedStep:
         return bool(np.all(np.isfinite(rows)) and rank(rows).rank == self.m)
 
     def follow(self, y: Any, derivatives: Any) -> tuple[bool, Any, Any]:
-        """Steps from y until nothing moves: whether the goal is met, the state, and its slopes (n_state, k)."""
+        """Steps from y until nothing moves: whether the goal is met, the state, and its derivatives (n_state, k)."""
         for _ in range(80):
             try:
                 lifted, derivatives = self._once(y, derivatives)
@@ -263,11 +263,11 @@ class _DifferentiatedStep:
         return lift @ found.z, moved
 
 
-# -- between the letters of a form and those that a motion shows --------------------------------------------------------
+# -- between the symbols of a form and those that a motion shows --------------------------------------------------------
 
 
 def shown_tangents(kernel: Any, time: float, y: Any, derivatives: Any, p: Any, by_parameters: Any) -> Any:
-    """Slopes (k, n_state) of a form as those of (q, q_dot), (k, 2n)."""
+    """Derivatives (k, n_state) of a form as those of (q, q_dot), (k, 2n)."""
     n = len(kernel.equations.system.coordinates)
     inputs = kernel._inputs()
     symbols = ca.vertcat(inputs[1], inputs[2])
@@ -277,7 +277,7 @@ def shown_tangents(kernel: Any, time: float, y: Any, derivatives: Any, p: Any, b
 
 
 def own_tangents(kernel: Any, time: float, full: Any, derivatives: Any, p: Any, by_parameters: Any) -> Any:
-    """The way back: slopes (k, 2n) of (q, q_dot) at a state `full` (2n,) as those of the form's letters, (k, n_state)."""
+    """The way back: derivatives (k, 2n) of (q, q_dot) at a state `full` (2n,) as those of the form's symbols, (k, n_state)."""
     from ..state_symbols import state_with_velocities
 
     system, state = kernel.equations.system, kernel.equations.state

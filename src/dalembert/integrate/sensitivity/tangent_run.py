@@ -1,4 +1,4 @@
-"""The derivatives of one segment of a motion: its book with the programs of `compiled.derivatives`, and the native loops."""
+"""The derivatives of one segment of a motion: its context with the programs of `compiled.derivatives`, and the native loops."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class SensitiveRun:
 
         Returns
         -------
-        states (nt, n_state) and slopes (nt, k, n_state) at some times on the way, slopes (k, n_state) at the end
+        states (nt, n_state) and derivatives (nt, k, n_state) at some times on the way, derivatives (k, n_state) at the end
         """
         count = len(columns)
         width = min(self.derivatives.most_columns, count + 1)
@@ -107,7 +107,16 @@ class SensitiveRun:
         steps = (self.steps if last is None else last) - first
         ratios = self.context.fields.bind("ratios", np.zeros(steps + 1))
         status = derivative_functions()["follow_tangents"](
-            self.context.fields, steps, self.times[first:], self.states[first:], carried, spare, len(times), times, states, derivatives
+            self.context.fields,
+            steps,
+            self.times[first:],
+            self.states[first:],
+            carried,
+            spare,
+            len(times),
+            times,
+            states,
+            derivatives,
         )
         self._check(status, first)
         if last is None and np.max(ratios) > self._limit and self.refine():
@@ -149,7 +158,7 @@ class SensitiveRun:
         return changed
 
     def _probe(self) -> Any:
-        """A direction in which nothing is special: the letters by one, the parameters by their size."""
+        """A direction in which nothing is special: the symbols by one, the parameters by their size."""
         random = np.random.default_rng(7)
         places = [self.kernel.parameters.index(symbol) for symbol in self.derivatives.parameters]
         values = np.abs(self.segment.context.parameters[places])

@@ -43,7 +43,7 @@ def push(context: TangentFields, address: int, time: float, y: Reals, w: Reals, 
 
 @native
 def tangent_rates(context: TangentFields, time: float, y: Reals, columns: Reals, rates: Reals, derivatives: Reals) -> int:
-    """rates <- f(y) and slopes <- f_y dy + f_x dx of every column."""
+    """rates <- f(y) and derivatives <- f_y dy + f_x dx of every column."""
     ns, size, width = context.n_state, context.n_directions, context.width
     out = context.pushed
     c = 0

@@ -18,7 +18,7 @@ from .save import load
 
 __all__ = ["Rerun", "rerun"]
 
-#: Runs with fixed steps have no tolerance; two of them count as equal within this, relative to the size of a letter.
+#: Runs with fixed steps have no tolerance; two of them count as equal within this, relative to the size of a symbol.
 FIXED_RTOL = 1e-9
 
 
@@ -33,10 +33,10 @@ class Rerun:
     same_bits : bool
         Whether times, states, steps, events, impacts, ending and its sentence are the same, bit by bit.
     within : bool
-        Whether both ended alike, and no letter differs by more than the tolerance.
-    differences : mapping of letter to float
+        Whether both ended alike, and no symbol differs by more than the tolerance.
+    differences : mapping of symbol to float
         The largest difference along the motion; nan where they cannot be compared.
-    allowed : mapping of letter to float
+    allowed : mapping of symbol to float
         The tolerance of each: atol + rtol times the largest value along the motion.
     changed : mapping of name to (then, now)
         Versions, and what is known of the machine, that are not those of the first run.
@@ -98,7 +98,7 @@ def rerun(path: Path, *, rtol: float | None = None) -> Rerun:
     path : path
         A file that `Motion.save` wrote.
     rtol : float
-        Up to which difference two runs agree, relative to the largest value of a letter along the motion; by default the
+        Up to which difference two runs agree, relative to the largest value of a symbol along the motion; by default the
         tolerance of the run itself, 1e-9 for methods with fixed steps.
 
     Returns
@@ -191,7 +191,7 @@ def _allowed(kept: Motion, rtol: float | None) -> dict[str, float]:
 
 
 def _differences(kept: Motion, motion: Motion) -> dict[str, float]:
-    """The largest difference of each letter, at the times of the first run; by dense output where steps are others."""
+    """The largest difference of each symbol, at the times of the first run; by dense output where steps are others."""
     names = [symbol.name for symbol in kept.state]
     if kept.t.shape == motion.t.shape and np.array_equal(kept.t, motion.t):
         states = motion.y

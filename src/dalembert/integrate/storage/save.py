@@ -64,7 +64,7 @@ def scenario_of(motion: Motion) -> Scenario:
 
 
 def _start_of(motion: Motion) -> dict[str, float]:
-    """The start in letters of the model; velocities stand for letters that only the form has, such as those of a frame."""
+    """The start in symbols of the model; velocities stand for symbols that only the form has, such as those of a frame."""
     system, first = motion.system, motion.segments[0]
     speeds = system.image.speeds if system.image is not None else ()
     symbols = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta, *speeds)}
@@ -283,7 +283,7 @@ def _private(motion: Motion) -> Any:
 
 
 def _padded(blocks: list[Any]) -> Any:
-    """States of all segments below each other, (steps, most letters), with nan where a form has fewer letters."""
+    """States of all segments below each other, (steps, most symbols), with nan where a form has fewer symbols."""
     width = max(block.shape[1] for block in blocks)
     return np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1])), constant_values=np.nan) for b in blocks])
 

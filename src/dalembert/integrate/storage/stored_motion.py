@@ -175,9 +175,9 @@ def _segments(equations: Equations, record: Any, private: Any) -> tuple[Segment,
 
 
 class LazyContext:
-    """Stands for the `Book` of a segment, and makes it when it is first used.
+    """Stands for the `Context` of a segment, and makes it when it is first used.
 
-    `modes` is shared by the segments of a motion, so that each mode of contact and choice of letters is derived once.
+    `modes` is shared by the segments of a motion, so that each mode of contact and choice of symbols is derived once.
     """
 
     def __init__(
@@ -217,11 +217,11 @@ class LazyContext:
         return Context(kernel, [self._record["parameters"][symbol.name] for symbol in system.parameters])
 
     def _equations(self) -> Equations:
-        """The equations of this mode in the letters that the segment was integrated in."""
+        """The equations of this mode in the symbols that the segment was integrated in."""
         system, form = self._whole.system, self._whole.form
         found = derive(system.touching(self._mode), form) if system.unilateral else self._whole
         if found.rechoose is not None and found.chart != self._chart:
             found = found.rechoose(self._chart)
         if tuple(symbol.name for symbol in found.state) != self._symbols:
-            raise FileError("The letters of a saved motion cannot be found again", seen=", ".join(self._symbols))
+            raise FileError("The symbols of a saved motion cannot be found again", seen=", ".join(self._symbols))
         return found

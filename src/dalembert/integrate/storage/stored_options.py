@@ -42,7 +42,7 @@ def _written(value: Any, taken: list[str]) -> Any:
 
 
 def options_from(record: Any, system: System) -> dict[str, Any]:
-    """The options that a record holds, in the letters of a system."""
+    """The options that a record holds, in the symbols of a system."""
     symbols = _symbols(system) if record else {}
 
     def read(value: Any) -> Any:

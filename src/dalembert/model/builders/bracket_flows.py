@@ -33,9 +33,9 @@ MOST_ENTRIES = 400
 
 
 def skew_symbols(name: str, n: int) -> tuple[list[Coordinate], sympy.Matrix]:
-    """The letters name_12, name_13, ... of a skew matrix, and the matrix.
+    """The symbols name_12, name_13, ... of a skew matrix, and the matrix.
 
-    >>> skew_letters("M", 2)[1]
+    >>> skew_symbols("M", 2)[1]
     Matrix([
     [    0, M_12],
     [-M_12,    0]])
@@ -79,7 +79,7 @@ def orbit_flow(
     algebra : int, matrices (d, N, N), or anything with `generators`
         n stands for so(n); otherwise a basis of the algebra by real skew matrices, such as ``LieGroup.SU(2)``.
     potential : callable
-        V as a function of the matrix x of letters.
+        V as a function of the matrix x of symbols.
     brockett : matrix (N x N)
         n of Brockett's potential V = -1/2 |[x, n]|^2, an element of the algebra.
     inertia : sequence of d expressions

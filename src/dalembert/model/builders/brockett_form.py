@@ -26,7 +26,7 @@ __all__ = ["brockett_form", "brockett_law"]
 
 
 def brockett_form(n: int, name: str = "") -> Flow:
-    """Brockett's form on so(n): letters x_1, ..., x_n and Y_12, ..., inputs u_1, ..., u_n, the matrix Y.
+    """Brockett's form on so(n): symbols x_1, ..., x_n and Y_12, ..., inputs u_1, ..., u_n, the matrix Y.
 
     Examples
     --------

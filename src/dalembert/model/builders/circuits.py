@@ -66,7 +66,7 @@ class Element:
         return Coordinate(f"phi_{self.name}")
 
     def coordinate(self, by: str) -> Coordinate:
-        """The letter of the branch in one description."""
+        """The symbol of the branch in one description."""
         return self.charge if by == "charges" else self.flux
 
     @property
@@ -120,7 +120,7 @@ def lc_circuit(
     ----------
     branches : mapping of name to (kind, from, to, value), or to (kind, value) with an `incidence` matrix
         The kind is "capacitor" or "inductor"; a current is positive from the first node to the second. The value is a
-        capacitance or inductance, or for a nonlinear element its energy as an expression of its own letter: the charge
+        capacitance or inductance, or for a nonlinear element its energy as an expression of its own symbol: the charge
         ``q_<name>`` of a capacitor, the flux ``phi_<name>`` of an inductor. A coenergy is an expression of the voltage
         ``phi_<name>.dot`` or the current ``q_<name>.dot``.
     incidence : matrix (nodes x branches)
@@ -285,7 +285,7 @@ def _check_branch(name: str, kind: Any, ends: tuple[str, str] | None, faults: li
     for word in (f"q_{name}", *(f"node_{node}" for node in ends or ())):
         if not word.isidentifier():
             faults.append(
-                ModelError("Branches and nodes are named by letters, digits and underscores", seen=word, remedy="rename it")
+                ModelError("Branches and nodes are named by symbols, digits and underscores", seen=word, remedy="rename it")
             )
 
 

@@ -134,7 +134,7 @@ class PlanarBodies:
     inertias: tuple[Expr, ...]
     hinges: Mapping[tuple[int, int], tuple[Expr, Expr]] = field(repr=False)
 
-    # -- letters ---------------------------------------------------------------------------------------------------
+    # -- symbols ---------------------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
@@ -153,10 +153,10 @@ class PlanarBodies:
 
     @cached_property
     def momenta(self) -> tuple[sympy.Symbol, ...]:
-        """The letters mu_1, mu_2, ... of the momenta of the angles (N,)."""
+        """The symbols mu_1, mu_2, ... of the momenta of the angles (N,)."""
         return tuple(sympy.Symbol(f"mu_{i}", real=True) for i in range(1, self.count + 1))
 
-    #: The letter of the conserved total momentum in the reduced system.
+    #: The symbol of the conserved total momentum in the reduced system.
     total = Parameter("mu")
 
     # -- who is where ----------------------------------------------------------------------------------------------

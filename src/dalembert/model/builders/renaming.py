@@ -20,7 +20,7 @@ _ORDER = cmp_to_key(sympy.Basic.compare)
 def renamed(
     expression: sympy.Expr, symbols: Sequence[sympy.Symbol], copies: Sequence[Sequence[sympy.Symbol]]
 ) -> list[sympy.Expr]:
-    """The expression with `letters` replaced by each of the copies; the letters of a copy must differ from each other.
+    """The expression with `symbols` replaced by each of the copies; the symbols of a copy must differ from each other.
 
     >>> x, y, a, b, c, d = sympy.symbols("x y a b c d")
     >>> renamed((x - y)**2, [x, y], [(a, b), (d, c)])

@@ -1,11 +1,11 @@
 r"""Systems of equal parts: one part is stated, with its neighbours, and becomes N of them.
 
-The letters of the part before and of the part after are ``x.before`` and ``x.after``. With the energies T, V and the forces of
+The symbols of the part before and of the part after are ``x.before`` and ``x.after``. With the energies T, V and the forces of
 one part, the couplings U between a part and its neighbours, and the constraints g of one part, the system is
 
     L = sum_k T_k - V_k - U_k,       g_k = 0,       k = 1 .. N
 
-where the letters of part k are ``x_k``. At the ends of a row, neighbours that are not there have the values of `first` and
+where the symbols of part k are ``x_k``. At the ends of a row, neighbours that are not there have the values of `first` and
 `last`. Without values, couplings and constraints that name them are left out, and energies and forces that do are refused. In a
 ring the last part is the one before the first.
 
@@ -70,7 +70,7 @@ def repeat(
     coupling : expression, or sequence of them
         Potential energies between a part and its neighbours; each is left out where one of them is not there.
     individual : sequence of Parameter or Input
-        Letters of which each part has its own: m becomes ``m_1``, ``m_2``, ...; all others are shared.
+        Symbols of which each part has its own: m becomes ``m_1``, ``m_2``, ...; all others are shared.
     first, last : mapping of neighbours to expressions of time and parameters
         What stands before the first part, and behind the last: ``first={x.before: 0}`` holds the first part at a fixed point.
     ring : bool
@@ -122,8 +122,8 @@ class Repetition:
 
     Attributes
     ----------
-    letters : mapping of symbol to tuple of symbols
-        Each letter of the part, and what it is in every inner part.
+    symbols : mapping of symbol to tuple of symbols
+        Each symbol of the part, and what it is in every inner part.
     templates : sequence of pairs
         An expression of the part, and the expressions it became in every inner part.
     sums : sequence of triples
@@ -179,7 +179,7 @@ class _Part:
 
     @cached_property
     def symbols(self) -> dict[sympy.Symbol, tuple[type, str, int]]:
-        """Letters that differ from part to part: kind, name in the part, and how many parts further it is."""
+        """Symbols that differ from part to part: kind, name in the part, and how many parts further it is."""
         own = {q.name for q in self.coordinates}
         symbols = {symbol for expression in self.expressions() for symbol in expression.free_symbols}
         for q in self.coordinates:
@@ -251,10 +251,10 @@ class _Row:
             made = [type(symbol)(f"{symbol.name}_{k}", **assumptions) for k in range(1, count + 1)]
             self.own[type(symbol), symbol.name] = made
 
-    # -- letters -------------------------------------------------------------------------------------------------
+    # -- symbols -------------------------------------------------------------------------------------------------
 
     def symbol(self, k: int, kind: type, base: str, offset: int) -> sympy.Expr:
-        """A letter of the part as it is seen from part k."""
+        """A symbol of the part as it is seen from part k."""
         place = k + offset
         if self.ring:
             place %= self.count
@@ -280,7 +280,7 @@ class _Row:
 
     @cached_property
     def tables(self) -> dict[sympy.Symbol, tuple[sympy.Symbol, ...]]:
-        """Each letter of the part in every inner part."""
+        """Each symbol of the part in every inner part."""
         found = {}
         for symbol, (kind, base, offset) in self.part.symbols.items():
             row = self.own[kind, base]
@@ -422,7 +422,7 @@ class _Row:
         taken: set[str] = set()
         for name in names:
             if name in taken:
-                raise ModelError(f"The name `{name}` has two meanings", remedy="rename one of the letters of the part")
+                raise ModelError(f"The name `{name}` has two meanings", remedy="rename one of the symbols of the part")
             taken.add(name)
 
     def _repetition(self, values: dict[str, Any], *energies: list[list[sympy.Expr | None]]) -> Repetition:

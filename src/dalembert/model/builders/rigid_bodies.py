@@ -5,7 +5,7 @@ r"""The rigid body in n dimensions as a flow of matrices, on the left and on the
     symmetric   Q_dot = Q Omega,  P_dot = P Omega,            M = Q^T P - P^T Q                                (Bloch 7.7.38)
     and right   Q_dot = Omega Q,  P_dot = Omega P,            M = P Q^T - Q P^T
 
-The letters are Q_11 ... Q_nn, and of the skew M those above the diagonal; from ten axes on Q_1_1 ... . The inertias are
+The symbols are Q_11 ... Q_nn, and of the skew M those above the diagonal; from ten axes on Q_1_1 ... . The inertias are
 parameters Lambda_1 ... Lambda_n, or numbers.
 """
 

@@ -63,7 +63,7 @@ def grassmannian_flow(
     symbols: list[Coordinate] = []
 
     def entries(name: str) -> sympy.Matrix:
-        """The matrix of letters, real or complex in its real form."""
+        """The matrix of symbols, real or complex in its real form."""
         parts = []
         for part in (real, imaginary):
             if part is None:
@@ -106,7 +106,7 @@ def _real_form(parts: Sequence[sympy.Matrix]) -> sympy.Matrix:
 
 
 def _top_symbols(rates: sympy.Matrix, p: int, q: int, complex: bool) -> list[sympy.Expr]:
-    """The rates of the letters, in their order: real parts, then imaginary ones."""
+    """The rates of the symbols, in their order: real parts, then imaginary ones."""
     found = [rates[i, j] for i in range(p) for j in range(q)]
     return found + ([rates[p + i, j] for i in range(p) for j in range(q)] if complex else [])
 

@@ -1,6 +1,6 @@
 """What the operations of the expression language mean, with a bound on the size of each result.
 
-Constants are kept finite and simple: every subexpression without letters has a finite double value, integers stay
+Constants are kept finite and simple: every subexpression without symbols has a finite double value, integers stay
 short, and a constant nested in another becomes a floating number before SymPy ever sees it, because exact arithmetic
 with nested constants has no bound on its time.
 """
@@ -85,7 +85,7 @@ _COMPARISONS: dict[str, tuple[Any, Callable[[float, float], bool]]] = {
 
 
 def evaluate(expression: sympy.Expr, values: Mapping[Any, float] | None = None) -> float:
-    """The double value of an expression whose letters all have values.
+    """The double value of an expression whose symbols all have values.
 
     >>> x = sympy.Symbol("x")
     >>> evaluate(x**2 + sympy.Rational(1, 2), {x: 3.0})

@@ -35,7 +35,7 @@ _LONGEST_ORDERED = 200
 def format(expression: sympy.Expr, *, taken: Collection[str] = ()) -> str:
     """Text in the model language that `parse` reads as the same expression.
 
-    Floating numbers are written with all the digits of a double. `taken` lists names that stand for letters wherever
+    Floating numbers are written with all the digits of a double. `taken` lists names that stand for symbols wherever
     the text will be read, so that ``pi`` can be written otherwise where it is one of them.
 
     >>> x, y = sympy.symbols("x y", real=True)
@@ -53,7 +53,7 @@ def format(expression: sympy.Expr, *, taken: Collection[str] = ()) -> str:
 
 
 class _Writer:
-    """Writes the parts of an expression; `pi_is_letter` says that the constant needs another spelling."""
+    """Writes the parts of an expression; `pi_is_symbol` says that the constant needs another spelling."""
 
     def __init__(self, pi_is_symbol: bool) -> None:
         self.pi = "acos(-1)" if pi_is_symbol else "pi"

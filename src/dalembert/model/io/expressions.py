@@ -57,9 +57,9 @@ class Relation(NamedTuple):
 
 
 def parse(text: str, symbols: Mapping[str, sympy.Expr]) -> sympy.Expr:
-    """The expression that `text` states in the letters of `symbols`.
+    """The expression that `text` states in the symbols of `symbols`.
 
-    A declared letter wins over a constant or a function of the same name, except where it is called.
+    A declared symbol wins over a constant or a function of the same name, except where it is called.
 
     Raises
     ------

@@ -78,7 +78,7 @@ def read_drawing(
     Parameters
     ----------
     expression : function of a value and its place
-        Reads an expression in the letters of the model.
+        Reads an expression in the symbols of the model.
     constraints : names that a reaction may have
     """
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):

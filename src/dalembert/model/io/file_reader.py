@@ -210,10 +210,10 @@ class _Reader:
         self._wrong_type(where, "an expression in quotes or a finite number", value)
         return sympy.Integer(0)
 
-    # -- the letters -------------------------------------------------------------------------------------------------
+    # -- the symbols -------------------------------------------------------------------------------------------------
 
     def _declare(self, coordinates: list[str], tables: Mapping[str, Mapping[str, Any]], speeds: list[str]) -> None:
-        """Every letter of the model with its meaning; no name may have two."""
+        """Every symbol of the model with its meaning; no name may have two."""
         for name in coordinates:
             q = Coordinate(name)
             self._symbol(q, f"the coordinate {name}")

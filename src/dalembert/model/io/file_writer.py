@@ -113,7 +113,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 class _Writer:
-    """Writes the expressions of a system whose letters are `letters`."""
+    """Writes the expressions of a system whose symbols are `symbols`."""
 
     def __init__(self, symbols: Collection[str]) -> None:
         self.symbols = symbols

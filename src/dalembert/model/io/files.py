@@ -16,7 +16,7 @@
     [[drawing]]                     # one shape each; see `dalembert.model.io.file_drawing`
     point = ["x", "y"]
 
-``q_dot`` is a velocity, ``p_q`` a momentum, ``t`` time; every other letter must be declared. A constraint with
+``q_dot`` is a velocity, ``p_q`` a momentum, ``t`` time; every other symbol must be declared. A constraint with
 velocities is one on velocities, one with momenta is one on momenta, and ``<=`` or ``>=`` makes it one-sided. An input
 is an expression of time and state, or ``{free = true}`` where each run gives it anew. Every fault of a file is found
 before any is raised.

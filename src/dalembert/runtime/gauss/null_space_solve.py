@@ -192,7 +192,7 @@ def solve_symmetric(
 def shorten(
     free: int, rank: int, n: int, reduced: Reals, order: Integers, basis: Reals, unit: Reals, z: Reals, work: Reals
 ) -> None:
-    """Take out of z what the equations leave open, so that it is the shortest solution.
+    """Take out of z what the equations leave open, so that it is the smallest solution.
 
     That is spanned by S Q2 v with v in the null space of `reduced`, which `pivoted_qr` has factored.
     """

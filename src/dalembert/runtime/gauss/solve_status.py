@@ -1,6 +1,6 @@
 """What a constrained solve may find, and what follows from rows that depend on each other.
 
-Where rank A < m the multipliers are not unique, and the shortest are taken; a right side that the independent rows do not
+Where rank A < m the multipliers are not unique, and the smallest are taken; a right side that the independent rows do not
 imply excludes every solution. The rank itself is found in `factorisations`.
 """
 
@@ -66,7 +66,7 @@ def find_contradiction(
 def least_norm_multipliers(
     m: int, rank: int, n: int, columns: Reals, order: Integers, lengths: Reals, mu: Reals, work: Reals
 ) -> None:
-    """Take out of mu its part in the null space of A^T, so that it is the shortest of all that give the same reaction.
+    """Take out of mu its part in the null space of A^T, so that it is the smallest of all that give the same reaction.
 
     The null space is spanned by e_j - (combination of the independent columns), one vector for each dependent row.
     """

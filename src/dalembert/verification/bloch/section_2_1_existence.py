@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 2.1: motions of a particle in a potential exist for all time.
 
 Potentials with V/m >= a - b |q|^2 in one to three dimensions, stated for the library and as NumPy functions, masses other than
-one, random starts. Bounds are the library's (`existence_bound`), motions come from its integrator, and SciPy's is the rival.
+one, random starts. Bounds are the library's (`existence_bound`), motions come from its integrator, and SciPy's is the
+independent implementation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 2.9: principal connections, their curvature, and the forms of a covector.
 
-Random connections over two shape letters with the groups SE(2) and SO(3). The library works from the local form in symbols; the
-rivals are complex steps of the form on the whole space, with group elements as matrices.
+Random connections over two shape symbols with the groups SE(2) and SO(3). The library works from the local form in symbols; the
+independent implementations are complex steps of the form on the whole space, with group elements as matrices.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def structure_equation() -> float:
 @claim(
     "B-Lemma-2.9.13",
     "dA(hor u, ver v) = 0; dA(ver u, ver v) = [A(u), A(v)]",
-    how=f"{RANDOM}: the library's dA on horizontal and vertical parts by the rival",
+    how=f"{RANDOM}: the library's dA on horizontal and vertical parts by the independent implementation",
 )
 def mixed_directions() -> float:
     def residual(here: Here) -> float:
@@ -179,7 +179,7 @@ def curvature_on_the_base() -> float:
 @claim(
     "B-2.9.2",
     "alpha_mu(q) = A(q)^* mu is a one-form on Q",
-    how=f"{RANDOM}: the library's row against the dual of the rival's form",
+    how=f"{RANDOM}: the library's row against the dual of the independent implementation's form",
 )
 def forms_of_covectors() -> float:
     return over_places(lambda h: distance(_covector_block(h, "one_form", h.mu)[0], h.twin.form(h.q).T @ h.mu))
@@ -204,7 +204,7 @@ def equivariance_of_forms() -> float:
 @claim(
     "B-2.9.3",
     "B_mu(u, v) = <mu, B(u, v)>, and Phi_g^* B_mu = B of Ad_g^* mu",
-    how=f"{RANDOM}: the library's B_mu at q against the rival's curvature, and at g q on moved vectors",
+    how=f"{RANDOM}: the library's B_mu at q against the independent implementation's curvature, and at g q on moved vectors",
 )
 def two_forms_of_covectors() -> float:
     def residual(here: Here) -> float:

@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 3.13: where two hinged bodies are in equilibrium (3.13.45 to 3.13.51).
 
-Random pairs of bodies at random states. The library gives J, its slopes and the rates of (theta, mu_1, mu_2), the latter by
-Hamilton's equations of the absolute angles; rivals are closed forms with eps, lambda and I~, and complex steps of the energy.
+Random pairs of bodies at random states. The library gives J, its derivatives and the rates of (theta, mu_1, mu_2), the latter
+by Hamilton's equations of the absolute angles; independent implementations are closed forms with eps, lambda and I~, and
+complex steps of the energy.
 """
 
 from __future__ import annotations
@@ -221,14 +222,16 @@ def _apart(twin: Bodies) -> float:
 @claim(
     "B-3.13-slope",
     "With collinear hinge vectors lambda' = (d12 . d21) sin(theta), so that in case (ii) theta is 0 or pi",
-    how="random collinear pairs: slopes of the library's J, and its proved relative equilibria",
+    how="random collinear pairs: derivatives of the library's J, and its proved relative equilibria",
 )
 def collinear_derivative() -> float:
     found = []
     for seed in range(3):
         p = Pair(collinear(2, seed))
         inner = float(p.hinges[0] @ p.hinges[1])
-        found += [distance(_derivative_of_inertia(p.twin, theta)[0, 1] / p.eps, inner * np.sin(theta)) for theta in (0.4, 1.9, -2.2)]
+        found += [
+            distance(_derivative_of_inertia(p.twin, theta)[0, 1] / p.eps, inner * np.sin(theta)) for theta in (0.4, 1.9, -2.2)
+        ]
         angles = sorted(float(e.angles[0]) for e in relative_equilibria(shape(PAIR), p.twin.values).found)
         found.append(distance(angles, [0.0, np.pi]))
     return worst(found)

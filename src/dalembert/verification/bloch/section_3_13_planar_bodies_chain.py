@@ -1,8 +1,8 @@
 """Bloch and others, Internet Supplement, section 3.13: chains and trees of N bodies (Theorem 3.13.3, 3.13.56 to 3.13.58).
 
 Random chains of two to five bodies and a tree of four. The library gives rates by Hamilton's equations of the absolute angles,
-the reduced bracket by pushing the canonical one forward, and motions by Routh's function. Rivals are complex steps of energies,
-and the same bodies with coordinates of their own and multipliers at the hinges.
+the reduced bracket by pushing the canonical one forward, and motions by Routh's function. Independent implementations are
+complex steps of energies, and the same bodies with coordinates of their own and multipliers at the hinges.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def chain_equations() -> Corrected:
     "B-3.13.58",
     "{f, g} = sum over i = 1, ..., N - 1 of (f_mu_i - f_mu_(i+1)) g_theta_(i+1,i) - f_theta_(i+1,i) (g_mu_i - g_mu_(i+1)); the"
     " print begins at a body 0 that is not there, and ends the sum before its second term",
-    how="chains of three and five bodies, random slopes of f and g: the library's bracket and the canonical one of the absolute"
+    how="chains of three and five bodies, random derivatives of f and g: the library's bracket and the canonical one of "
+    "the absolute"
     " angles, against the sum, and against its first terms with the last of the second",
 )
 def bracket() -> Corrected:

@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 3.13: stability of two hinged bodies (3.13.52 to Theorem 3.13.2).
 
 Random collinear pairs, stretched (theta = 0) and folded (theta = pi). The library gives second variations (`energy_casimir`),
-proved relative equilibria with their eigenvalues, and motions; rivals are closed forms, complex steps and quadrature.
+proved relative equilibria with their eigenvalues, and motions; independent implementations are closed forms, complex steps and
+quadrature.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SEEDS = range(3)
 
 @cache
 def _hessian() -> Lowered:
-    """The library's Hamiltonian, differentiated in letters once and by its graph again."""
+    """The library's Hamiltonian, differentiated in symbols once and by its graph again."""
     pair = shape(PAIR)
     symbols = (*pair.joints, *pair.momenta)
     energy = reduced_hamiltonian(pair)

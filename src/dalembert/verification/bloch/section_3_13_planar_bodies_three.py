@@ -1,10 +1,10 @@
 """Bloch and others, Internet Supplement, section 3.13: three hinged bodies (3.13.59, 3.13.60, and what the text says of them).
 
 Random chains of three bodies. The library gives J, rates, proved relative equilibria and their bifurcations, and motions.
-Rivals are the closed entries of J, complex steps of the energy, and a criterion for collinear hinges: with l_12 = A cos,
-l_23 = B cos and l_31 = C cos, the critical points of A cos a + B cos b + C cos(a + b) are the four with a and b in {0, pi}, and
-two more just where 1/A, 1/B and 1/C are the sides of a triangle, since A sin a = B sin b = -C sin(a + b) there. For any hinges
-there are at most six, the doubled area of the Newton polygon, and as many maxima and minima together as saddles.
+Independent implementations are the closed entries of J, complex steps of the energy, and a criterion for collinear hinges: with
+l_12 = A cos, l_23 = B cos and l_31 = C cos, the critical points of A cos a + B cos b + C cos(a + b) are the four with a and b
+in {0, pi}, and two more just where 1/A, 1/B and 1/C are the sides of a triangle, since A sin a = B sin b = -C sin(a + b) there.
+For any hinges there are at most six, the doubled area of the Newton polygon, and as many maxima and minima together as saddles.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def total_momentum() -> float:
 @claim(
     "B-3.13-magnetic",
     "For three bodies the leaves have magnetic terms, mu d((1^T J S) / (1^T J 1)), which two bodies have not",
-    how="random chains at random angles: slopes of the library's reduced momenta at rest, against complex steps of J",
+    how="random chains at random angles: derivatives of the library's reduced momenta at rest, against complex steps of J",
 )
 def magnetic_terms() -> float:
     found = []
@@ -267,7 +267,8 @@ def _light_middle(seed: int, mass: float) -> Bodies:
 @claim(
     "B-3.13-count",
     "Three bodies have 4 or 6 relative equilibria: w_1 = w_2 = w_3 and 1^T J 1 critical in the angles",
-    how="random chains, collinear and not: all zeros of the slope of the library's 1^T J 1 by proof, with indices that sum to"
+    how="random chains, collinear and not: all zeros of the derivative of the library's 1^T J 1 by proof, with indices "
+    "that sum to"
     " 0; for collinear hinges their number against the triangle of 1/A, 1/B and 1/C",
 )
 def four_or_six() -> float:

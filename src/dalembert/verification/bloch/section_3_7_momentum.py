@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, 3.7.8 and 3.8: singular points of momentum maps, and the mechanical connection.
 
-Rotations of a particle in space and in the plane, and random invariant systems with the group SE(2) x R. Rivals are complex
-steps of J, ranks by singular values, and explicit generators and adjoint matrices.
+Rotations of a particle in space and in the plane, and random invariant systems with the group SE(2) x R. Independent
+implementations are complex steps of J, ranks by singular values, and explicit generators and adjoint matrices.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _space_points() -> list[tuple[Any, int]]:
     "B-Proposition-3.7.8",
     "rank DJ(z) = dim g - dim g_z: the point z is regular just where g_z = 0. The print says regular value; in the plane a z"
     " with q parallel to p has g_z = 0 while its value J = 0 is taken at the origin too, where DJ = 0",
-    how="library rank, isotropy and slope of J for SO(3) on T*R^3 (3 in general, 2 for q parallel to p, 0 at the origin)"
+    how="library rank, isotropy and derivative of J for SO(3) on T*R^3 (3 in general, 2 for q parallel to p, 0 at the origin)"
     " against complex steps and singular values; SO(2) on T*R^2 for the counterexample",
 )
 def regular_points() -> Corrected:
@@ -101,7 +101,8 @@ def regular_points() -> Corrected:
 @claim(
     "B-3.7.8-range",
     "zeta annihilates the range of DJ(z) if and only if zeta_P(z) = 0, because d<J, zeta>(z) v = Omega(zeta_P(z), v)",
-    how="SO(3) on T*R^3: library slope and lifted generators against the symplectic matrix; annihilators by singular values",
+    how="SO(3) on T*R^3: library derivative and lifted generators against the symplectic matrix; annihilators by singular "
+    "values",
 )
 def range_of_the_derivative() -> float:
     J, gaps = _turning(3), []
@@ -140,7 +141,8 @@ def _map(spot: Spot) -> MomentumMap:
 @claim(
     "B-Proposition-3.8.4",
     "the horizontal space of the mechanical connection, the orthogonal complement of the orbit, is {v : J(v) = 0}",
-    how=f"{RANDOM}: the library's horizontal vectors in explicit J and metric, and its J on the rival's kernel",
+    how=f"{RANDOM}: the library's horizontal vectors in explicit J and metric, and its J on the independent "
+    "implementation's kernel",
 )
 def horizontal_is_without_momentum() -> float:
     def residual(spot: Spot) -> float:
@@ -301,7 +303,8 @@ def least_energy() -> float:
     "B-Proposition-3.8.6",
     "alpha_mu = A^* mu lies in J^-1(mu), is orthogonal to that fibre, and is the only critical point of the kinetic energy on"
     " it; it is invariant under G_mu",
-    how=f"{RANDOM}: the library's alpha_mu; the energy's slope and Hessian along the fibre by explicit matrices; mu along the"
+    how=f"{RANDOM}: the library's alpha_mu; the energy's derivative and Hessian along the fibre by explicit matrices; mu "
+    "along the"
     " turn and the rise, which G fixes",
 )
 def smales_characterisation() -> float:

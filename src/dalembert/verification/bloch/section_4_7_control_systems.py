@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 4.7: Hamiltonian control systems and how their input and output tell.
 
-The library gives flows, motions, impulse responses, the skew form and Helmholtz's conditions; rivals are complex steps of plain
-functions, matrix exponentials by their eigenvectors, convolutions by quadrature and dense linear algebra.
+The library gives flows, motions, impulse responses, the skew form and Helmholtz's conditions; independent implementations are
+complex steps of plain functions, matrix exponentials by their eigenvectors, convolutions by quadrature and dense linear
+algebra.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ APART = 1e-3
 
 
 def symplectic(n: int) -> Any:
-    """J = [[0, 1], [-1, 0]] of 2n letters (q, p)."""
+    """J = [[0, 1], [-1, 0]] of 2n symbols (q, p)."""
     zero, one = np.zeros((n, n)), np.eye(n)
     return np.block([[zero, one], [-one, zero]])
 
@@ -62,7 +63,7 @@ def library_values(flow: Flow, expressions: list[sympy.Expr], x: Any, u: Any) ->
 
 
 def in_order(flow: Flow) -> list[Any]:
-    """Its letters as (q1, q2, p1, p2)."""
+    """Its symbols as (q1, q2, p1, p2)."""
     by_name = {c.name: c for c in flow.coordinates}
     return [by_name[name] for name in ("q1", "q2", "p1", "p2")]
 
@@ -327,7 +328,7 @@ def skew_form() -> float:
     "B-4.7.6-rate",
     "The integrand d2 y . d1 u - d1 y . d2 u is minus the rate of the symplectic product of the variations of the state, so"
     " that compact support makes the integral vanish",
-    how=f"{RANDOM}: slopes of the library's rates and outputs at random states, inputs and variations",
+    how=f"{RANDOM}: derivatives of the library's rates and outputs at random states, inputs and variations",
 )
 def rate_of_product() -> float:
     random, J, residuals = np.random.default_rng(21), symplectic(2), []
@@ -342,7 +343,7 @@ def rate_of_product() -> float:
 
 
 def _hessian(point: Any) -> Any:
-    """Second derivatives of H(x, u), (6, 6), from the slopes of the library's rates and outputs."""
+    """Second derivatives of H(x, u), (6, 6), from the derivatives of the library's rates and outputs."""
     flow = nonlinear()
     symbols = [*in_order(flow), *flow.inputs]
     q1, q2, p1, p2 = symbols[:4]

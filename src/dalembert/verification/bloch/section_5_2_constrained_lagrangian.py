@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 5.2: the constrained Lagrangian and the curvature of the constraints.
 
 Random systems with constraints s_dot^a = -A^a_al(r, s) r_dot^al, three base velocities and two fibre ones; one connection
-is curved, the other flat. Rivals are complex steps of A, of the forms omega^a = ds^a + A^a_al dr^al and of the Lagrangian.
+is curved, the other flat. Independent implementations are complex steps of A, of the forms omega^a = ds^a + A^a_al dr^al and of
+the Lagrangian.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ APART = 1e-3
 
 
 def _connection(place: Place, q: Any) -> Any:
-    """A^a_al by the rival (2, 3)."""
+    """A^a_al by the independent implementation (2, 3)."""
     return np.array(connection(place.twin.kind, place.twin.sinusoids, q))
 
 
@@ -104,7 +105,7 @@ def _fibre_momenta(place: Place) -> Any:
 
 @cache
 def _reduction(kind: str) -> tuple[Reduction, Callable[..., Any]]:
-    """The library's reduction to base velocities, with a function (q, r_dot) -> A, B^1, B^2, L_c and its slopes."""
+    """The library's reduction to base velocities, with a function (q, r_dot) -> A, B^1, B^2, L_c and its derivatives."""
     reduction = Reduction(tangent_system(kind).system, GraphAlgebra())
     algebra = reduction.algebra
     constrained = reduction.here(reduction.lagrangian)
@@ -170,7 +171,7 @@ def curvature_formula() -> float:
 @claim(
     "B-5.2.17-momenta",
     "dL_c/dr_dot^al = dL/dr_dot^al - A^b_al dL/ds_dot^b",
-    how=f"{RANDOM}: slope of the library's L_c against momenta in closed form and A",
+    how=f"{RANDOM}: derivative of the library's L_c against momenta in closed form and A",
 )
 def constrained_momenta() -> float:
     return over_places(
@@ -181,7 +182,7 @@ def constrained_momenta() -> float:
 
 
 def _derivatives_of_constrained(place: Place) -> Any:
-    """dL/dq - dL/ds_dot^b dA^b_be/dq r_dot^be, the printed slopes of L_c by the coordinates (5,)."""
+    """dL/dq - dL/ds_dot^b dA^b_be/dq r_dot^be, the printed derivatives of L_c by the coordinates (5,)."""
     plain = derivative(lambda x: place.twin.lagrangian(x, place.v), place.q)
     turning = derivative(lambda x: _connection(place, x) @ place.v[BASE], place.q)
     return plain - _fibre_momenta(place) @ turning
@@ -190,7 +191,7 @@ def _derivatives_of_constrained(place: Place) -> Any:
 @claim(
     "B-5.2.17-base",
     "dL_c/dr^al = dL/dr^al - dL/ds_dot^b (dA^b_be/dr^al) r_dot^be",
-    how=f"{RANDOM}: slope of the library's L_c against complex steps of L and of A",
+    how=f"{RANDOM}: derivative of the library's L_c against complex steps of L and of A",
 )
 def constrained_derivative_by_base() -> float:
     return over_places(lambda p: distance(_library(p)[3][BASE], _derivatives_of_constrained(p)[BASE]), "bent", "flat")
@@ -199,7 +200,7 @@ def constrained_derivative_by_base() -> float:
 @claim(
     "B-5.2.17-fibre",
     "dL_c/ds^a = dL/ds^a - dL/ds_dot^b (dA^b_be/ds^a) r_dot^be",
-    how=f"{RANDOM}: slope of the library's L_c against complex steps of L and of A",
+    how=f"{RANDOM}: derivative of the library's L_c against complex steps of L and of A",
 )
 def constrained_derivative_by_fibre() -> float:
     return over_places(lambda p: distance(_library(p)[3][FIBRE], _derivatives_of_constrained(p)[FIBRE]), "bent", "flat")
@@ -233,7 +234,7 @@ def substitution() -> float:
 @claim(
     "B-5.2.17-degenerate",
     "L_c does not depend on s_dot",
-    how=f"{RANDOM}: letters of the library's L_c, and its value from a state without s_dot against L where A gives s_dot",
+    how=f"{RANDOM}: symbols of the library's L_c, and its value from a state without s_dot against L where A gives s_dot",
 )
 def degenerate_lagrangian() -> float:
     found = []

@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 5.3: Lagrangian mechanics without coordinates (5.3.1 to 5.3.19).
 
 Vectors and one-forms on TQ are pairs (a, b) of components along q and along v. Random systems of `tangent` are the ground;
-the library gives momenta, energies, Hessians, rows and accelerations, the rival differentiates by complex steps.
+the library gives momenta, energies, Hessians, rows and accelerations, the independent implementation differentiates by complex
+steps.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def second_order_equation() -> float:
 @claim(
     "B-5.3.2",
     "It is the first-order system q_dot = v, v_dot = f(q, v)",
-    how="library motion of a random system against SciPy on (v, f) with the rival's f, over half a second",
+    how="library motion of a random system against SciPy on (v, f) with the independent implementation's f, over half a second",
     tolerance=1e-8,
 )
 def first_order_system() -> float:
@@ -142,7 +143,7 @@ def _along(place: Place, vector: Any) -> Any:
 @claim(
     "B-5.3.7",
     "P^*(a dq + b dv) = b dq: of the energy's differential it keeps L_vv v dq",
-    how=f"{FREE}: slope of the library's energy by v against its Hessian and against complex steps",
+    how=f"{FREE}: derivative of the library's energy by v against its Hessian and against complex steps",
 )
 def dual_tensor() -> float:
     def residual(p: Place) -> float:
@@ -175,7 +176,7 @@ def pairing() -> float:
 @claim(
     "B-5.3.9",
     "P^* is the same in every chart: reaction forms are carried over like any one-form on Q",
-    how="conditions stated to the library in two charts: rows in one against rows in the other times the chart's slope",
+    how="conditions stated to the library in two charts: rows in one against rows in the other times the chart's derivative",
 )
 def dual_tensor_in_two_charts() -> float:
     def residual(p: Place) -> float:
@@ -331,7 +332,7 @@ def field_from_the_principle() -> float:
 
 
 def _written_out(p: Place, field: Any, other: Any, last: Any) -> float:
-    """The printed Omega_L(X, Y) with `last` in the place of the second bracket's last letter."""
+    """The printed Omega_L(X, Y) with `last` in the place of the second bracket's last symbol."""
     n = p.twin.size
     momenta, _ = library_derivatives(p)
     mixed, second = momenta[:, :n], p.probe.blocks(0.0, p.state).G

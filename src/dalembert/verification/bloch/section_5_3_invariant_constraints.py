@@ -1,8 +1,8 @@
 """Bloch and others, Internet Supplement, section 5.3: constraints as one-forms on TQ (5.3.20 to 5.3.26).
 
 Random systems of `tangent` under linear, affine and nonlinear conditions f(q, v) = 0, whose forms theta_i = df_i have the
-components a = f_q and b = f_v. The library gives rows, multipliers, reactions, motions and `describe`; the rival takes the
-forms by complex steps.
+components a = f_q and b = f_v. The library gives rows, multipliers, reactions, motions and `describe`; the independent
+implementation takes the forms by complex steps.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _library_forms(kind: str) -> Any:
     "B-5.3.20",
     "Constraints are one-forms a dq + b dv on TQ; for conditions f(q, v) = 0 they are a = f_q and b = f_v, which depend on the"
     " velocities too",
-    how=f"{RANDOM}: slopes of the library's conditions against complex steps; b and -a v against its rows and right side",
+    how=f"{RANDOM}: derivatives of the library's conditions against complex steps; b and -a v against its rows and right side",
 )
 def constraint_forms() -> float:
     def residual(p: Place) -> float:
@@ -59,7 +59,7 @@ def constraint_forms() -> float:
 @claim(
     "B-5.3.21",
     "For f = a(q) v the form is a dv + (da/dq^j v) dq^j",
-    how="random linear conditions: slopes of the library's conditions against a(q) and its complex steps",
+    how="random linear conditions: derivatives of the library's conditions against a(q) and its complex steps",
 )
 def linear_forms() -> float:
     def residual(p: Place) -> float:
@@ -244,7 +244,8 @@ def ideal_forces_do_no_work() -> float:
 @claim(
     "B-5.3-affine",
     "An affine constraint a v + b_0 = 0 is admissible and not ideal: its force has the power -lambda b_0",
-    how="library motion under random affine conditions: gain of its energy against the integral of -lambda b_0 by the rival",
+    how="library motion under random affine conditions: gain of its energy against the integral of -lambda b_0 by the "
+    "independent implementation",
     tolerance=1e-9,
 )
 def affine_power() -> float:

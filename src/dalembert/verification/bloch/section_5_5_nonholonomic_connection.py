@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 5.5: the nonholonomic connection.
 
-Random systems on S x SE(2) x R, of each kind of Table 5.5.1. The rivals find S, its complements and the projections by singular
-values at configurations away from the identity.
+Random systems on S x SE(2) x R, of each kind of Table 5.5.1. The independent implementations find S, its complements and the
+projections by singular values at configurations away from the identity.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def constraints_and_momenta() -> float:
 @claim(
     "B-Definition-5.5.10",
     "the horizontal space is the orthogonal complement of S within D, and complements the orbit",
-    how=f"{RANDOM}: the library's horizontal vectors against the rival's kernel, as projections",
+    how=f"{RANDOM}: the library's horizontal vectors against the independent implementation's kernel, as projections",
 )
 def horizontal_space() -> float:
     def residual(spot: Spot) -> float:
@@ -172,7 +172,8 @@ def principal() -> float:
 @claim(
     "B-Proposition-5.5.12",
     "regarded as an Ehresmann connection it is A^kin + A^sym for U orthogonal to S, and its local form is A_loc",
-    how=f"{RANDOM}: the sum of the library's projections against the rival with that horizontal space; Ad_g of the library's"
+    how=f"{RANDOM}: the sum of the library's projections against the independent implementation with that horizontal space; "
+    "Ad_g of the library's"
     " A_loc",
 )
 def as_sum_of_projections() -> float:

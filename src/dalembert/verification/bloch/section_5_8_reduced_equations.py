@@ -1,8 +1,8 @@
 """Bloch and others, Internet Supplement, section 5.8: the reduced Lagrange-d'Alembert equations and their coefficients.
 
 A random system on SE(2) with two momenta, one direction more in the Lie algebra, two shape coordinates and a constraint that
-contains the shape velocities; with it the snakeboard and the bicycle. Rivals are complex steps of the reduced Lagrangian and
-Lagrange's equations with multipliers in all coordinates.
+contains the shape velocities; with it the snakeboard and the bicycle. Independent implementations are complex steps of the
+reduced Lagrangian and Lagrange's equations with multipliers in all coordinates.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def momentum_equation() -> float:
 @claim(
     "B-Proposition-5.8.6",
     "On the constraints p_b = I_ab Omega^a, with I the inertia of the section and Omega = xi + A r_dot inside it",
-    how=f"{EVERY}: the library's inertia, connection and frame against the body velocity and momenta of the rival",
+    how=f"{EVERY}: the library's inertia, connection and frame against the body velocity and momenta of the independent "
+    "implementation",
 )
 def locked_momenta() -> float:
     def residual(s: Spot) -> float:
@@ -66,7 +67,7 @@ def locked_momenta() -> float:
 @claim(
     "B-5.8.2",
     "<dl/dxi, eta> = p_c eta^c + lambda_{a' al} eta^{a'} r_dot^al for every eta of the Lie algebra",
-    how=f"{EVERY}: the library's lambda and frame against dl/dxi of the rival on the constraints",
+    how=f"{EVERY}: the library's lambda and frame against dl/dxi of the independent implementation on the constraints",
 )
 def body_momenta() -> float:
     return over_spots(lambda s: distance(s.library.body_momenta(s.v, s.p), s.library.frame.T @ s.derivatives[1]))
@@ -75,7 +76,8 @@ def body_momenta() -> float:
 @claim(
     "B-5.8.3",
     "lambda_{a' al} = l_{a' al} - l_{a' b'} A^{b'}_al, summed over all b'; along the section it vanishes",
-    how=f"{EVERY}: the library's lambda against second derivatives of l along its basis and the rival's connection",
+    how=f"{EVERY}: the library's lambda against second derivatives of l along its basis and the independent "
+    "implementation's connection",
 )
 def orthogonality_defect() -> float:
     def residual(s: Spot) -> float:
@@ -90,7 +92,8 @@ def orthogonality_defect() -> float:
 @claim(
     "B-5.8.4",
     "The kinetic energy of any velocity is that of Omega^nh, plus <<Omega^perp, r^h>>, plus those of Omega^perp and of r^h",
-    how=f"{EVERY}, velocities off the constraints: the library's frame and connection split the velocity, the rival's metric"
+    how=f"{EVERY}, velocities off the constraints: the library's frame and connection split the velocity, the independent "
+    "implementation's metric"
     " measures the parts",
 )
 def kinetic_energy() -> float:
@@ -142,7 +145,7 @@ def derivatives_of_the_section() -> float:
 @claim(
     "B-5.8.7",
     "A_loc r_dot = A^{a'}_al r_dot^al e_{a'}",
-    how=f"{EVERY}: the library's connection in its frame against the rival's",
+    how=f"{EVERY}: the library's connection in its frame against the independent implementation's",
 )
 def connection_in_the_frame() -> float:
     return over_spots(lambda s: distance(s.library.frame @ s.library.connection, s.planar.connection(s.r)))
@@ -324,7 +327,8 @@ def vector_form() -> float:
 @claim(
     "B-Proposition-5.8.11",
     "The group variables follow from g_dot = g xi with xi = Omega - A r_dot",
-    how=f"{EVERY}: group rates of the library's reconstructed equations against the body velocity of the rival",
+    how=f"{EVERY}: group rates of the library's reconstructed equations against the body velocity of the independent "
+    "implementation",
 )
 def reconstruction() -> float:
     def residual(s: Spot) -> float:

@@ -35,7 +35,7 @@ STATES = "random states of the bicycle"
 
 @dataclass(frozen=True, eq=False)
 class Bicycle:
-    """A state of the bicycle with the letters of print."""
+    """A state of the bicycle with the symbols of print."""
 
     spot: Spot
 
@@ -50,7 +50,7 @@ class Bicycle:
 
     @cached_property
     def momenta(self) -> Any:
-        """All five, of the rival."""
+        """All five, of the independent implementation."""
         return self.spot.planar.momenta(self.spot.q, self.spot.u)
 
     @property

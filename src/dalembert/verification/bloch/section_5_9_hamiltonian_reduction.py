@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 5.9: reduction of the two-form on both sides (5.9.20-5.9.35).
 
-The chart of D = M is (x, y, theta, r, r_dot, p). There the rival has Omega = dq ^ dp and dE by complex steps, the library its
-two-form on the frame e_b, lifts of d/dr, d/dr_dot, d/dp, which contains no group coordinate.
+The chart of D = M is (x, y, theta, r, r_dot, p). There the independent implementation has Omega = dq ^ dp and dE by complex
+steps, the library its two-form on the frame e_b, lifts of d/dr, d/dr_dot, d/dp, which contains no group coordinate.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def nonholonomic_noether() -> float:
 @claim(
     "B-5.9.21",
     "M = FL(D), a manifold with coordinates (q, y) wherever FL is invertible on D",
-    how=f"{EVERY}: momenta and velocities of the library's form on M against the rival's",
+    how=f"{EVERY}: momenta and velocities of the library's form on M against the independent implementation's",
 )
 def image_of_constraints() -> float:
     return over_spots(_image_of_constraints)
@@ -160,7 +160,7 @@ def complement_of_symmetries() -> float:
 @claim(
     "B-5.9.26",
     "H_bar = rho_* U, of dimension dim U less that of V and U: what is left of the symmetries",
-    how=f"{EVERY}: the library's basis of H_bar in the chart (r, r_dot, p) against the rival's",
+    how=f"{EVERY}: the library's basis of H_bar in the chart (r, r_dot, p) against the independent implementation's",
 )
 def reduced_distribution() -> float:
     def residual(s: Spot) -> float:
@@ -189,7 +189,8 @@ def motion_in_the_complement() -> float:
 @claim(
     "B-5.9.26-2",
     "On H_bar the two-form is nondegenerate and does not depend on which vectors of U stand for its own",
-    how=f"{EVERY}: the library's form on H_bar, its condition, and the rival's Omega on lifts moved along V and U",
+    how=f"{EVERY}: the library's form on H_bar, its condition, and the independent implementation's Omega on lifts moved "
+    "along V and U",
 )
 def form_on_the_quotient() -> float:
     def residual(s: Spot) -> float:
@@ -206,7 +207,8 @@ def form_on_the_quotient() -> float:
 @claim(
     "B-5.9.26-closed",
     "The reduced two-form is not closed, and its brackets break Jacobi's identity",
-    how="snakeboard and bicycle: the library's d omega on triples of H_bar against fourth-order differences of the rival's"
+    how="snakeboard and bicycle: the library's d omega on triples of H_bar against fourth-order differences of the "
+    "independent implementation's"
     " Omega, and its brackets",
     tolerance=1e-7,
 )
@@ -235,7 +237,7 @@ def reduced_form_is_not_closed() -> float:
 
 
 def _reduced_motion(s: Spot) -> float:
-    """i_X Omega = dh on H_bar, with the motion of `reduce`, in the library's basis and through the rival."""
+    """i_X Omega = dh on H_bar, with the motion of `reduce`, in the library's basis and by the independent implementation."""
     found = reduced_form(s)
     coordinates = np.linalg.lstsq(found.directions, np.concatenate([s.v, *s.rates]), rcond=None)[0]
     energy = forms_on_constraints(s)[1][3:] @ found.directions

@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 5.9, the theory up to theorem 5.9.2: both sides, before and after reduction.
 
 M = FL(D) and H = F and TM on T*Q, D and K = C and TD on TQ, and the two-form on each. The systems are those of section 5.8; the
-library's two-form lives in its own chart (q, y) of M, the rivals are dq ^ dp pulled back by complex steps.
+library's two-form lives in its own chart (q, y) of M, the independent implementations are dq ^ dp pulled back by complex steps.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def restricted_equation() -> float:
     "The fibre-restricted form is not a form that could be closed: extended by zero it has a derivative, and its brackets break"
     " Jacobi's identity; for integrable constraints both vanish",
     how="snakeboard and random planar system: the library's d omega on triples against curvature of the constraints times dp/dy"
-    " by complex steps; the same on a system whose rows are slopes of functions",
+    " by complex steps; the same on a system whose rows are derivatives of functions",
 )
 def failure_to_close() -> float:
     def residual(s: Spot) -> float:
@@ -142,7 +142,7 @@ def failure_to_close() -> float:
 
 
 def _integrable() -> float:
-    """d omega and Jacobi's failure of a system whose constraints are slopes of functions."""
+    """d omega and Jacobi's failure of a system whose constraints are derivatives of functions."""
     x, y, z, w = coordinates("x y z w")
     surfaces = (z - sympy.sin(x) * y**2, w + x * y + z**2)
     rows = [sum(sympy.diff(g, q) * q.dot for q in (x, y, z, w)) for g in surfaces]
@@ -177,7 +177,8 @@ def lifted_constraints_on_velocities() -> float:
 @claim(
     "B-5.9.6",
     "K = C and TD contains the motion and is spanned by the fields e_b, lifts of d/dr, d/dr_dot and d/dp",
-    how=f"{EVERY}: the library's field, and the frame of the rival's chart of D, against a basis of K on TQ",
+    how=f"{EVERY}: the library's field, and the frame of the independent implementation's chart of D, against a basis of K "
+    "on TQ",
 )
 def allowed_on_velocities() -> float:
     return over_spots(_spans_allowed)

@@ -122,7 +122,7 @@ def derivatives_of_the_section() -> float:
 @claim(
     "B-5.9.59",
     "lambda_{a' al} = l_{xi^a' r_dot^al} - l_{xi^a' xi^b} A^b_al",
-    how=f"{EVERY}: the library's lambda against dl/dxi of the rival on horizontal velocities",
+    how=f"{EVERY}: the library's lambda against dl/dxi of the independent implementation on horizontal velocities",
 )
 def orthogonality_defect() -> float:
     def residual(s: Spot) -> float:
@@ -133,7 +133,7 @@ def orthogonality_defect() -> float:
     return over_spots(residual)
 
 
-# -- remarks ---------------------------------------------------------------------------------------------------------------
+# -- diagnostics ---------------------------------------------------------------------------------------------------------------
 
 
 def _plain_frame(s: Spot) -> Any:

@@ -35,7 +35,7 @@ CHART = "random states of the snakeboard"
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """A state of the snakeboard with the letters of print."""
+    """A state of the snakeboard with the symbols of print."""
 
     s: Spot
 
@@ -50,7 +50,7 @@ class Board:
 
     @cached_property
     def momenta(self) -> Any:
-        """All five, of the rival."""
+        """All five, of the independent implementation."""
         return self.s.planar.momenta(self.s.q, self.s.u)
 
     @property

@@ -85,7 +85,7 @@ class Reduced(Board):
 
     @property
     def first_turn(self) -> Any:
-        """Its slope by phi."""
+        """Its derivative by phi."""
         J0, mr2, phi = self.J0, self.inertia, self.phi
         at = self.m * self.r * (mr2 * np.cos(2 * phi) + J0 * np.sin(phi) ** 2) / self.D**2 * self.p_psi
         return float(at - self.m * self.r * J0 * np.sin(2 * phi) / (2 * self.D**2) * self.p)
@@ -99,7 +99,7 @@ class Reduced(Board):
 
     @property
     def third_turn(self) -> Any:
-        """Its slope by phi."""
+        """Its derivative by phi."""
         J0, mr2, phi = self.J0, self.inertia, self.phi
         at = mr2 * (J0 - mr2) * np.sin(2 * phi) / self.D**2 * self.p_psi
         secant = mr2 / np.cos(phi) ** 2 + J0 * np.tan(phi) ** 2 * np.cos(2 * phi)

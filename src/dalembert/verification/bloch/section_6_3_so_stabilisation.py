@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 6.3: stabilisation of Brockett's form on so(n).
 
-Random vectors x and skew matrices Y of three to six rows. The library gives rates, motions and the algorithm; rivals are
-brackets in so(n + 1), eigenvalues by NumPy, exponentials in closed form and SciPy's integration of the printed example.
+Random vectors x and skew matrices Y of three to six rows. The library gives rates, motions and the algorithm; independent
+implementations are brackets in so(n + 1), eigenvalues by NumPy, exponentials in closed form and SciPy's integration of the
+printed example.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 6.6: the knife edge, its reduced equations, brackets, holonomy and feedback.
 
-All constants are one. The library gives accelerations, reactions, motions, controllability and loops; rivals are complex steps
-of the variables z, brackets by SymPy, and the covector that annihilates the rates.
+All constants are one. The library gives accelerations, reactions, motions, controllability and loops; independent
+implementations are complex steps of the variables z, brackets by SymPy, and the covector that annihilates the rates.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def samples() -> tuple[tuple[Any, Any], ...]:
 
 
 def rates_of(state: Any, u: Any) -> Any:
-    """The library's rates of the six letters."""
+    """The library's rates of the six symbols."""
     return blade().with_parameters(push=float(u[0]), torque=float(u[1])).rates(0.0, state)
 
 
@@ -128,7 +128,7 @@ def degree() -> float:
 @claim(
     "B-6.6-manifold",
     "The constraint manifold M has five dimensions, and any configuration at rest is an equilibrium without inputs",
-    how=f"{RANDOM}: the slope of the constraint, and the library's rates at rest",
+    how=f"{RANDOM}: the derivative of the constraint, and the library's rates at rest",
 )
 def manifold() -> float:
     found = []
@@ -140,7 +140,7 @@ def manifold() -> float:
 
 
 def _reduced_rate(row: int) -> float:
-    """d z_i / dt by the slope of z along the library's rates, against the reduced equation."""
+    """d z_i / dt by the derivative of z along the library's rates, against the reduced equation."""
     found = []
     for state, u in samples():
         z1, _, z3, z4, z5 = variables(state)
@@ -197,7 +197,7 @@ def motions() -> float:
 
 @cache
 def fields() -> tuple[Any, Any, Any, Any]:
-    """The letters, f, g1 and g2 in SymPy."""
+    """The symbols, f, g1 and g2 in SymPy."""
     flow = reduced()
     u1, u2 = flow.inputs
     rates = sympy.Matrix(list(flow.rates.values()))

@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 7.7: the discrete rigid body of Moser and Veselov (7.7.49 to 7.7.54).
 
 Random attitudes, momenta and positive inertias for n = 3, 4 and 5. The library solves for the rotation of a step and runs the
-map; rivals are products of matrices, complex steps of the sum that is made stationary, and the continuous body.
+map; independent implementations are products of matrices, complex steps of the sum that is made stationary, and the continuous
+body.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ def _exponential(eta: Any) -> Any:
 
 
 def _derivative_of_sum(n: int, at: Any) -> Any:
-    """The slope of the sum in the components of the etas."""
+    """The derivative of the sum in the components of the etas."""
     inertias, _, turns = chain(n)
     here = algebra(f"so({n})")
     return derivative(lambda c: _sum(inertias, turns, here.matrix(c.reshape(LINKS - 1, -1))), at)
@@ -211,7 +212,8 @@ def _derivative_of_sum(n: int, at: Any) -> Any:
 @claim(
     "B-7.7.51",
     "The sum of tr(Lambda U_k) is stationary with fixed ends, and greatest near the identity, not least as the print has it",
-    how="chains of three steps for n = 3 and 4 by the library's rotations: slopes by complex steps, signs of second variations",
+    how="chains of three steps for n = 3 and 4 by the library's rotations: derivatives by complex steps, signs of second "
+    "variations",
 )
 def stationary_sum() -> Corrected:
     right, printed = [], []

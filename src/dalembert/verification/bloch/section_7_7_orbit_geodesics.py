@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 7.7: the Hamiltonian structure and the geodesics of orbits (7.7.11 to 7.7.16).
 
-Random x and p in so(3), so(4), su(2) and su(3). The library gives rates, energies and motions; rivals are complex steps, the
-canonical two-form, metrics by projections with ad_x, and great circles on the orbits of so(3).
+Random x and p in so(3), so(4), su(2) and su(3). The library gives rates, energies and motions; independent implementations are
+complex steps, the canonical two-form, metrics by projections with ad_x, and great circles on the orbits of so(3).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bloch and others, Internet Supplement, section 7.7: optimal control on adjoint orbits (7.7.1 to 7.7.12).
 
 Random x and p in so(3), so(4), su(2) and su(3), written by real skew matrices. The library gives rates, energies and motions;
-rivals are complex steps of the Hamiltonians of the print and dense linear algebra with ad_x. <a, b> is -tr(a b)/2, a multiple
-of the negative Killing form, which changes neither side of any claim.
+independent implementations are complex steps of the Hamiltonians of the print and dense linear algebra with ad_x. <a, b> is
+-tr(a b)/2, a multiple of the negative Killing form, which changes neither side of any claim.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def maximum_principle() -> float:
 
 @claim(
     "B-7.7.5",
-    "H(x, p, u) = <p, [x, u]> - 1/2 |u|^2 + V(x): at the best control its slopes give the equations of motion",
+    "H(x, p, u) = <p, [x, u]> - 1/2 |u|^2 + V(x): at the best control its derivatives give the equations of motion",
     how=f"{STATED}: u by a dense solve, complex steps of H with u held, against the library's rates",
 )
 def control_hamiltonian() -> float:
@@ -195,7 +195,7 @@ def control_hamiltonian() -> float:
 
 
 def _best_control(here: Algebra, x: Any, p: Any) -> Any:
-    """The u where the slope of <p, [x, u]> - 1/2 |u|^2 vanishes: its Hessian is minus one."""
+    """The u where the derivative of <p, [x, u]> - 1/2 |u|^2 vanishes: its Hessian is minus one."""
     linear = np.array([inner(p, bracket(x, e)) for e in here.basis])
     return here.matrix(np.linalg.solve(np.eye(here.dimension), linear))
 

@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 7.7: the rigid body on SO(n) (7.7.36 to 7.7.42).
 
 Random attitudes, momenta and inertias for n = 3, 4 and 5. The library gives the rates and motions of the body on the left and
-on the right, plain and symmetric, and what it conserves; rivals are brackets, vector products, series and eigenvalues.
+on the right, plain and symmetric, and what it conserves; independent implementations are brackets, vector products, series and
+eigenvalues.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ def geodesics() -> float:
     "B-7.7.37-manakov",
     "tr (M + z Lambda^2)^k stay, because d/dt (M + z Lambda^2) = [M + z Lambda^2, Omega + z Lambda]; they are in involution,"
     " and as many as complete integrability needs, (dim so(n) + rank)/2",
-    how="n = 3, 4 and 5: the library's integrals along its motions, brackets and ranks of their slopes by complex steps",
+    how="n = 3, 4 and 5: the library's integrals along its motions, brackets and ranks of their derivatives by complex steps",
 )
 def complete_integrability() -> float:
     found = []
@@ -227,7 +228,7 @@ def complete_integrability() -> float:
 
 
 def _manakov_derivative(n: int, M: Any, name: str) -> Any:
-    """The direction of the slope of an integral, of unit length."""
+    """The direction of the derivative of an integral, of unit length."""
     here, L = algebra(f"so({n})"), np.diag(INERTIAS[n])
     found = here.matrix(derivative(lambda c: _manakov(here.matrix(c), L, name), here.vector(M)))
     return found / np.sqrt(inner(found, found))

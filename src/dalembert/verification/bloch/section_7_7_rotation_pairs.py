@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 7.7: pairs of rotations, the body as optimal control (7.7.39-48).
 
-Random attitudes and momenta for n = 3 and 4. The library gives P by eigenvalues, momenta, norms and motions; rivals are power
-series, Rodrigues' formula, dense solves for the best control, and block matrices.
+Random attitudes and momenta for n = 3 and 4. The library gives P by eigenvalues, momenta, norms and motions; independent
+implementations are power series, Rodrigues' formula, dense solves for the best control, and block matrices.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Bloch and others, Internet Supplement, section 7.7: geodesics of spheres (7.7.33 to 7.7.35).
 
 Random unit vectors with momenta across them in three and four dimensions. The library gives accelerations under the constraint
-|q| = 1, the flow on the sphere, its motions and their closed form; rivals are block matrices, complex steps and great circles.
+|q| = 1, the flow on the sphere, its motions and their closed form; independent implementations are block matrices, complex
+steps and great circles.
 """
 
 from __future__ import annotations
@@ -177,7 +178,8 @@ def conjugate_points() -> float:
     "B-7.7-sphere-integrable",
     "The geodesic flow of a sphere of n dimensions has n independent integrals in involution, the sums of (q_i p_j - q_j p_i)^2"
     " over the first 2, 3, ..., n + 1 axes",
-    how="three and four dimensions: canonical brackets and ranks of slopes on T*S^n by complex steps; the library's motion",
+    how="three and four dimensions: canonical brackets and ranks of derivatives on T*S^n by complex steps; the library's "
+    "motion",
 )
 def integrable_sphere() -> float:
     def squares(z: Any, k: int) -> Any:

@@ -1,8 +1,8 @@
 """Bloch and others, Internet Supplement, section 7.7: optimal control on symmetric spaces (7.7.17 to 7.7.21).
 
 Random p x q matrices Q and P, real and complex, with J = 1 and with inertias. The library gives rates, energies and motions;
-rivals are block matrices, complex steps over real and imaginary parts, exponentials and ranks. Where matrices are complex, the
-Hamiltonian is the real part of what is printed, with <A, B> = tr(A^+ B)/2.
+independent implementations are block matrices, complex steps over real and imaginary parts, exponentials and ranks. Where
+matrices are complex, the Hamiltonian is the real part of what is printed, with <A, B> = tr(A^+ B)/2.
 """
 
 from __future__ import annotations

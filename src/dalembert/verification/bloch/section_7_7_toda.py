@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 7.7: optimal control and the full Toda flow (7.7.55 to 7.7.61).
 
-Random matrices of three to five rows. The library gives the projections, the rates and the motions of the flow; rivals are
-complex steps of Hamiltonians and products of matrices.
+Random matrices of three to five rows. The library gives the projections, the rates and the motions of the flow; independent
+implementations are complex steps of Hamiltonians and products of matrices.
 """
 
 from __future__ import annotations

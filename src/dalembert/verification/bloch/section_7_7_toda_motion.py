@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 7.7: the motions of the full Toda flow and its orbits (7.7.61 to 7.7.63).
 
 Random symmetric matrices of three to five rows. The library gives rates, motions and the closed form by factors of
-exponentials; rivals are brackets, SciPy's integrations of (7.7.56) and ranks of coadjoint vectors.
+exponentials; independent implementations are brackets, SciPy's integrations of (7.7.56) and ranks of coadjoint vectors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bloch and others, Internet Supplement, section 7.7: matrices moved from both sides (7.7.22 to 7.7.32).
 
 Random p x q matrices Q and P, real and complex, with J = 1 and with inertias. The library gives rates, energies and motions;
-rivals are complex steps over real and imaginary parts, and dense solves.
+independent implementations are complex steps over real and imaginary parts, and dense solves.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def canonical_equations() -> float:
         by_p = derivative(lambda z: real_product(joined(z, q.shape), moved(U, V, split(q))), parts(p))
         by_q = derivative(lambda z: real_product(split(p), moved(U, V, joined(z, q.shape))), parts(q))
         q_dot, p_dot = library_rates(size, q, p, True)
-        # The slopes are those of the product without its half.
+        # The derivatives are those of the product without its half.
         kept = slice(None) if size[2] else slice(q.size)
         return largest(distance(2 * by_p[kept], parts(q_dot)[kept]), distance(-2 * by_q[kept], parts(p_dot)[kept]))
 

@@ -77,7 +77,9 @@ def terms(ride: Ride) -> Any:
     """What (9.4.28) and (9.4.29) have on both rows: d U - h d U~ - g T v v + (...) p p - h (...) p p, (2,)."""
     r, v, p = ride.r, ride.v[:2], ride.p
     h = printed_metric(r) @ np.linalg.inv(any_metric(r))
-    own = derivative(lambda x: printed_potential(*x), r) + bent(printed_metric, r, v) + pushes(ride.coefficients.transport, r, p)
+    own = (
+        derivative(lambda x: printed_potential(*x), r) + bent(printed_metric, r, v) + pushes(ride.coefficients.transport, r, p)
+    )
     new = derivative(any_potential, r) + bent(any_metric, r, v) + pushes(any_transport(r), r, p)
     return own - h @ new
 
@@ -119,7 +121,7 @@ def no_correction() -> float:
 @claim(
     "B-9.4.26-auxiliary",
     "The steady motion is an equilibrium of the auxiliary holonomic system with L = R at p = p^0",
-    how="slopes of the printed R at theta = kappa = 0 against those of the library's auxiliary system",
+    how="derivatives of the printed R at theta = kappa = 0 against those of the library's auxiliary system",
 )
 def auxiliary_system() -> float:
     z = np.array([0.0, 0.0, 0.0, 0.0, 0.0, ROLLING])

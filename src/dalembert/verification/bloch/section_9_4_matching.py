@@ -57,7 +57,9 @@ def printed_rates(z: Any, u: Any = 0.0) -> Any:
         a, b, c, d = (printed_routhian(m) for m in moved)
         return (8 * (a - b) - (c - d)) / (12 * step)
 
-    kappa_derivative = -(np.array([[-2.0, 1.0], [1.0, 0.0]])) * bodies()["mu"] * (bodies()["R"] + bodies()["r"]) * bodies()["rho"]
+    kappa_derivative = (
+        -(np.array([[-2.0, 1.0], [1.0, 0.0]])) * bodies()["mu"] * (bodies()["R"] + bodies()["r"]) * bodies()["rho"]
+    )
     bend = kappa_derivative * np.sin(r[1]) * v[1] @ v  # d/dt of the metric, which depends on kappa
     right = np.array([by_routhian(0), by_routhian(1) + u]) - bend
     return np.concatenate([v, np.linalg.solve(printed_metric(r), right), [turn[1] * swing, -turn[0] * swing]])
@@ -117,7 +119,7 @@ def unstable_rolling() -> float:
 
 @claim(
     "B-9.4-feedback-elimination",
-    "Near rolling straight p_1 = psi_dot_0 ((A - B) theta + B kappa) + const and p_2 = const, A and B the script letters",
+    "Near rolling straight p_1 = psi_dot_0 ((A - B) theta + B kappa) + const and p_2 = const, A and B the script symbols",
     how="complex steps of the printed momentum equations (9.4.11) and (9.4.12)",
 )
 def eliminated_momentum() -> float:
@@ -303,7 +305,9 @@ def control_law() -> float:
     def residual(q: Any, v: Any) -> float:
         T = christoffel(controlled_metric, q) - christoffel(metric, q)
         h = metric(q) @ np.linalg.inv(controlled_metric(q))
-        terms = derivative(potential, q) - h @ derivative(controlled_potential, q) - metric(q) @ np.einsum("ijk,j,k->i", T, v, v)
+        terms = (
+            derivative(potential, q) - h @ derivative(controlled_potential, q) - metric(q) @ np.einsum("ijk,j,k->i", T, v, v)
+        )
         return distance(library_control(q, v), terms[1])
 
     return over_states(residual)
@@ -324,7 +328,8 @@ def asymptotic_stability() -> float:
 
 @claim(
     "B-9.4.24",
-    "d_2j = d h~_j^2 gives dE~/dt = -d (h~_j^2 q_dot^j)^2: it settles for d > 0 where E~ is positive definite, for d < 0 where"
+    "d_2j = d h~_j^2 gives dE~/dt = -d (h~_j^2 q_dot^j)^2: it converges for d > 0 where E~ is positive definite, for d < 0 "
+    "where"
     " it is negative definite (printed: d > 0)",
     how="dE~/dt along the library's closed loop at random states; for the negative definite E~ = -(E~ of the gallery) the"
     " largest real part of the linearised closed loop, with d < 0 and as printed",
@@ -350,7 +355,10 @@ def dissipation() -> Corrected:
 def second_variation() -> Any:
     """Of U~ at the equilibrium, by complex steps of central differences (2, 2)."""
     step = 1e-5
-    columns = [(derivative(controlled_potential, step * e) - derivative(controlled_potential, -step * e)) / (2 * step) for e in np.eye(2)]
+    columns = [
+        (derivative(controlled_potential, step * e) - derivative(controlled_potential, -step * e)) / (2 * step)
+        for e in np.eye(2)
+    ]
     return np.array(columns)
 
 

@@ -96,7 +96,9 @@ def constrained_equations() -> float:
         z = np.concatenate([ride.r, ride.v[:2], ride.turning])
         by = derivative(constrained_lagrangian, z)
         momenta = np.concatenate([printed_metric(ride.r) @ ride.v[:2], ride.p])
-        on_shape = derivative(lambda y: printed_metric(y[:2]) @ y[2:], z[:4]) @ np.concatenate([ride.v[:2], ride.accelerations[:2]])
+        on_shape = derivative(lambda y: printed_metric(y[:2]) @ y[2:], z[:4]) @ np.concatenate(
+            [ride.v[:2], ride.accelerations[:2]]
+        )
         rates = np.concatenate([on_shape, ride.p_rates])
         right = np.array([by[0], by[1] + TORQUE, swing * ride.turning[1], -swing * ride.turning[0]])
         return largest(distance(momenta, by[2:]), distance(rates, right))
@@ -307,7 +309,7 @@ def steady_states() -> float:
 @claim(
     "B-9.4.16-upright",
     "theta = kappa = 0 is steady just where p_1 p_2 = 0: rolling straight, or turning on the spot",
-    how="the library's reduced rates at theta = kappa = 0; with both momenta they are what the slope of I^12 says",
+    how="the library's reduced rates at theta = kappa = 0; with both momenta they are what the derivative of I^12 says",
 )
 def upright_states() -> float:
     rates = reduced_probe().rates

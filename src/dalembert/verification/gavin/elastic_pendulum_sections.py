@@ -388,7 +388,7 @@ def figure_one() -> Corrected:
 @claim(
     "G-Figure-1-periods",
     "Spring and pendulum periods are 1.242 s and 2.007 s, nearly in the golden ratio",
-    how="periods from the library's mass matrix and the slope of its forcing at rest length, without weight or spring",
+    how="periods from the library's mass matrix and the derivative of its forcing at rest length, without weight or spring",
     tolerance=1e-3,
 )
 def figure_one_periods() -> float:

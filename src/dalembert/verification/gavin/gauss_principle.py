@@ -195,7 +195,7 @@ def no_force_without_violation() -> float:
 @claim(
     "G-sec13-newton",
     "M q_ddot = Q + Q^C",
-    how=f"library accelerations and reactions in the rival's M and Q, {EVERYWHERE}",
+    how=f"library accelerations and reactions in the independent implementation's M and Q, {EVERYWHERE}",
 )
 def newton_with_reaction() -> float:
     return _over_instants(lambda i: distance(i.M @ i.accelerations, i.Q + i.reaction))

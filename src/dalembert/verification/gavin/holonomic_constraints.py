@@ -1,6 +1,7 @@
 """Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints: section 12.1, holonomic systems (eqs. 46 to 58).
 
-The pendulum on the arc g = 1 - theta^2 - u/l = 0. The rival eliminates u = l - l theta^2 and has one coordinate.
+The pendulum on the arc g = 1 - theta^2 - u/l = 0. The independent implementation eliminates u = l - l theta^2 and has one
+coordinate.
 """
 
 from __future__ import annotations
@@ -354,7 +355,7 @@ def _periodic_motion() -> Motion:
 @claim(
     "G-Figure-3",
     "The motion on the arc is periodic and conserves the energy",
-    how="state at the first upward passage of theta = 0 against the start, and energy over eight seconds, library motion",
+    how="state at the first upward zero crossing of theta = 0 against the start, and energy over eight seconds, library motion",
     tolerance=1e-8,
 )
 def figure_three() -> float:

@@ -99,7 +99,7 @@ class Bodies:
 
 @cache
 def shape(parents: tuple[int, ...]) -> PlanarBodies:
-    """The library's bodies, with letters for everything."""
+    """The library's bodies, with symbols for everything."""
     return planar_tree(parents)
 
 
@@ -121,7 +121,7 @@ class Lowered:
         self._function = ca.Function("lowered", [x, algebra.vector(self._others)], outputs)
 
     def __call__(self, point: Any, values: dict[str, float]) -> tuple[Any, Any]:
-        """Values (k,) and their slopes (k, n)."""
+        """Values (k,) and their derivatives (k, n)."""
         found = self._function.call([np.asarray(point, dtype=float), [values[symbol.name] for symbol in self._others]])
         return np.array(found[0], dtype=float).ravel(), np.array(found[1], dtype=float)
 

@@ -118,7 +118,7 @@ class ImageSystem:
     # -- motions ---------------------------------------------------------------------------------------------------
 
     def plain_momenta(self, x: Any, rate: Any) -> Any:
-        """The slope of L(x, sigma x_dot) by x_dot (n,)."""
+        """The derivative of L(x, sigma x_dot) by x_dot (n,)."""
         sigma = self.sigma(x)
         return sigma.T @ self.momenta(x, sigma @ rate)
 
@@ -145,7 +145,7 @@ class ImageSystem:
         return np.linalg.lstsq(F.T @ self.mass(x) @ F, self.frame(x).T @ xi - F.T @ self.shift(x), rcond=None)[0]
 
     def extremal_rates(self, x: Any, xi: Any) -> Any:
-        """(x_dot, xi_dot) of the normal extremals: slopes of the maximised xi . E u - L(x, F u) at fixed u (2n,)."""
+        """(x_dot, xi_dot) of the normal extremals: derivatives of the maximised xi . E u - L(x, F u) at fixed u (2n,)."""
         u = self.optimal_speeds(x, xi)
 
         def control_hamiltonian(y: Any) -> Any:

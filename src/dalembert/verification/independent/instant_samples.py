@@ -1,4 +1,5 @@
-"""A random nonholonomic motion at one instant: what the library and its rivals say about rates, variations and symbols.
+"""A random nonholonomic motion at one instant: what the library and its independent implementations say about rates, variations
+and symbols.
 
 An `Instant` is a state on the constraints with accelerations z and a virtual displacement dq = frame @ sigma that changes with
 sigma_dot. Rates follow the motion by complex steps; variations follow the displacement. A `QuasiInstant` is a state with
@@ -33,13 +34,13 @@ __all__ = [
     "bound_probe",
     "free_quasi_instants",
     "instants",
+    "interval_of",
     "library_definition",
     "library_quasi",
     "library_reduction",
     "over_instants",
     "over_interval",
     "over_quasi_instants",
-    "interval_of",
     "quasi_instants",
     "solved_near",
 ]
@@ -183,7 +184,9 @@ class Instant:
 
     def moved(self, z: Any) -> Instant:
         """The same state with other accelerations of the independent velocities."""
-        along = derivative(lambda s: self.twin.on_constraints(self.q + s[0] * self.v, self.w + s[0] * z, self.time + s[0]), [0.0])
+        along = derivative(
+            lambda s: self.twin.on_constraints(self.q + s[0] * self.v, self.w + s[0] * z, self.time + s[0]), [0.0]
+        )
         return replace(self, z=along[:, 0])
 
     @property

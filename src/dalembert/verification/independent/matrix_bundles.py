@@ -1,7 +1,7 @@
 """Connections on S x G for groups of matrices, as plain NumPy functions of complex numbers, beside the library's.
 
 Group elements are products of exponentials, g = exp(s_1 E_1) exp(s_2 E_2) exp(s_3 E_3), on SE(2) and on SO(3); the shape has
-two letters, and A_loc is a matrix of waves. With the spatial velocities g_dot g^-1 the connection of the left action is
+two symbols, and A_loc is a matrix of sinusoids. With the spatial velocities g_dot g^-1 the connection of the left action is
 
     A(q) = [Ad_g A_loc(r), right form],
 
@@ -78,7 +78,7 @@ class MatrixBundle:
         return product
 
     def symbols(self, g: Any) -> Any:
-        """The letters of an element near the identity."""
+        """The symbols of an element near the identity."""
         if self.name == "SE(2)":
             return np.array([g[0, 2], g[1, 2], np.arctan2(g[1, 0], g[0, 0])])
         return np.array([np.arctan2(-g[1, 2], g[2, 2]), np.arcsin(g[0, 2]), np.arctan2(-g[0, 1], g[0, 0])])
@@ -89,7 +89,7 @@ class MatrixBundle:
         return np.stack([self.vee(g @ E @ inverse) for E in self.generators], axis=1)
 
     def right_form(self, symbols: Any) -> Any:
-        """g_dot g^-1 from the rates of the letters, (3, 3)."""
+        """g_dot g^-1 from the rates of the symbols, (3, 3)."""
         columns, before = [], np.eye(3)
         for axis in range(GROUP):
             columns.append(self.vee(before @ self.generators[axis] @ np.linalg.inv(before)))

@@ -49,7 +49,7 @@ __all__ = [
     "target",
 ]
 
-#: All algebras, and those whose flows the library states in letters.
+#: All algebras, and those whose flows the library states in symbols.
 ALGEBRAS = ("so(3)", "so(4)", "su(2)", "su(3)")
 LIBRARY = ("so(3)", "su(2)", "so(4)")
 #: Two numbers that are said to differ must differ by this.
@@ -201,7 +201,7 @@ def inertia(name: str) -> Any:
 
 
 def potential(x: Any, slanted: Any) -> Any:
-    """V(x) = <x, c>^3/8 + tr(x^4)/16, for numbers and for letters."""
+    """V(x) = <x, c>^3/8 + tr(x^4)/16, for numbers and for symbols."""
     rows, columns = x.shape
     along = sum(x[i, j] * int(slanted[i, j]) for i in range(rows) for j in range(columns)) / 2
     square = x @ x
@@ -238,7 +238,7 @@ def orbit_energy(here: Algebra, kind: str, x: Any, p: Any) -> float:
 
 @cache
 def _places(flow: Flow) -> dict[str, Any]:
-    """For each matrix, the letter of each entry by its number, and its factor; -1 and 0 where an entry is zero."""
+    """For each matrix, the symbol of each entry by its number, and its factor; -1 and 0 where an entry is zero."""
     numbers = {q: k for k, q in enumerate(flow.coordinates)}
     found = {}
     for name, matrix in flow.matrices.items():
@@ -252,7 +252,7 @@ def _places(flow: Flow) -> dict[str, Any]:
 
 
 def flow_rates(flow: Flow, probe: Probe, **matrices: Any) -> dict[str, Any]:
-    """The rates of the matrices of a flow, whose entries are letters up to a factor, at some values of them."""
+    """The rates of the matrices of a flow, whose entries are symbols up to a factor, at some values of them."""
     places = _places(flow)
     state = np.zeros(len(flow.coordinates))
     for name, value in matrices.items():

@@ -1,4 +1,6 @@
-"""Forms on the constraint manifolds of planar systems: the library's, in its own chart, and the rival's by complex steps."""
+"""Forms on the constraint manifolds of planar systems: the library's, in its own chart, and the independent implementation's by
+complex steps.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +107,7 @@ def velocities_of(found: Planar, q: Any, picks: Any, values: Any) -> Any:
 
 
 def chart_of_library(found: Planar, velocities: Callable[[Any], Any], c: Any) -> Any:
-    """The slopes (5 + k, len c) of the library's chart (q, y) by another chart of M, whose first letters are q."""
+    """The derivatives (5 + k, len c) of the library's chart (q, y) by another chart of M, whose first letters are q."""
     return derivative(lambda x: np.concatenate([x[:5], free_momenta(found, x[:5], velocities(x))]), c)
 
 

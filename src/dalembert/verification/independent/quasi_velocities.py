@@ -149,7 +149,9 @@ class BoundTwin:
 
     def free_force(self, q: Any, v: Any, time: float) -> Any:
         """The right side of M q_ddot = ... without constraints."""
-        drift = derivative(lambda x: self.momenta(x, v, time), q) @ v + derivative(lambda s: self.momenta(q, v, s[0]), [time])[:, 0]
+        drift = (
+            derivative(lambda x: self.momenta(x, v, time), q) @ v + derivative(lambda s: self.momenta(q, v, s[0]), [time])[:, 0]
+        )
         return derivative(lambda x: self.lagrangian(x, v, time), q) - drift
 
 

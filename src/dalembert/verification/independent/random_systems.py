@@ -3,7 +3,7 @@
     L = v^T M(q,t) v / 2 + m(q,t)^T v + c(q,t) - V(q,t)
 
 with every entry a wave in q and t, under constraints on positions, velocities or momenta that are nonlinear and depend
-on time. The numeric side differentiates by complex steps, so that it is a rival of the library's algebra.
+on time. The numeric side differentiates by complex steps, so that it is an independent implementation of the library's algebra.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ class Twin:
 
     def momentum_drift(self, q: Any, v: Any, time: float) -> Any:
         """dp/dt - M q_ddot = (M v + m)_q v + (M v + m)_t."""
-        return derivative(lambda x: self.momenta(x, v, time), q) @ v + derivative(lambda s: self.momenta(q, v, s[0]), [time])[:, 0]
+        return (
+            derivative(lambda x: self.momenta(x, v, time), q) @ v + derivative(lambda s: self.momenta(q, v, s[0]), [time])[:, 0]
+        )
 
     def velocity_rows(self, q: Any, v: Any, time: float) -> tuple[Any, Any]:
         """A_v and b_v with A_v q_ddot = b_v."""

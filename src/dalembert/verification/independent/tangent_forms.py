@@ -25,8 +25,8 @@ __all__ = [
     "fundamental",
     "in_second_chart",
     "lagrangian_form",
-    "library_form",
     "library_derivatives",
+    "library_form",
     "principal",
     "pulled",
     "random_vector",
@@ -70,7 +70,7 @@ def energy_form(place: Place) -> Any:
 
 @cache
 def _derivatives(kind: str) -> Any:
-    """(q, v) -> slopes of the library's momenta (n, 2n) and of its energy (1, 2n)."""
+    """(q, v) -> derivatives of the library's momenta (n, 2n) and of its energy (1, 2n)."""
     kernel = tangent_probe(kind).kernel
     state = kernel.algebra.vector(kernel.equations.state)
     parts = [kernel.algebra.jacobian(ca.SX(block), state) for block in (kernel.graph.momenta, kernel.graph.energy)]
@@ -78,7 +78,7 @@ def _derivatives(kind: str) -> Any:
 
 
 def library_derivatives(place: Place) -> tuple[Any, Any]:
-    """Slopes of the library's momenta (n, 2n) and energy (2n,) by (q, v)."""
+    """Derivatives of the library's momenta (n, 2n) and energy (2n,) by (q, v)."""
     momenta, energy = (np.array(item, dtype=float) for item in _derivatives(place.twin.kind)(place.state))
     return momenta, energy.ravel()
 
@@ -108,7 +108,7 @@ def _bend(Q: Any) -> list[Any]:
 
 @cache
 def second_chart(kind: str) -> Probe:
-    """The system of `tangent_system` stated to the library in the letters Q."""
+    """The system of `tangent_system` stated to the library in the symbols Q."""
     stated = tangent_system(kind).system
     Q = coordinates(" ".join(f"Q{k + 1}" for k in range(len(stated.coordinates))))
     place = _bend(Q)
@@ -138,7 +138,7 @@ def _bend_derivative(Q: Any) -> Any:
 
 
 def in_second_chart(place: Place) -> tuple[Any, Any]:
-    """(Q, V) over a place, by Newton's method, and the slope of (Q, V) -> (q, v) there (2n, 2n)."""
+    """(Q, V) over a place, by Newton's method, and the derivative of (Q, V) -> (q, v) there (2n, 2n)."""
     Q = np.array(place.q)
     for _ in range(60):
         Q = Q - np.linalg.solve(_bend_derivative(Q), np.array(_bend(Q)) - place.q)

@@ -1,7 +1,7 @@
 """Moreau and van der Schaft, Implicit Lagrangian equations: the costate differentiated and eliminated (7 to 14).
 
 Random systems of `image_systems`. The library gives extremals with their costate, extremals with the costate eliminated, and
-motions by d'Alembert's principle; the rival takes brackets and rates by complex steps.
+motions by d'Alembert's principle; the independent implementation takes brackets and rates by complex steps.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def condition_along_extremals() -> float:
 @claim(
     "M-10",
     "v = F_a u_a all along, with the u of eq. 5",
-    how="library extremals of random systems over one second: velocities of the stored motion against the rival's",
+    how="library extremals of random systems over one second: velocities of the stored motion against the independent "
+    "implementation's",
     tolerance=1e-9,
 )
 def fibre_velocity_along_extremals() -> float:

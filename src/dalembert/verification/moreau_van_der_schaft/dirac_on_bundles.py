@@ -1,7 +1,7 @@
 """Moreau and van der Schaft, Implicit Lagrangian equations, section III: Dirac structures on V and on V* (27 to 31).
 
 Random systems of `image_systems`. The library gives the forms "implicit-lagrangian" and "implicit-hamiltonian" and the
-structures on both bundles; the rival pulls the canonical form back by complex steps.
+structures on both bundles; the independent implementation pulls the canonical form back by complex steps.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _lifted(s: Spot, momenta: Callable[[Any, Any], Any]) -> Callable[[Any], Any]
 
 
 def _structure(s: Spot, fibre: Any, momenta: Callable[[Any, Any], Any]) -> DiracStructure:
-    """Lemma 1 for the canonical form pulled back by the rival, and the image."""
+    """Lemma 1 for the canonical form pulled back by the independent implementation, and the image."""
     tangent = derivative(_lifted(s, momenta), np.concatenate([s.x, fibre]))
     E = s.twin.frame(s.x)
     allowed = np.block([[E, np.zeros((SIZE, FIBRE))], [np.zeros((FIBRE, E.shape[1])), np.eye(FIBRE)]])
@@ -44,12 +44,12 @@ def _structure(s: Spot, fibre: Any, momenta: Callable[[Any, Any], Any]) -> Dirac
 
 
 def _on_momenta(s: Spot) -> DiracStructure:
-    """D on V* by the rival's form."""
+    """D on V* by the independent implementation's form."""
     return _structure(s, s.p, lambda x, p: p)
 
 
 def _on_velocities(s: Spot) -> DiracStructure:
-    """D^L on V by the rival's form."""
+    """D^L on V by the independent implementation's form."""
     return _structure(s, s.v, s.twin.momenta)
 
 
@@ -129,7 +129,8 @@ def hamiltonian_system() -> float:
     "M-Theorem-1",
     "For a regular L eqs. 24 to 26 are the Hamiltonian system of D: the pairs (m_dot, dH) in D are their solutions and no"
     " others",
-    how=f"{RANDOM}: all flows with effort dH in lemma 1's structure with the rival's form, against the library's rates; a flow"
+    how=f"{RANDOM}: all flows with effort dH in lemma 1's structure with the independent implementation's form, against the "
+    "library's rates; a flow"
     " that breaks one of the equations is outside",
 )
 def theorem_on_momenta() -> float:

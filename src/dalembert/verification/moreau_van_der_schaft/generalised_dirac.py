@@ -1,7 +1,7 @@
 """Moreau and van der Schaft, Implicit Lagrangian equations, appendix: generalised Dirac structures (50 to 54).
 
 Random linear structures: graphs of two-forms, restricted to subspaces of every rank. The library gives `DiracStructure`, the
-rival spans and annihilators by singular values. Energies are random cubic polynomials.
+independent implementation spans and annihilators by singular values. Energies are random cubic polynomials.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def symplectic() -> float:
 
 @claim(
     "M-53",
-    "On a symplectic structure the dynamics read m_dot = omega^-1 dH; with canonical letters that is Hamilton's equation",
+    "On a symplectic structure the dynamics read m_dot = omega^-1 dH; with canonical symbols that is Hamilton's equation",
     how="random regular two-forms: the library's bivector in omega m_dot = dH; the canonical form, whose omega takes"
     " (x_dot, p_dot) to (-p_dot, x_dot)",
 )
@@ -231,7 +231,8 @@ def induced_structure() -> float:
     "M-Lemma-1",
     "That is a Dirac structure for every two-form and every subspace: its dimension is that of the space whatever the ranks"
     " are, and no pair has power",
-    how=f"{RANDOM}: rank and pairing of the rival's span; dimension, isotropy and admissible flows of the library's",
+    how=f"{RANDOM}: rank and pairing of the independent implementation's span; dimension, isotropy and admissible flows of "
+    "the library's",
 )
 def lemma() -> float:
     def residual(omega: Any, sigma: Any, found: DiracStructure) -> float:

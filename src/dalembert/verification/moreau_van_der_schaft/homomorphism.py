@@ -1,7 +1,8 @@
 """Moreau and van der Schaft, Implicit Lagrangian equations: Legendre's map and a homomorphism v = sigma x_dot (15 to 26).
 
 Random systems of `image_systems`, and the rigid body, whose fibre velocity is the angular velocity in the body. The library
-gives the forms "implicit-lagrangian" and "implicit-hamiltonian"; the rival differentiates by complex steps.
+gives the forms "implicit-lagrangian" and "implicit-hamiltonian"; the independent implementation differentiates by complex
+steps.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def fibre_momenta() -> float:
 
 @claim(
     "M-16",
-    "x_dot = E_a u_a in the letters (x, p, u)",
+    "x_dot = E_a u_a in the symbols (x, p, u)",
     how=f"{INVOLUTIVE}: library rates of x in Hamiltonian form against E u",
 )
 def image_by_momenta() -> float:

@@ -1,8 +1,8 @@
 """Moreau and van der Schaft, Implicit Lagrangian equations, section IV: two particles with a fixed distance (32 to 39).
 
 The joint Lagrangian is random and couples the particles, L = v^T M(x) v / 2 + m(x)^T v - V(x); it is stated to the library with
-the image of three speeds, and once with the row of the same constraint. The rival differentiates by complex steps. Motions are
-those of the gallery.
+the image of three speeds, and once with the row of the same constraint. The independent implementation differentiates by
+complex steps. Motions are those of the gallery.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def _stated(constraint: str) -> System:
         "kernel": [velocity(row, name="link")],
         "none": [],
     }
-    return System(x, lagrangian=lagrangian - 2 * _sinusoids()[9](x, 0), constraints=tables[constraint], name=f"pair, {constraint}")
+    return System(
+        x, lagrangian=lagrangian - 2 * _sinusoids()[9](x, 0), constraints=tables[constraint], name=f"pair, {constraint}"
+    )
 
 
 @cache

@@ -2,7 +2,7 @@
 
 Random systems of `image_systems`: one whose image is not involutive, one whose image is, with structure functions, and one with
 more speeds than directions. The library gives velocities, rates and motions of the forms "pontryagin", "implicit-lagrangian",
-"implicit-hamiltonian" and "vakonomic"; the rival differentiates by complex steps.
+"implicit-hamiltonian" and "vakonomic"; the independent implementation differentiates by complex steps.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def dalembert_motion(kind: str) -> Motion:
 
 
 def _extremal_path(kind: str, time: float) -> tuple[Any, Any]:
-    """x and x_dot of the extremal; the speeds by the rival."""
+    """x and x_dot of the extremal; the speeds by the independent implementation."""
     twin, state = image_system(kind), extremal_motion(kind).sol(time)
     x = state[:SIZE]
     return x, twin.frame(x) @ twin.optimal_speeds(x, state[SIZE:])
@@ -124,7 +124,10 @@ def _first_variations(kind: str, path: Callable[[str, float], tuple[Any, Any]]) 
 
     def field(time: float, y: Any) -> Any:
         x, rate = path(kind, time)
-        bumps, bump_rates = np.kron(np.eye(2), np.sin(sinusoids * time)), np.kron(np.eye(2), sinusoids * np.cos(sinusoids * time))
+        bumps, bump_rates = (
+            np.kron(np.eye(2), np.sin(sinusoids * time)),
+            np.kron(np.eye(2), sinusoids * np.cos(sinusoids * time)),
+        )
         moved = np.vstack([bumps, y[: 2 * count].reshape(2, count)])
         turned, gains = np.zeros((2, count)), np.zeros(count)
         for k in range(count):
@@ -168,7 +171,8 @@ def extremal_positions() -> float:
 @claim(
     "M-4",
     "xi_dot = L_x + L_v dF_a/dx u_a - xi dE_a/dx u_a",
-    how=f"{INDEPENDENT}: the library's rates of xi against the formula and against the slope of xi . E u - L(x, F u), complex"
+    how=f"{INDEPENDENT}: the library's rates of xi against the formula and against the derivative of xi . E u - L(x, F u), "
+    "complex"
     " steps",
 )
 def extremal_costates() -> float:

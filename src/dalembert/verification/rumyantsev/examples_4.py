@@ -32,7 +32,7 @@ APPELL = "library accelerations of Appell's particle at random admissible states
 
 
 def climbs() -> Iterator[tuple[Probe, Any, dict[str, float]]]:
-    """Appell's particle with random slopes at random states on its constraint."""
+    """Appell's particle with random derivatives at random states on its constraint."""
     random = np.random.default_rng(61)
     for _ in range(4):
         values = dict(zip(("m", "g", "a"), (float(x) for x in random.uniform(0.5, 2, 3)), strict=True))

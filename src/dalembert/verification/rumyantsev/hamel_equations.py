@@ -231,7 +231,7 @@ def holder_in_quasi_coordinates() -> float:
 
 
 def _plain_momenta(s: Instant) -> Any:
-    """y_s for eta_s = q_dot_s on the constraints, (k,): the library's canonical letters."""
+    """y_s for eta_s = q_dot_s on the constraints, (k,): the library's canonical symbols."""
     return s.twin.constrained_momenta(s.q, s.w, s.time)
 
 

@@ -2,7 +2,8 @@
 (eqs. 5.1 to 5.11), and example 5.1.
 
 H_1(q, pi, t) of random systems is computed from its definition: velocities and multipliers next to a known state solve pi =
-p + lambda f_v and f = 0, and complex steps of that solution are its derivatives. The library's vakonomic rates are the rival.
+p + lambda f_v and f = 0, and complex steps of that solution are its derivatives. The library's vakonomic rates are the
+independent implementation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Udwadia, Constrained motion of Hamiltonian systems: section 3, the explicit equations (eqs. 25 to 36) and remarks."""
+"""Udwadia, Constrained motion of Hamiltonian systems: section 3, the explicit equations (eqs. 25 to 36) and diagnostics."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def scaled_constraint() -> float:
 @claim(
     "U-28",
     "H_pp^1/2 p_dot = B_p^+ b_p + (I - B_p^+ B_p) xi for some xi, and every xi gives a possible rate",
-    how=f"{RANDOM}: the part of the rival's rate in the range of B_p^+ against B_p^+ b_p; a random xi in A_p p_dot = b_p",
+    how=f"{RANDOM}: the part of the independent implementation's rate in the range of B_p^+ against B_p^+ b_p; a random xi "
+    "in A_p p_dot = b_p",
 )
 def general_solution() -> float:
     def residual(s: Sample) -> float:
@@ -154,7 +155,7 @@ def work_split() -> float:
 @claim(
     "U-32",
     "u with B_p u = 0 is orthogonal to B_p^+, which leaves u . (xi + H_pp^1/2 H_q) = 0 for the actual xi",
-    how=f"{RANDOM}: xi read off the rival's rate",
+    how=f"{RANDOM}: xi read off the independent implementation's rate",
 )
 def orthogonality_of_scaled_displacements() -> float:
     def residual(s: Sample) -> float:
@@ -169,7 +170,7 @@ def orthogonality_of_scaled_displacements() -> float:
 @claim(
     "U-33",
     "The free part of the rate is that of the unconstrained one: (I - B_p^+ B_p) xi = -(I - B_p^+ B_p) H_pp^1/2 H_q",
-    how=f"{RANDOM}: xi read off the rival's rate",
+    how=f"{RANDOM}: xi read off the independent implementation's rate",
 )
 def free_part() -> float:
     def residual(s: Sample) -> float:
@@ -258,5 +259,7 @@ def both_forms_agree() -> float:
             blocks = probe.blocks(time, state)
             free = np.linalg.solve(blocks.G, blocks.f)
             found.append(distance(by_root(blocks, -free), by_product(blocks, -free)))
-    found += [distance(by_root(s.blocks, s.derivative_of_energy), by_product(s.blocks, s.derivative_of_energy)) for s in samples()]
+    found += [
+        distance(by_root(s.blocks, s.derivative_of_energy), by_product(s.blocks, s.derivative_of_energy)) for s in samples()
+    ]
     return worst(found)

@@ -1,7 +1,7 @@
 """Udwadia, section 5: control requirements as constraints, their forces in closed form, and the norm that these minimise.
 
-The library's servo gives the forces; rivals are dense Karush-Kuhn-Tucker systems from the blocks of the constrained equations,
-the closed-form decay of a requirement, and the reaction of the constraint itself.
+The library's servo gives the forces; independent implementations are dense Karush-Kuhn-Tucker systems from the blocks of the
+constrained equations, the closed-form decay of a requirement, and the reaction of the constraint itself.
 """
 
 from __future__ import annotations

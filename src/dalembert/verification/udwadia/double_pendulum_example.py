@@ -130,7 +130,9 @@ def pendulum_velocities() -> float:
 def pendulum_free_rates() -> float:
     reference = _from_points()
     return _over_states(
-        lambda s: distance(reference.with_parameters(**_free_values(s.v)).rates(s.time, s.state)[2:], _free_rates(s.v, s.q, s.p))
+        lambda s: distance(
+            reference.with_parameters(**_free_values(s.v)).rates(s.time, s.state)[2:], _free_rates(s.v, s.q, s.p)
+        )
     )
 
 

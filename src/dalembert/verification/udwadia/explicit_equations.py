@@ -35,7 +35,7 @@ class Sample:
 
     @property
     def v(self) -> Any:
-        """The velocities by the rival."""
+        """The velocities by the independent implementation."""
         return self.twin.velocities(self.q, self.p, self.time)
 
     @property
@@ -55,17 +55,17 @@ class Sample:
 
     @property
     def derivative_of_energy(self) -> Any:
-        """H_q by the rival."""
+        """H_q by the independent implementation."""
         return derivative(lambda x: self.twin.hamiltonian(x, self.p, self.time), self.q)
 
     @property
     def mass(self) -> Any:
-        """M by the rival."""
+        """M by the independent implementation."""
         return self.twin.mass(self.q, self.time)
 
     @property
     def momentum_rows(self) -> tuple[Any, Any]:
-        """A_p = phi_p and b_p = -phi_q v - phi_t by the rival."""
+        """A_p = phi_p and b_p = -phi_q v - phi_t by the independent implementation."""
         rows = derivative(lambda y: self.twin.phi(self.q, y, self.time), self.p)
         along = derivative(lambda x: self.twin.phi(x, self.p, self.time), self.q) @ self.v
         return rows, -along - derivative(lambda s: self.twin.phi(self.q, self.p, s[0]), [self.time])[:, 0]
@@ -308,7 +308,9 @@ def virtual_displacement_order() -> float:
 
 
 def _possible_accelerations(s: Sample, seed: int = 3) -> Any:
-    """Accelerations that the constraints allow, by the rival's velocity rows: the actual ones plus an allowed change."""
+    """Accelerations that the constraints allow, by the independent implementation's velocity rows: the actual ones plus an
+    allowed change.
+    """
     rows, _ = s.twin.velocity_rows(s.q, s.v, s.time)
     actual, _ = s.twin.accelerations(s.q, s.v, s.time)
     basis = null_space(rows)
@@ -347,7 +349,7 @@ def actual_rates() -> float:
 @claim(
     "U-18",
     "Possible and actual momentum rates differ by a vector that A_p takes to zero",
-    how=f"{RANDOM}: difference of two rates that the rival allows, in the library's A_p",
+    how=f"{RANDOM}: difference of two rates that the independent implementation allows, in the library's A_p",
 )
 def rate_difference() -> float:
     def residual(s: Sample) -> float:
@@ -381,7 +383,7 @@ def momentum_rate() -> Corrected:
 @claim(
     "U-20",
     "Possible and actual accelerations differ by a vector that A_p M takes to zero",
-    how=f"{RANDOM}: accelerations that velocity rows allow, in the library's A_p and the rival's M",
+    how=f"{RANDOM}: accelerations that velocity rows allow, in the library's A_p and the independent implementation's M",
 )
 def acceleration_difference() -> float:
     def residual(s: Sample) -> float:

@@ -23,7 +23,7 @@ from ..row_registry import Corrected, claim
 from .constrained_motion import example_states
 
 NAME = "two-particles-incline"
-ON_ROD = "random masses, lengths, slopes and states on the constraints"
+ON_ROD = "random masses, lengths, inclines and states on the constraints"
 TIMES = np.linspace(0, 3, 31)
 
 

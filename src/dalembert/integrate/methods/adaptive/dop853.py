@@ -1,7 +1,7 @@
 """Dormand and Prince's method of order 8 with step control and dense output, as native code.
 
 E. Hairer, S. P. Norsett, G. Wanner: Solving Ordinary Differential Equations I, 2nd ed., section II.10. Which model
-is integrated is in the kernel's book. Stages K are rows of n_state + 1 places.
+is integrated is in the kernel's context. Stages K are rows of n_state + 1 places.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def kernel_expansion(kernel: Kernel, lanes: int = 1) -> Expansion:
 
 
 def hold_expansion(context: Any, order: int) -> None:
-    """Let the book of a run take its steps by Taylor coefficients."""
+    """Let the context of a run take its steps by Taylor coefficients."""
     found = kernel_expansion(context.kernel)
     work = context.fields.bind("expansion_work", aligned_zeros(found.work_size))
     work[0] = order

@@ -1,6 +1,6 @@
 """Steps by Taylor coefficients, as native code: the expansion at the beginning of a step, its size, and states within it.
 
-The size of a step is that at which the last two terms reach the tolerance, letter by letter (A. Jorba, M. Zou: A software
+The size of a step is that at which the last two terms reach the tolerance, symbol by symbol (A. Jorba, M. Zou: A software
 package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005),
 section 3.2). There are no rejected steps, and the expansion is the dense output.
 """

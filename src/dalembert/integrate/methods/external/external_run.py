@@ -140,7 +140,9 @@ class ExternalRun(Run):
             return loop.NOT_DETERMINED
         reached = y.copy()
         status = self._project(t, y)
-        if not status and self.context.fields.arrays["active_rows"][0] > 0:  # a row that was left out may say something of its own
+        if (
+            not status and self.context.fields.arrays["active_rows"][0] > 0
+        ):  # a row that was left out may say something of its own
             moved = (y - reached) / (self.context.fields.arrays["atol"] + self.clock.rtol * np.abs(y))
             status = STUCK if np.sqrt(np.mean(moved**2)) > loop.MOST_MOVED else 0
         if status:
@@ -197,7 +199,9 @@ class ShortPropagations:
     def __init__(self, motion: Any, segment: Any, sign: float) -> None:
         self.segment, self.sign = segment, sign
         nodes = segment.step_t
-        task = _Call(motion.statistics, segment.step_y.shape[1], (float(nodes[0]), float(nodes[-1])), segment.context.parameters)
+        task = _Call(
+            motion.statistics, segment.step_y.shape[1], (float(nodes[0]), float(nodes[-1])), segment.context.parameters
+        )
         self.steps = steps_of(task, segment.context)
 
     def fill(self, times: Any, places: Any, result: Any) -> None:

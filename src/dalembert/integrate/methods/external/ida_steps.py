@@ -38,8 +38,8 @@ NOT_TESTED = 1e10
 class Formulation(NamedTuple):
     """The programs of the formulation, for some independent rows.
 
-    `residual` is F(x, x_dot) (N), `slope` is F_x + c F_(x_dot) (N x N by columns), with w = (x_dot, c); neither depends on the
-    integrated multipliers in x. `blocks` are G, f, A, b of the Gauss problem, for a start.
+    `residual` is F(x, x_dot) (N), `derivative` is F_x + c F_(x_dot) (N x N by columns), with w = (x_dot, c); neither depends on
+    the integrated multipliers in x. `blocks` are G, f, A, b of the Gauss problem, for a start.
     """
 
     residual: Program

@@ -20,7 +20,7 @@ class NativeProgram:
     Parameters
     ----------
     kernel : Kernel
-        Whose letters the program is written in; it keeps the code alive.
+        Whose symbols the program is written in; it keeps the code alive.
     program : Program
     parameters : array
     address : int

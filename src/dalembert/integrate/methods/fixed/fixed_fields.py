@@ -9,12 +9,12 @@ GAUSS, ISOSPECTRAL, LIE_VERLET, RKMK, RATTLE, ROOTS = range(6)
 # factors, whether they are skew;
 SIZE, SOURCE, UNKNOWN, PLACE, SKEW = range(5)
 GENERATOR_COLUMNS = 5
-# and of the table of actions: rows, columns, generator on either side or -1, place among the matrices, where the letters that
+# and of the table of actions: rows, columns, generator on either side or -1, place among the matrices, where the symbols that
 # it reads begin and end, whether rates depend on them, so that stages need them.
 ROWS_OF, COLUMNS_OF, LEFT_OF, RIGHT_OF, PLACE_OF, FIRST_READ, LAST_READ, NEEDED = range(8)
 ACTION_COLUMNS = 8
 # and of the table of equations that are programs: their residual and its matrix, how many there are, where their unknowns begin
-# and how many of these are increments of the state, where their factors begin, and which letters of the state they move.
+# and how many of these are increments of the state, where their factors begin, and which symbols of the state they move.
 RESIDUAL_OF, MATRIX_OF, SIZE_OF, FIRST_OF, INCREMENTS_OF, FACTORS_OF, SYMBOLS_FROM, SYMBOLS_TO = range(8)
 ROOT_COLUMNS = 8
 

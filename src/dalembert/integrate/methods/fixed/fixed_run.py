@@ -90,7 +90,7 @@ def fixed_functions() -> dict[str, Any]:
 
 
 class FixedRun:
-    """A run from (t, y) with fixed steps: its book, its clock and counts, its state, and what it has stored."""
+    """A run from (t, y) with fixed steps: its context, its clock and counts, its state, and what it has stored."""
 
     counted = COUNTED | {"sweeps": "sweeps"}
 

@@ -112,7 +112,7 @@ def check_reversible(equations: Equations, method: str, kind: int, steps: Revers
     unknown = sorted(symbol.name for symbol in steps.size.free_symbols - _symbols(system))
     if unknown:
         raise ModelError(
-            f"The size of steps names `{unknown[0]}`, which is no letter of the system",
+            f"The size of steps names `{unknown[0]}`, which is no symbol of the system",
             seen=str(steps.size)[:60],
             remedy="write it in coordinates, velocities, parameters and time",
         )

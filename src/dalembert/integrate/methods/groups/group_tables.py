@@ -1,4 +1,4 @@
-"""How the matrices of a flow move, as tables for native code: which letters stand where, and the program of the generators."""
+"""How the matrices of a flow move, as tables for native code: which symbols stand where, and the program of the generators."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ActionTables:
     generator_table : array (generators, 5); action_table : array (actions, 8)
         As `steppers.places` lists their columns.
     fill_places, fill_factors : arrays (fills, 2) and (fills,)
-        Entry, letter, and the factor with which the letter stands there; `constants` (entries,) are the rest.
+        Entry, symbol, and the factor with which the symbol stands there; `constants` (entries,) are the rest.
     read_places, read_factors : arrays (reads, 2) and (reads,)
-        Letter, entry, and the factor of the entry in the letter, by least squares.
+        Symbol, entry, and the factor of the entry in the symbol, by least squares.
     rest : array
-        The letters that no action moves.
+        The symbols that no action moves.
     width : int
         How many unknowns a stage has.
     """
@@ -120,7 +120,7 @@ class ActionTables:
                 raise FormError(
                     f'Steps of "{self.method}" lead the matrix `{pattern.name}` out of its pattern',
                     seen=f"the entry ({', '.join(str(int(k) + 1) for k in divmod(int(left.argmax()), pattern.shape[1]))})",
-                    remedy='give it all the letters that the group can reach, or use method="gauss4"',
+                    remedy='give it all the symbols that the group can reach, or use method="gauss4"',
                 )
 
     def check_identities(self, kernel: Any, kind: int) -> None:
@@ -162,7 +162,7 @@ class ActionTables:
                 raise FormError(
                     f'Steps of "{self.method}" are not shown to keep the pattern of the matrix `{pattern.name}`',
                     seen=found.grounds,
-                    remedy='give it all the letters that the group can reach, or use method="gauss4"',
+                    remedy='give it all the symbols that the group can reach, or use method="gauss4"',
                 )
 
 
@@ -181,7 +181,7 @@ def _factor(first: Any, second: Any, is_left: bool, is_linear: bool) -> Any:
 
 
 def _symbols_read(flow: Flow, rest: Any) -> set[Any]:
-    """The letters that generators, rates of letters that no action moves, and inputs depend on."""
+    """The symbols that generators, rates of symbols that no action moves, and inputs depend on."""
     found: set[Any] = set()
     for value in flow.inputs.values():
         found |= set(flow.coordinates) if value is None else value.free_symbols
@@ -194,7 +194,7 @@ def _symbols_read(flow: Flow, rest: Any) -> set[Any]:
 
 
 class _Pattern:
-    """How the letters of a flow stand in one of its matrices: X = C + sum of letters times E."""
+    """How the symbols of a flow stand in one of its matrices: X = C + sum of symbols times E."""
 
     def __init__(self, flow: Flow, action: Action, symbols: dict[Any, int]) -> None:
         matrix = flow.matrices[action.matrix]
@@ -211,7 +211,7 @@ class _Pattern:
         self.reads = self._reads()
 
     def _reads(self) -> list[tuple[int, int, float]]:
-        """(letter, entry, factor) of the least-squares inverse, letter by letter."""
+        """(symbol, entry, factor) of the least-squares inverse, symbol by symbol."""
         by_entry: dict[int, int] = {}
         for e, _, _ in self.fills:
             by_entry[e] = by_entry.get(e, 0) + 1
@@ -265,14 +265,14 @@ class _Pattern:
 
 
 def _check_owners(patterns: list[_Pattern], flow: Flow) -> None:
-    """No letter may be moved by two actions: each would add its own."""
+    """No symbol may be moved by two actions: each would add its own."""
     owner: dict[int, str] = {}
     for pattern in patterns:
         for symbol in pattern.symbols:
             if symbol in owner:
                 raise FormError(
-                    f"The letter `{flow.coordinates[symbol].name}` is moved by two actions",
+                    f"The symbol `{flow.coordinates[symbol].name}` is moved by two actions",
                     seen=f"{owner[symbol]} and {pattern.name}",
-                    remedy="state one action for each letter",
+                    remedy="state one action for each symbol",
                 )
             owner[symbol] = pattern.name

@@ -5,7 +5,7 @@ Each generator A has factors g' = A g and h' = -h A with h g = 1. Gauss's method
     L_i = h b_i A_i G_i,    G_i = 1 + sum_j mu_ij L_j,        R_i = -h b_i H_i A_i,    H_i = 1 + sum_j mu_ij R_j,
 
 with A_i at the stage G_i X H_i, and X_new = g X h with g = 1 + sum L_j, h = 1 + sum R_j. It keeps h g = 1, which is quadratic:
-a step is a similarity, and keeps the spectrum; one stage is Cayley's transform. Letters that no action moves take Gauss's
+a step is a similarity, and keeps the spectrum; one stage is Cayley's transform. Symbols that no action moves take Gauss's
 method itself. K. Modin, M. Viviani: Lie-Poisson methods for isospectral flows, Found. Comput. Math. 20 (2020) 889-921, where
 X stands for a reduced point of the cotangent bundle of GL(n).
 """
@@ -47,7 +47,7 @@ def combined_factors(context: FixedFields, weights: Reals, unknowns: Reals) -> N
 
 @native
 def rest_sum(context: FixedFields, weights: Reals, unknowns: Reals, delta: Reals) -> None:
-    """delta of the letters that no action moves <- the sums over the stages of weights times the unknowns."""
+    """delta of the symbols that no action moves <- the sums over the stages of weights times the unknowns."""
     width, rest = context.n_stage_unknowns, context.rest
     for r in range(context.n_rest):
         total = 0.0
@@ -58,7 +58,7 @@ def rest_sum(context: FixedFields, weights: Reals, unknowns: Reals, delta: Reals
 
 @native
 def rest_increments(context: FixedFields, time: float, scale: float, y: Reals, fresh: Reals) -> int:
-    """The last places of fresh <- scale times the rates of the letters that no action moves."""
+    """The last places of fresh <- scale times the rates of the symbols that no action moves."""
     if context.n_rest == 0:
         return 0
     rest, rate = context.rest, context.stages

@@ -3,7 +3,7 @@ r"""Verlet's method on a Lie group: two half steps by the same generator, taken 
     u = h A(exp(u/2) X exp(-u/2)),        X_new = exp(u) X exp(-u)
 
 The first half is implicit and the second explicit, each the adjoint of the other, so that the method is symmetric and of
-order 2; both halves stay on the orbit of X. Letters that no action moves take the midpoint rule with it. (E. Hairer, C. Lubich,
+order 2; both halves stay on the orbit of X. Symbols that no action moves take the midpoint rule with it. (E. Hairer, C. Lubich,
 G. Wanner: Geometric Numerical Integration, IV.8.)
 """
 

@@ -5,7 +5,7 @@ factors of its left and of its right side. Everything is written as what a step 
 
     g X h - X = L X + (X + L X) R
 
-Where a generator is skew, R is the transpose of L. Tables of a run (`actions.ActionTables`) say which letters stand where.
+Where a generator is skew, R is the transpose of L. Tables of a run (`actions.ActionTables`) say which symbols stand where.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def transpose_skew_factors(context: FixedFields) -> None:
 
 @native
 def moved_symbols(context: FixedFields, is_stage: bool, delta: Reals) -> None:
-    """delta <- what the factors LEFT and RIGHT add to the letters of MATRICES; other letters are not touched.
+    """delta <- what the factors LEFT and RIGHT add to the symbols of MATRICES; other symbols are not touched.
 
     At a stage, matrices that no rate depends on stay as they are.
     """

@@ -2,7 +2,7 @@ r"""The Runge-Kutta-Munthe-Kaas method of order 4: the classical Runge-Kutta met
 
     X = exp(u) X_n exp(-u),        u' = dexp_u^-1 A(X) = A - [u, A]/2 + [u, [u, A]]/12 + ...,        u = 0 at X_n
 
-Letters that no action moves take the classical method. (H. Munthe-Kaas, Appl. Numer. Math. 29 (1999) 115-127; E. Hairer,
+Symbols that no action moves take the classical method. (H. Munthe-Kaas, Appl. Numer. Math. 29 (1999) 115-127; E. Hairer,
 C. Lubich, G. Wanner: Geometric Numerical Integration, IV.8.2.)
 """
 
@@ -35,7 +35,7 @@ def from_the_group(context: FixedFields, u: Reals, rate: Reals) -> None:
 
 @native
 def displaced(context: FixedFields, is_stage: bool, u: Reals, delta: Reals) -> None:
-    """delta <- what the element u of the algebra and of the other letters adds to the state."""
+    """delta <- what the element u of the algebra and of the other symbols adds to the state."""
     rest, first = context.rest, context.n_stage_unknowns - context.n_rest
     exponential_factors(context, 1.0, u)
     if not is_stage:

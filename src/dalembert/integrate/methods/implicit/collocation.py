@@ -27,7 +27,7 @@ __all__ = ["implicit_step"]
 MOST_SWEEPS = 30
 #: Sweeps that come to rest with a change above this part of the increments have not converged.
 CONVERGED = 1e-11
-#: Near an equilibrium there are no increments; changes below this part of the letters themselves are rounding.
+#: Near an equilibrium there are no increments; changes below this part of the symbols themselves are rounding.
 REST = 2e-15
 #: Sweeps are at rest where all changes together fall by less than this, or no single one falls.
 STAGNANT = 0.8
@@ -83,7 +83,7 @@ def first_guess(context: FixedFields, t: float, h: float, unknowns: Reals) -> in
 
 @native
 def size_of(context: FixedFields) -> float:
-    """The sum of the sizes of the letters."""
+    """The sum of the sizes of the symbols."""
     y, total = context.y, 0.0
     for c in range(context.n_state):
         total += abs(y[c])

@@ -19,7 +19,7 @@ __all__ = ["newton_solve"]
 
 #: The most Newton steps, and after how many the matrix is made again for the next step.
 MOST_NEWTON, MANY = 30, 9
-#: The share of a letter by which it is moved for a difference quotient.
+#: The share of a symbol by which it is moved for a difference quotient.
 DIFFERENCE = 1.5e-8
 CONVERGED = 1e-11
 #: Newton steps that shrink by less than this want another matrix, which is made so often for one step.

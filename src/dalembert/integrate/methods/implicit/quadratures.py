@@ -52,7 +52,7 @@ class PolynomialTable(NamedTuple):
         Where the polynomials are one or zero.
     points, weights : arrays (r,)
         The quadrature on [0, 1].
-    values, slopes : arrays (r, s + 1)
+    values, derivatives : arrays (r, s + 1)
         l_j and its derivative at the points.
     """
 
@@ -98,7 +98,7 @@ def lobatto_pair(stages: int) -> LobattoPair:
 def polynomial_table(degree: int, kind: str, points: int) -> PolynomialTable:
     """Polynomials of a degree from 1 to 4, at the points of a quadrature.
 
-    >>> polynomial_table(1, "gauss", 1).slopes.tolist()
+    >>> polynomial_table(1, "gauss", 1).derivatives.tolist()
     [[-1.0, 1.0]]
     """
     control = _NODES[degree + 1]

@@ -28,7 +28,7 @@ INFINITY = float("inf")
 
 @native
 def call_with(context: FixedFields, address: int, y: Reals, u: Reals, w: Reals, out: Reals) -> None:
-    """Call a program with letters u and w of its own."""
+    """Call a program with symbols u and w of its own."""
     call_program(address, context.time, y, context.parameters, u, w, out)
 
 

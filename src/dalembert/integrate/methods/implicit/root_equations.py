@@ -1,4 +1,4 @@
-"""The letters that the equations of a step are written in, and the record of such equations."""
+"""The symbols that the equations of a step are written in, and the record of such equations."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class StageEquations:
     Attributes
     ----------
     residual, unknowns : columns (size x 1)
-        What must vanish, and the letters that it is solved for; it may contain the unknowns of the sets before.
+        What must vanish, and the symbols that it is solved for; it may contain the unknowns of the sets before.
     increments : int
         How many unknowns, the first ones, are increments of the state: convergence is judged by them.
-    letters : (first, last) or None
-        Which letters of the state they are increments of, so that rounding is measured by the size of these; all by default.
+    symbols : (first, last) or None
+        Which symbols of the state they are increments of, so that rounding is measured by the size of these; all by default.
     """
 
     residual: Any
@@ -52,7 +52,7 @@ class StepEquations:
 
 
 class StepSymbols:
-    """The letters of a step of size `h` from y + low + added: what rounding lost, and what a composition has added so far.
+    """The symbols of a step of size `h` from y + low + added: what rounding lost, and what a composition has added so far.
 
     Attributes
     ----------

@@ -33,14 +33,14 @@ __all__ = ["root_step"]
 #: The most iterations with one matrix, how many of them ask for another one in the next step, and the most matrices of a step.
 MOST_ITERATIONS, MANY, MOST_MATRICES = 25, 4, 6
 #: Steps with a fresh matrix that do not shrink have come to rest at rounding where they are below this part of the increments,
-#: or below that part of the letters themselves. Steps do not shrink, or an old matrix makes them shrink too slowly, where each
+#: or below that part of the symbols themselves. Steps do not shrink, or an old matrix makes them shrink too slowly, where each
 #: is longer than these parts of the one before.
 CONVERGED, REST, RESTING, SLOW = 1e-10, 4e-15, 0.7, 0.3
-#: Steps below this part of the letters that they move are at rounding also with an old matrix; a step that would be below this
+#: Steps below this part of the symbols that they move are at rounding also with an old matrix; a step that would be below this
 #: part of the increments need not be made.
 ROUNDING, NEGLIGIBLE = 1e-15, 1e-17
-#: An increment whose own steps are above this part of it, and still shrink by half, is not settled, however small it is beside
-#: the others: letters may have very different units.
+#: An increment whose own steps are above this part of it, and still shrink by half, is not converged, however small it is
+#: beside the others: symbols may have very different units.
 STILL_MOVING = 1e-12
 #: A matrix with pivots below this, where the largest entry of each row is one, does not determine the unknowns.
 LEAST_PIVOT = 1e-14

@@ -102,7 +102,7 @@ def _load(kernel: Kernel, symbols: StepSymbols, unknowns: Any, name: str, output
 
 
 def hold_roots(run: Any) -> None:
-    """The programs and arrays of a run, in its book."""
+    """The programs and arrays of a run, in its context."""
     scheme, order = ROOT_METHODS[run.task.method]
     steps, weights, ns = _compiled(run.kernel, scheme), composition(order), run.kernel.n_state
     count, sets, width = len(weights), len(steps.table), steps.width

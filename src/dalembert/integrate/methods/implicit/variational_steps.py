@@ -60,7 +60,9 @@ def variational_equations(model: Any, degree: int, kind: str, points: int) -> St
         by_velocity = weighted_sum(table.weights * table.derivatives[:, j], [derivative[1] for derivative in derivatives])
         residual.append(by_place + by_velocity + reactions[j] + (model.momentum(ca.SX(n, 1)) if j == 0 else 0))
     residual += [gap for gap, _ in gaps[1:]]
-    push = h * weighted_sum(table.weights, [derivative[0] for derivative in derivatives]) + weighted_sum([1.0] * (degree + 1), reactions)
+    push = h * weighted_sum(table.weights, [derivative[0] for derivative in derivatives]) + weighted_sum(
+        [1.0] * (degree + 1), reactions
+    )
     if m:
         residual.append(model.hidden(times[-1], model.position(moves[-1]), model.momentum(push)))
     stage = StageEquations(ca.vertcat(*residual), ca.vertcat(*moves[1:], *impulses), degree * n)
