@@ -148,7 +148,7 @@ class Transitivity(Report):
         """
         values = numbers_by_name(state)
         values |= numbers_by_name(parameters)
-        system, symbols = self.system, self._numeric.symbols
+        system, symbols = self.system, self._numeric.variables
         own = (t, *system.coordinates, *system.velocities, *self._numeric.accelerations, *system.parameters, *system.inputs)
         known = [symbol.name for symbol in own]
         for name in values:
@@ -261,8 +261,8 @@ class _Numeric:
         self.reduction = reduction
         self.accelerations = [reduction.system.coordinates[k].ddot for k in reduction.split.independent]
         rows = ca.vertcat(*(ca.vec(block) for block in (*blocks, *problem)))
-        self.symbols = [s for s, node in algebra.symbols.items() if ca.depends_on(rows, node) or s in self.accelerations]
-        inputs = [algebra.symbols[s] for s in self.symbols]
+        self.variables = [s for s, node in algebra.symbols.items() if ca.depends_on(rows, node) or s in self.accelerations]
+        inputs = [algebra.symbols[s] for s in self.variables]
         self.moves = any(algebra.depends(block, reduction.z) for block in blocks)
         self.symbols = ca.Function("symbols", inputs, [ca.densify(block) for block in blocks])
         self.problem = ca.Function("problem", inputs, [ca.densify(block) for block in problem])
@@ -279,11 +279,11 @@ class _Numeric:
         return Symbols(coefficients, W, T, derivatives, derivatives[k:][:, list(split.dependent)])
 
     def _called(self, function: Any, table: Mapping[str, float]) -> list[Any]:
-        found = [np.asarray(block, dtype=float) for block in function.call([table.get(s.name, 0.0) for s in self.symbols])]
+        found = [np.asarray(block, dtype=float) for block in function.call([table.get(s.name, 0.0) for s in self.variables])]
         if not all(np.all(np.isfinite(block)) for block in found):
             raise ModelError(
                 "The constraints cannot be solved for the dependent velocities at this state",
-                seen=", ".join(f"{s.name} = {table.get(s.name, 0.0):g}" for s in self.symbols),
+                seen=", ".join(f"{s.name} = {table.get(s.name, 0.0):g}" for s in self.variables),
                 remedy="pass other velocities as independent=",
             )
         return found

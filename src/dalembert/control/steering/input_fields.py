@@ -190,16 +190,16 @@ def control_affine(model: Any, at: Values | None = None, parameters: Values | No
         raise FormError("The equations have no direct solution", seen=equations.form, remedy="state fewer unknowns")
     unknowns = ca.vertcat(kernel.solved.z, kernel.solved.multipliers)
     rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_symbols, unknowns)
-    time, state, parameters, symbols, _ = kernel._inputs()
+    time, state, constants, symbols, _ = kernel._inputs()
     known = {symbol.name for symbol in (*stated.parameters, *kernel.parameters)}  # those of imposed inputs play no part
     values = {key: value for key, value in values.items() if key not in known - {s.name for s in kernel.parameters}}
     numbers = generic_parameters(kernel.parameters, values, np.random.default_rng(3))
     relations = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
     zero = np.array([place.get(name, 0.0) for name in inputs])
     point = np.array([place.get(name, 0.0) for name in names])
-    variables, at_point = ca.vertcat(state, parameters, symbols), np.concatenate([point, numbers, zero])
+    variables, at_point = ca.vertcat(state, constants, symbols), np.concatenate([point, numbers, zero])
     sizes = [_sizes(block, time, variables, at_point) for block in (rates, relations)]
-    rates, relations = (ca.substitute(ca.densify(block), parameters, ca.SX(ca.DM(numbers))) for block in (rates, relations))
+    rates, relations = (ca.substitute(ca.densify(block), constants, ca.SX(ca.DM(numbers))) for block in (rates, relations))
     if ca.depends_on(rates, time):
         raise FormError(
             "The rates depend on time",

@@ -6,9 +6,9 @@ body velocity,
     L = w^T M(r) w / 2 - V(r),        c(r) w = 0
 
 with sinusoids and linear functions of the shape for entries. There are no constraints ("free"), as many as the group
-has dimensions ("kinematic"), one that a normal subgroup obeys ("horizontal": only the velocity along z is bound, and S is the orbit of SE(2)),
-or two of no special kind ("general"). The independent implementations know the action by its generators and by Ad_g, and find
-subspaces by singular values.
+has dimensions ("kinematic"), one that a normal subgroup obeys ("horizontal": only the velocity along z is bound, and S
+is the orbit of SE(2)), or two of no special kind ("general"). The independent implementations know the action by its
+generators and by Ad_g, and find subspaces by singular values.
 """
 
 from __future__ import annotations
