@@ -160,6 +160,7 @@ def _constants(kernel: Any, prefix: str, sizes: _Sizes, events: int) -> dict[str
     entries |= {
         "is_definite": int(kernel.equations.is_definite),
         "has_gauge": int(kernel.equations.has_gauge),
+        "n_coordinates": kernel.n_coordinates,
         "n_inputs": len(kernel.free_inputs),
         "n_observed": sizes.observed,
         "n_position_unknowns": sizes.position,

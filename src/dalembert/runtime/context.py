@@ -42,6 +42,7 @@ class Context:
         widest, count = max(n, position, velocity), max(m, kernel.n_positions, kernel.n_velocities)
         for name, value in (
             ("n_state", ns),
+            ("n_coordinates", kernel.n_coordinates),
             ("n_unknowns", n),
             ("n_constraints", m),
             ("n_positions", kernel.n_positions),

@@ -86,6 +86,7 @@ class Kernel:
         self.parameters: tuple[sympy.Symbol, ...] = tuple(system.parameters if parameters is None else parameters)
         self.free_inputs: tuple[sympy.Symbol, ...] = tuple(s for s, value in system.inputs.items() if value is None)
         self.n_state = len(equations.state)
+        self.n_coordinates = len(system.coordinates)
         self.n = len(equations.unknowns)
         self.m = len(equations.row_names)
         self.n_positions = int(self.graph.position.residual.numel())
@@ -259,7 +260,7 @@ class Kernel:
         return self._step_program("velocity_step", self.graph.velocity)
 
     def _step_program(self, name: str, projection: Any) -> Program:
-        g, k = self.graph, projection.residual.numel()
+        g = self.graph
         written = self.large.step(name, projection) if self.large is not None else None
         if written is not None:
             return written
@@ -275,8 +276,25 @@ class Kernel:
             dual_rows=g.dual_rows if known else None,
             augment=not known and not self._is_regular(metric),
         )
-        scale = ca.sum2(ca.fabs(projection.rows)) if k else ca.SX(0, 1)
-        return straight_line(name, self._inputs(), [projection.lift @ solution.z, projection.residual, scale, solution.health])
+        parts = [projection.lift @ solution.z, projection.residual, self.residual_scale(projection)]
+        return straight_line(name, self._inputs(), [*parts, solution.health])
+
+    def residual_scale(self, projection: Any) -> Any:
+        """The sum of the derivatives of each residual by the state variables that a step changes, (k x 1).
+
+        The derivatives are those by the state, whatever the unknowns of the step are: at position
+        level in Hamilton's form these have the unit of a momentum. The scale is multiplied by the
+        largest state variable. Momenta count by what they do themselves, and beside the coordinates
+        as velocities do, so that the unit of mass changes nothing.
+        """
+        state, dual = self._letters[1], self.graph.dual_rows
+        moved = sorted(set(ca.sparsify(projection.lift).sparsity().row()))
+        scale = ca.sum2(ca.fabs(ca.jacobian(projection.residual, state[moved])))
+        if dual is None or projection is not self.graph.velocity or not projection.residual.numel():
+            return scale
+        coordinates, momenta = (ca.mmax(ca.fabs(part)) for part in (state[: self.n_coordinates], state[self.n_coordinates :]))
+        size = ca.fmax(ca.sum2(ca.fabs(dual.T)) * coordinates, scale * momenta)
+        return size / ca.fmax(ca.fmax(coordinates, momenta), 1e-300)
 
     def _is_regular(self, metric: Any) -> bool:
         n = metric.shape[0]
@@ -289,7 +307,7 @@ class Kernel:
         return self._parts_program("velocity_parts", self.graph.velocity)
 
     def _parts_program(self, name: str, projection: Any) -> Program:
-        scale = ca.sum2(ca.fabs(projection.rows)) if projection.residual.numel() else ca.SX(0, 1)
+        scale = self.residual_scale(projection)
         metric = self.graph.metric if projection.metric is None else projection.metric
         parts = [projection.residual, scale, projection.rows.T, metric, projection.lift.T]
         return straight_line(name, self._inputs(), parts)

@@ -27,6 +27,7 @@ class KernelFields(Record):
     events: int
     # Sizes.
     n_state: int
+    n_coordinates: int
     n_unknowns: int
     n_constraints: int
     is_definite: int

@@ -249,9 +249,10 @@ def project(context: KernelFields, time: float, y: Reals, first: int, last: int,
     """Bring y back to its constraints by Newton steps in the kinetic metric: level 0 are positions, level 1 velocities.
 
     A level is finished when its residual is at rounding, or right after a step from so near that Newton's quadratic
-    convergence leaves nothing. Residuals are measured by rows times the state, or times one where that is larger; where the
-    state is small against one, which units may make it, they go on until they come no closer. A row that is left out may be
-    about to vanish: its residual is measured by the longest row. Returns REGULAR, MISSING, SINGULAR or STUCK.
+    convergence leaves nothing. Residuals are measured by their derivatives times the state, at position level the
+    coordinates, or times one where that is larger; where the state is small against one, which units may make it, they go on
+    until they come no closer. A row that is left out may be about to vanish: its residual is measured by the longest row.
+    Returns REGULAR, MISSING, SINGULAR or STUCK.
     """
     ns = context.n_state
     out, clock, choice = context.out, context.time, context.active_rows + (1 + context.n_constraints)
@@ -268,7 +269,7 @@ def project(context: KernelFields, time: float, y: Reals, first: int, last: int,
             if status != REGULAR:
                 return status
             size = 0.0
-            for i in range(ns):
+            for i in range(context.n_coordinates if level == 0 else ns):
                 size = max(size, abs(y[i]))
             worst, share, longest = 0.0, 0.0, 0.0
             for i in range(count):

@@ -53,7 +53,7 @@ class LargeSystem:
         """Step (n_state), residual (k), scale (k), health (1): a Newton step back to the constraints."""
         metric = self.graph.metric if projection.metric is None else projection.metric
         symbols = ca.SX.sym("d", metric.shape[0])
-        scale = ca.sum2(ca.fabs(projection.rows))
+        scale = self.kernel.residual_scale(projection)
         after = ca.vertcat(projection.lift @ symbols, projection.residual, scale)
         problem = (metric, ca.SX(metric.shape[0], 1), projection.rows, -projection.residual)
         return self._program(name, problem, symbols, after)
