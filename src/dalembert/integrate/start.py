@@ -56,6 +56,8 @@ GUESSES = (0.0, 0.1, -0.1, 1.0)
 MOST_COMPLETED = 5000
 #: What rounding makes of the residual of a constraint, relative to its terms; a start with more is moved, and said to be.
 ROUNDING = 5e-13
+#: A velocity below this part of the coordinates is rounding.
+AT_REST = 1e-16
 #: Symbols that move by less than this part of the state, though no constraint was broken, are not said to be moved; nor are
 #: those that move by less than this part of the largest move, where one was.
 MOVED, SHARE_TOLD = 1e-12, 1e-6
@@ -220,13 +222,22 @@ def excess(residual: Any, size: Any, limit: float = LIMIT) -> Any:
     return np.max(np.where(part <= limit, 0.0, part), axis=-1, initial=0.0)
 
 
-def term_sizes(kernel: Any, residual: Any) -> Any:
-    """The size of the terms of a residual of the kernel's state, (m,): at least what its largest symbol can do.
+def term_sizes(kernel: Any, level: str) -> Any:
+    """The size of the terms of the residuals at position or velocity level, (m,).
 
-    So a velocity that should be zero, and is rounding beside a position of size 1e-2, is not judged by itself.
+    At least what the largest coordinate and the largest velocity or momentum can do, each by itself, because their units
+    differ. A velocity that should be zero, and is rounding beside the coordinates, is not judged by itself.
     """
-    symbols = kernel.algebra.vector(kernel.equations.state)
-    return _sizes(kernel._inputs(), residual, symbols, 1.0)
+    residual, dual = getattr(kernel.graph, level).residual, kernel.graph.dual_rows
+    state = kernel.algebra.vector(kernel.equations.state)
+    coordinates, moving = state[: kernel.n_coordinates], state[kernel.n_coordinates :]
+    size = _sizes(kernel._inputs(), residual, coordinates, 1.0)
+    if level == "position" or not moving.numel():
+        return size
+    rows = ca.jacobian(residual, moving)
+    size = ca.fmax(size, ca.sum2(ca.fabs(rows)) * ca.mmax(ca.fabs(moving)))
+    at_rest = ca.sum2(ca.fabs(rows if dual is None else dual.T)) * ca.mmax(ca.fabs(coordinates))
+    return ca.fmax(size, AT_REST / ROUNDING * at_rest)
 
 
 def _sizes(inputs: list[Any], residual: Any, symbols: Any, share: float = 1e-3) -> Any:
@@ -378,7 +389,7 @@ class _Starter:
 
         def blocks() -> list[Any]:
             residual = getattr(self.kernel.graph, level).residual
-            return [residual, term_sizes(self.kernel, residual)]
+            return [residual, term_sizes(self.kernel, level)]
 
         value, size = self._function(level, blocks)(y)
         return value.ravel(), size.ravel()

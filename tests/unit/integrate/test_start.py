@@ -239,6 +239,50 @@ def test_velocities_become_momenta_in_any_units(unit: float) -> None:
     assert motion["p_x"][0] / unit == pytest.approx(0.125, rel=1e-14)
 
 
+def rod_with_mass(mass: float, form: str) -> da.System:
+    momenta = (X.momentum**2 + Y.momentum**2) / (2 * mass)
+    energies = {"hamiltonian": momenta} if form == "hamilton" else {"kinetic": mass * (X.dot**2 + Y.dot**2) / 2}
+    return da.System([X, Y], constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")], **energies)
+
+
+@pytest.mark.parametrize("form", ["lagrange", "hamilton"])
+@pytest.mark.parametrize("mass", [1e-15, 1.0, 1e15])
+def test_a_start_on_the_constraints_is_accepted_in_any_unit_of_mass(mass: float, form: str) -> None:
+    """A step of the coordinates in Hamilton's form is found as one of momenta, whose unit says nothing of coordinates."""
+    start = {X: 0.6, Y: 0.8 + 2e-16, X.dot: 0.8, Y.dot: -0.6}
+    motion = da.simulate(rod_with_mass(mass, form), start, (0, 1), at=[0, 1])
+    assert motion.equations.form == form and not motion.start_report
+    assert motion["x"] ** 2 + motion["y"] ** 2 == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize("mass", [1e-15, 1.0, 1e15])
+@pytest.mark.parametrize(("x", "speed", "level"), [(0.6003, 0.8, "position"), (0.6, 0.8003, "velocity")])
+def test_a_broken_constraint_is_told_in_any_unit_of_mass(mass: float, x: float, speed: float, level: str) -> None:
+    system = rod_with_mass(mass, "hamilton")
+    start = {X: x, Y: 0.8, "p_x": speed * mass, "p_y": -0.6 * mass}
+    motion = start_of(system, start)
+    assert f"at {level} level" in motion.start_report[0]
+    assert max(motion.worst_residual.values()) < 1e-15
+    with pytest.raises(StartError, match=f"rod.*{level}"):
+        start_of(system, start, project_start=False)
+
+
+@pytest.mark.parametrize("unit", [1e-10, 1.0, 1e10])
+def test_a_broken_velocity_is_told_in_any_unit_of_length(unit: float) -> None:
+    rod = da.holonomic(X**2 + Y**2 - unit**2, name="rod")
+    system = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, constraints=[rod])
+    motion = start_of(system, {X: 0.6 * unit, Y: 0.8 * unit, X.dot: 0.8003, Y.dot: -0.6})
+    assert "at velocity level" in motion.start_report[0]
+    assert abs(0.6 * motion.start["x_dot"] + 0.8 * motion.start["y_dot"]) < 1e-15
+
+
+@pytest.mark.parametrize("mass", [1e-15, 1.0, 1e15])
+def test_a_velocity_that_is_rounding_beside_the_coordinates_is_rest(mass: float) -> None:
+    system = rod_with_mass(mass, "hamilton")
+    motion = start_of(system, {X: 0.6, Y: 0.8, X.dot: 1e-17, Y.dot: 0.0}, project_start=False)
+    assert abs(motion.start["p_x"]) < 1e-16 * mass
+
+
 @pytest.mark.parametrize("speed", [3.0, 6.0])
 def test_a_given_speed_is_kept_where_other_rates_are_rounding(speed: float) -> None:
     """The vertical velocities of a bicycle vanish up to rounding, beside which no residual is small."""

@@ -71,7 +71,7 @@ class _Starter:
     def _make_functions(self) -> None:
         graph, state, vector = self.kernel.graph, self.state, self.kernel.algebra.vector
         residual, size = graph.position.residual, magnitudes(self.kernel._inputs(), graph.position.residual)
-        self.position = self._kept("position", [residual, term_sizes(self.kernel, residual)])
+        self.position = self._kept("position", [residual, term_sizes(self.kernel, "position")])
         if self.kernel.n_positions and self.free_positions:
             jacobian = ca.jacobian(graph.position.residual, vector(self.system.coordinates))[:, self.free_positions]
             key = ("positions", *self.free_positions)
@@ -82,7 +82,7 @@ class _Starter:
         known = set(wanted)
         wanted += [state[k] for k in self.level if state[k].name in self.places and state[k] not in known]
         residual = graph.velocity.residual
-        self.velocity = self._kept("velocity", [residual, term_sizes(self.kernel, residual)])
+        self.velocity = self._kept("velocity", [residual, term_sizes(self.kernel, "velocity")])
         in_state = set(state)
         self.is_indirect = any(symbol not in in_state for symbol in wanted)
         self.is_open = bool(self.kernel.m) and any(state[k].name not in self.places for k in self.level)
