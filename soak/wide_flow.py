@@ -48,10 +48,16 @@ class IndependentFlow:
 
     def is_regular(self, first: float, last: float, y: Any) -> bool:
         """Whether a motion stays bounded, and its constraints well apart, at some of its points."""
+
+        def room(_: float, state: Any) -> float:
+            return LARGE - float(np.abs(state).max())
+
+        room.terminal = True  # type: ignore[attr-defined]
+        times = np.linspace(first, last, 9)
         found = solve_ivp(
-            self.rates, (first, last), np.asarray(y, float), method="DOP853", rtol=1e-8, t_eval=np.linspace(first, last, 9)
+            self.rates, (first, last), np.asarray(y, float), method="DOP853", rtol=1e-8, t_eval=times, events=room
         )
-        if not found.success or not np.abs(found.y).max() < LARGE:
+        if found.status != 0 or not np.abs(found.y).max() < LARGE:
             return False
         return all(self._is_generic(float(t), state) for t, state in zip(found.t, found.y.T, strict=True))
 
