@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from sympy import cos, sin, tan
+from sympy import Abs, Rational, cos, sin, tan
 
 import dalembert as da
 from dalembert.algebra.graph import GraphAlgebra
@@ -172,6 +172,29 @@ def test_the_default_section_along_a_field_of_the_group_is_that_field() -> None:
         assert list(bundle_of(system, {"u": {x: 1}, "w": {y: 1}}).section) == [0, 1]
     tilted = da.System([x, y, r], kinetic=energy, constraints=[da.velocity(x.dot - (1 + r**2) * y.dot, name="held")])
     assert not any(entry.could_extract_minus_sign() for entry in bundle_of(tilted, {"u": {x: 1}, "w": {y: 1}}).section)
+
+
+@pytest.mark.parametrize("turn", ["constant", "varying"])
+def test_a_reduced_motion_passes_where_a_coefficient_of_the_constraint_vanishes(turn: str) -> None:
+    """The row (sin r, 1 + r^2/4, c) leaves two momenta, and the motion passes r = 0, where (1 + r^2/4, -sin r, 0) and
+    (c, 0, -sin r) are parallel."""
+    x, y, theta, r = da.coordinates("x y theta r")
+    ahead = x.dot * cos(theta) + y.dot * sin(theta)
+    aside = y.dot * cos(theta) - x.dot * sin(theta)
+    c = Rational(1, 2) if turn == "constant" else cos(r) / 2
+    system = da.System(
+        [x, y, theta, r],
+        kinetic=(ahead**2 + 2 * aside**2 + theta.dot**2 + r.dot**2 + (sin(r) * ahead + theta.dot) ** 2) / 2,
+        potential=r**2 / 2 + Abs(r - Rational(1, 5)) ** 3,
+        constraints=[da.velocity(sin(r) * ahead + (1 + r**2 / 4) * aside + c * theta.dot, name="row")],
+    )
+    options: dict[str, Any] = {"rtol": 1e-10, "at": [0.0, 1.0]}
+    start = {"x": 0.1, "y": 0.2, "theta": 0.3, "r": 0.4, "x_dot": 0.5, "y_dot": 0.2, "theta_dot": 0.1, "r_dot": -0.9}
+    whole = da.simulate(system, start, (0, 1), **options)
+    rebuilt = da.simulate(da.symmetry.reduce(system, se2(system), reconstruct=True), whole.start, (0, 1), **options)
+    assert whole["r"][0] > 0.3 and whole["r"][-1] < -0.2
+    for letter in (*system.coordinates, *system.velocities):
+        assert np.allclose(rebuilt[letter], whole[letter], rtol=0, atol=2e-9), letter
 
 
 def test_a_section_must_fit() -> None:

@@ -37,6 +37,7 @@ from ...model.system import System
 from ...typing import Values, Vector
 from ..equations import Equations
 from .group_frame import CLOSED, given_frame, structure_constants
+from .kernel_frame import kernel_frame
 from .reduced_functions import Bundle, Reduced
 
 __all__ = ["Bundle", "Reduced", "bundle_of", "equations_on", "reduce"]
@@ -250,7 +251,16 @@ def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matri
         return tuple(rows), sympy.zeros(k, 0)
     tree = Reduced(bundle, TreeAlgebra())
     written = tree.algebra.jacobian(tree.residual, tree.xi).extract(rows, list(range(k)))
-    return tuple(rows), _kernel(written, sample[rows])
+    return tuple(rows), kernel_frame(written, sample[rows], bundle.shape_letters, _inertia(tree))
+
+
+def _inertia(tree: Reduced) -> list[sympy.Expr]:
+    """The inertia of each body velocity, a function of the shape; 1 for each where it is not."""
+    algebra, xi = tree.algebra, tree.xi
+    table = algebra.jacobian(algebra.gradient(tree.lagrangian, xi), xi)
+    found = [tidy(table[k, k]) for k in range(xi.shape[0])]
+    known = {*tree.bundle.shape_letters, *tree.bundle.system.parameters}
+    return found if all(m != 0 and m.free_symbols <= known for m in found) else [sympy.Integer(1)] * len(found)
 
 
 def _generic(algebra: GraphAlgebra, matrix: Any) -> Any:
@@ -259,39 +269,6 @@ def _generic(algebra: GraphAlgebra, matrix: Any) -> Any:
     function = ca.Function("rows", list(algebra.symbols.values()), [ca.densify(matrix)])
     values = np.random.default_rng(9).uniform(0.3, 1.1, len(algebra.symbols))
     return np.asarray(function.call(list(values))[0], dtype=float)
-
-
-def _kernel(rows: sympy.Matrix, sample: Any) -> sympy.Matrix:
-    """Columns that span the kernel of rows (m x k): by minors, so that they stay regular wherever the rows are independent.
-
-    For one free direction it is the vector of signed minors. For more, each free component in turn is joined to the dependent
-    ones, which are chosen at a generic shape. A column along one field of the group is that field; others do not have a minus
-    sign in all components.
-    """
-    count, k = rows.shape
-    dependent: list[int] = []
-    for place in range(k):
-        if len(dependent) < count and numeric_rank(sample[:, [*dependent, place]]) == len(dependent) + 1:
-            dependent.append(place)
-    columns = []
-    for free in (place for place in range(k) if place not in dependent):
-        places = sorted([*dependent, free])
-        column = [ZERO] * k
-        for number, place in enumerate(places):
-            others = [p for p in places if p != place]
-            minor = rows.extract(list(range(count)), others).det(method="berkowitz") if others else sympy.Integer(1)
-            column[place] = simplify((-1) ** number * minor)
-        columns.append(_oriented(column))
-    return sympy.Matrix(columns).T if columns else sympy.zeros(k, 0)
-
-
-def _oriented(column: list[sympy.Expr]) -> list[sympy.Expr]:
-    """A column of the kernel, by its sign: along one basis vector it is that vector."""
-    present = [entry for entry in column if entry != 0]
-    if len(present) == 1:
-        return [sympy.Integer(1) if entry != 0 else ZERO for entry in column]
-    negative = all(entry.could_extract_minus_sign() for entry in present)
-    return [-entry for entry in column] if negative else column
 
 
 def _check_section(bundle: Bundle, rows: tuple[int, ...], section: sympy.Matrix) -> Verdict:
