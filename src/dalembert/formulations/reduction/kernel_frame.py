@@ -104,10 +104,11 @@ def _reflected(
     k = rows.cols
     left, frame = list(range(k)), sympy.eye(k)
     for number in range(rows.rows):
-        row = [tidy(entry) for entry in rows.row(number) * frame]
+        row = list(rows.row(number) * frame)
         ref, sign = _axis(row, [inertia[place] for place in left], shape)
         weights = [inertia[left[ref]] / inertia[place] for place in left]
-        length = sympy.sqrt(tidy(sympy.Add(*(w * a**2 for w, a in zip(weights, row, strict=True)))))
+        squares = sympy.Add(*(w * a**2 for w, a in zip(weights, row, strict=True)))
+        length = sympy.sqrt(squares if number else tidy(squares))
         turned = sympy.eye(len(left))
         for j, entry in enumerate(row):
             for i, other in enumerate(row):
