@@ -1,13 +1,19 @@
 """An independent implementation of the motion of a system: accelerations by `differential_casadi`, SciPy's DOP853.
 
 Nothing of a formulation, a kernel or an integrator of the library takes part, so that a wrong sign in any of them shows.
+A step of DOP853 that contains the instant at which some Max switches can be wrong by 1e-8 with a tolerance of 1e-11,
+because its error estimate is one of smooth rates; so a motion is integrated once to find these instants, and again from
+one to the next.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import sympy
 from scipy.integrate import solve_ivp
 
 import dalembert as da
@@ -15,13 +21,49 @@ import dalembert as da
 from .differential_casadi import DOUBLES, Reference
 from .differential_cases import State, statement_of
 
-__all__ = ["IndependentFlow"]
+__all__ = ["Difference", "IndependentFlow", "differences"]
 
 RTOL, ATOL = 1e-11, 1e-13
 #: A state whose constraints, of length one, are nearer to another rank than this is left out of comparisons.
 NEAR = 2e-2
 #: As is one that runs away.
 LARGE = 100.0
+#: Differences with a step and with a shorter one, by this factor, agree where they change by less than this, relatively;
+#: where they do not, a switch may be between the points that are compared, and the step becomes shorter so many times.
+SHORTER, AGREE, TIMES = 0.25, 1e-6, 3
+
+
+class Difference(NamedTuple):
+    """A derivative by differences, and how much the last shortening of the step changed it."""
+
+    value: Any
+    change: Any
+
+    @property
+    def error(self) -> float:
+        """About what the derivative may be wrong by."""
+        return 2.0 * float(np.abs(self.change).max(initial=0.0))
+
+
+def differences(end: Callable[[float], Any], h: float = 1e-3) -> Difference:
+    """The derivative of a function at zero, by central differences of the fourth order with steps of at most h.
+
+    >>> found = differences(lambda h: np.array([np.exp(h), max(h - 5e-4, 0.0)]))
+    >>> bool(np.allclose(found.value, [1.0, 0.0], atol=1e-10)), found.error < 1e-9
+    (True, True)
+    """
+    value = _central(end, h)
+    for _ in range(TIMES):
+        h *= SHORTER
+        before, value = value, _central(end, h)
+        if np.abs(value - before).max(initial=0.0) <= AGREE * max(1.0, np.abs(value).max(initial=0.0)):
+            break
+    return Difference(value, value - before)
+
+
+def _central(end: Callable[[float], Any], h: float) -> Any:
+    far, near, back, behind = (end(k * h) for k in (2, 1, -1, -2))
+    return (-far + 8 * near - 8 * back + behind) / (12 * h)
 
 
 class IndependentFlow:
@@ -35,6 +77,27 @@ class IndependentFlow:
 
     def __init__(self, system: da.System) -> None:
         self.reference, self.n = Reference(statement_of(system)), len(system.coordinates)
+        self.switches = self._switches()
+
+    def _switches(self) -> list[Callable[[float, Any], float]]:
+        """Functions of (t, y) that pass through zero where some Max switches."""
+        said = self.reference.statement
+        energy = said.lagrangian if said.hamiltonian is None else said.hamiltonian
+        terms = sympy.Tuple(energy, *said.forces, *(row.expression for row in said.rows)).atoms(sympy.Max)
+        gaps = {a - b for term in terms for a, b in combinations(term.args, 2)}
+        symbols = (da.t, *said.coordinates, *said.velocities, *said.momenta)
+
+        def switch(gap: Any) -> Callable[[float, Any], float]:
+            read, of_momenta = sympy.lambdify(symbols, gap), gap.has(*said.momenta)
+
+            def value(time: float, y: Any) -> float:
+                state = State(time, y[: self.n], y[self.n :])
+                p = self.reference._momenta(state, DOUBLES) if of_momenta else np.zeros(self.n)
+                return float(read(time, *y, *p))
+
+            return value
+
+        return [switch(gap) for gap in sorted(gaps, key=str)]
 
     def rates(self, time: float, y: Any) -> Any:
         """(v, a) at a state (q, v)."""
@@ -43,8 +106,19 @@ class IndependentFlow:
 
     def end(self, first: float, last: float, y: Any) -> Any:
         """The state (2n,) that another one becomes, nan where it does not get there."""
-        found = solve_ivp(self.rates, (first, last), np.asarray(y, float), method="DOP853", rtol=RTOL, atol=ATOL)
-        return found.y[:, -1] if found.success else np.full(2 * self.n, np.nan)
+        y, instants = np.asarray(y, float), [first, last]
+        if self.switches:
+            found = self._run(first, last, y, events=self.switches)
+            instants = sorted({first, last, *(float(t) for event in found.t_events for t in event)})
+        for start, stop in pairwise(instants):
+            found = self._run(start, stop, y)
+            if not found.success:
+                return np.full(2 * self.n, np.nan)
+            y = found.y[:, -1]
+        return y
+
+    def _run(self, first: float, last: float, y: Any, **options: Any) -> Any:
+        return solve_ivp(self.rates, (first, last), y, method="DOP853", rtol=RTOL, atol=ATOL, **options)
 
     def is_regular(self, first: float, last: float, y: Any) -> bool:
         """Whether a motion stays bounded, and its constraints well apart, at some of its points."""
@@ -106,13 +180,12 @@ class IndependentFlow:
                     break
         return np.concatenate([q, v])
 
-    def monodromy(self, time: float, span: float, q: Any, size: float = 1e-4) -> Any:
-        """The derivative of the flow over a span on the constraint manifold (d, d) at an equilibrium, by differences."""
+    def monodromy(self, time: float, span: float, q: Any, size: float = 1e-4) -> Difference:
+        """The derivative of the flow over a span on the constraint manifold (d, d) at an equilibrium."""
         basis, still = self.tangent(time, q), np.concatenate([q, np.zeros(self.n)])
-        columns = []
-        for direction in basis.T:
-            ends = [
-                self.end(time, time + span, self.on_constraints(time, still + k * size * direction)) for k in (2, 1, -1, -2)
-            ]
-            columns.append((-ends[0] + 8 * ends[1] - 8 * ends[2] + ends[3]) / (12 * size))
-        return basis.T @ np.array(columns).T
+
+        def ends(h: float) -> Any:
+            starts = [self.on_constraints(time, still + h * direction) for direction in basis.T]
+            return basis.T @ np.reshape([self.end(time, time + span, y) for y in starts], (len(starts), 2 * self.n)).T
+
+        return differences(ends, size)

@@ -24,7 +24,7 @@ from agreement import EXTREMAL, FORMS, Instant, instants, numbered
 from dalembert.errors import DalembertError, FormError, ModelError
 
 from .random_laws import Findings
-from .wide_flow import IndependentFlow
+from .wide_flow import Difference, IndependentFlow, differences
 from .wide_systems import Wide, added, cyclic_system, in_decimals, maximum, plain_of, planar_system, switched
 from .wide_units import ONE, drawn_units, number, of_lengths
 
@@ -34,7 +34,8 @@ RTOL, SPAN = 1e-10, 0.5
 #: A motion may differ by this, relatively, and by so many tolerances times the growth of errors; where these are more than
 #: a tenth, it is not compared.
 OPEN, MULTIPLE, UNRELATED = 1e-7, 300.0, 0.1
-#: Coefficients of characteristic polynomials, and derivatives, may differ by this, relatively.
+#: Coefficients of characteristic polynomials, and derivatives, may differ by this, relatively, and by the error of the
+#: differences that they are compared with; where that is more than a tenth, they are not compared.
 BY_DIFFERENCES = 1e-5
 #: A real part of an eigenvalue that is larger than this decides.
 DECIDES = 1e-2
@@ -106,6 +107,14 @@ class WideTrial:
             return
         gap = float(np.abs(there - known).max() / max(1.0, np.abs(known).max()))
         self.found.gap(law, gap, detail, bound=bound)
+
+    def by_differences(self, law: str, there: Any, known: Difference, size: float, detail: str) -> None:
+        """Numbers of a size beside their differences, within the error of these."""
+        error = known.error / size
+        if error > UNRELATED:
+            self.found.counts[f"unrelated: {law}"] = 1
+            return
+        self.found.gap(law, float(np.abs(there - known.value).max()) / size, detail, bound=BY_DIFFERENCES + error)
 
     def simulate(self, model: Any, start: Mapping[str, float], first: float, **options: Any) -> da.Motion:
         """A motion of the given system over the span of the plain one."""
@@ -201,16 +210,16 @@ class WideTrial:
             return
         forces = dict(zip(system.coordinates, held, strict=True))
         flow = IndependentFlow(added(twin, forces=forces))
-        matrix = flow.monodromy(0.0, SPAN, q)
+        matrix, change = flow.monodromy(0.0, SPAN, q)
         given = self.given(added(plain, forces=forces))
         at = {s.name: float(x) for s, x in zip(given.coordinates, self.units.state(q, q)[0], strict=True)}
         values = da.linearise(given, at).eigenvalues / self.units.clock
         if len(values) != len(matrix):
             self.found.fault(f"linearise: {len(values)} eigenvalues on a manifold of dimension {len(matrix)}")
             return
-        known, there = np.poly(matrix), np.poly(np.exp(values * SPAN))
-        gap = float(np.abs(known - there).max() / np.abs(known).max()) if len(matrix) else 0.0
-        self.found.gap("linearise", gap, f"eigenvalues {np.round(values, 4)}", bound=BY_DIFFERENCES)
+        known, before = np.poly(matrix), np.poly(matrix - change)
+        there, size = np.poly(np.exp(values * SPAN)), float(np.abs(known).max())
+        self.by_differences("linearise", there, Difference(known, known - before), size, f"eigenvalues {np.round(values, 4)}")
         self.verdict(da.stability(given, at).verdict, np.log(np.abs(np.linalg.eigvals(matrix))) / SPAN)
 
     def holding_force(self, flow: IndependentFlow, q: Any) -> Any:
@@ -370,42 +379,36 @@ class WideTrial:
         wrt = [*values, *(symbols[int(k)].name for k in free)]
         clock, scales = self.units.clock, self.units.scales
         sizes = np.concatenate([scales, scales / clock])
-        known = np.array(
-            [self.difference(twin, values, name, first, y) for name in values]
-            + [self.by_start(IndependentFlow(numbered(twin, values)), first, y, int(k)) / 1.0 for k in free]
-        )
+        columns = [self.difference(twin, values, name, first, y) for name in values]
+        columns += [self.by_start(IndependentFlow(numbered(twin, values)), first, y, int(k)) for k in free]
+        known, change = (np.array(part) for part in zip(*columns, strict=True))
         span = (first / clock, (first + SPAN) / clock)
         options = {"parameters": values, "rtol": RTOL, "atol": self.units.atol(RTOL)}
         found = da.sensitivities(given, wrt, start, span, at=[span[1]], **options)
         there = np.array([found.of(s)[:, 0] for s in symbols]).T * sizes
         there[len(values) :] /= np.array([[sizes[int(k)]] for k in free]).reshape(len(free), 1)
         size = max(1.0, float(np.abs(known).max()))
-        self.found.gap("sensitivities", float(np.abs(there - known).max()) / size, "forward", bound=BY_DIFFERENCES)
+        self.by_differences("sensitivities", there, Difference(known, change), size, "forward")
         place = int(self.random.integers(0, 2 * n))
         back = da.gradient(given, wrt, start, span, final=symbols[place], **options)
         pulled = back.values * sizes[place]
         pulled[len(values) :] /= np.array([sizes[int(k)] for k in free])
-        self.found.gap("sensitivities", float(np.abs(pulled - known[:, place]).max()) / size, "adjoint", bound=BY_DIFFERENCES)
+        self.by_differences("sensitivities", pulled, Difference(known[:, place], change[:, place]), size, "adjoint")
 
-    def difference(self, system: da.System, values: Mapping[str, float], name: str, first: float, y: Any) -> Any:
-        """The derivative of the end (2n,) by a parameter, by differences of the fourth order."""
+    def difference(self, system: da.System, values: Mapping[str, float], name: str, first: float, y: Any) -> Difference:
+        """The derivative of the end (2n,) by a parameter."""
 
         def end(value: float) -> Any:
             return IndependentFlow(numbered(system, {**values, name: value})).end(first, first + SPAN, y)
 
-        return _differences(lambda h: end(values[name] + h))
+        return differences(lambda h: end(values[name] + h))
 
-    def by_start(self, flow: IndependentFlow, first: float, y: Any, place: int) -> Any:
+    def by_start(self, flow: IndependentFlow, first: float, y: Any, place: int) -> Difference:
         """The same by a value of the start."""
         unit = np.eye(len(y))[place]
-        return _differences(lambda h: flow.end(first, first + SPAN, y + h * unit))
+        return differences(lambda h: flow.end(first, first + SPAN, y + h * unit))
 
 
 def _for_equations(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a run whose equations are derived already."""
     return {key: value for key, value in options.items() if key != "form"}
-
-
-def _differences(end: Callable[[float], Any], h: float = 1e-3) -> Any:
-    far, near, back, behind = (end(k * h) for k in (2, 1, -1, -2))
-    return (-far + 8 * near - 8 * back + behind) / (12 * h)

@@ -11,7 +11,7 @@ import sympy
 from soak.random_laws import Findings
 from soak.random_systems import order
 from soak.random_worker import look
-from soak.wide_flow import IndependentFlow
+from soak.wide_flow import IndependentFlow, differences
 from soak.wide_laws import look_at_wide
 from soak.wide_systems import FIRST_WIDE, TOPICS, Wide, by_absolute_value, by_cases, maximum, wide
 from soak.wide_units import drawn_units
@@ -90,6 +90,28 @@ def test_units_and_other_words_for_the_maximum_leave_a_motion_as_it_is() -> None
     sizes = np.concatenate([units.clock / units.scales, units.clock**2 / units.scales])
     assert rates == pytest.approx(wanted * sizes, rel=1e-9)
     assert np.all(np.isfinite(known))
+
+
+def test_the_independent_flow_is_exact_across_switches() -> None:
+    """x'' = max(t - c, 0) and y'' = 1 - max(y' - c, 0) have closed forms, wherever c is."""
+    for c in np.linspace(0.01, 0.49, 5):
+        free = da.System([x], kinetic=x.dot**2 / 2, forces={x: sympy.Max(da.t - float(c), 0)})
+        end = IndependentFlow(free).end(0.0, 0.5, [0.0, 0.0])
+        assert end == pytest.approx([(0.5 - c) ** 3 / 6, (0.5 - c) ** 2 / 2], rel=1e-11, abs=1e-13)
+        slowed = da.System([y], kinetic=y.dot**2 / 2, forces={y: 1 - sympy.Max(y.dot - float(c), 0)})
+        late = 0.5 - float(c)  # y' = t until it is c, then y' = c + 1 - exp(c - t)
+        there = [c**2 / 2 + (c + 1) * late - 1 + np.exp(-late), c + 1 - np.exp(-late)]
+        assert IndependentFlow(slowed).end(0.0, 0.5, [0.0, 0.0]) == pytest.approx(there, rel=1e-11)
+
+
+def test_differences_shorten_their_step_beside_a_switch() -> None:
+    found = differences(lambda h: np.array([np.sin(h), abs(h - 3e-4)]))
+    assert found.value == pytest.approx([1.0, -1.0], abs=1e-9) and found.error < 1e-8
+    at_switch = differences(lambda h: np.array([h * abs(h)]))  # whose second derivative jumps at zero itself
+    assert 0 < abs(at_switch.value[0]) < at_switch.error
+    noise = np.random.default_rng(1)
+    noisy = differences(lambda h: np.array([h + 1e-6 * noise.standard_normal()]))
+    assert abs(noisy.value[0] - 1.0) < 10 * noisy.error
 
 
 # -- every law can fail ----------------------------------------------------------------------------------------------------
@@ -175,3 +197,20 @@ def test_derivatives_see_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_systems_that_once_stuck_at_a_switch(number: int) -> None:
     """Far from the origin a tiny step moves the state by less than its rounding; momenta and positions have other units."""
     assert look(number)["faults"] == []
+
+
+@pytest.mark.parametrize("number", [11741, 12704])
+def test_systems_that_switch_beside_a_difference(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An equilibrium 1.24e-4 from a switch, and a motion through switches: right, and a part in ten thousand is seen."""
+    row = look(number)
+    assert row["faults"] == [] and max(row["gaps"].values()) < 1e-7
+    eigenvalues, gradient = da.linearise, da.gradient
+
+    def changed(*a: Any, **b: Any) -> Any:
+        found = eigenvalues(*a, **b)
+        return replace(found, eigenvalues=found.eigenvalues * (1 + 1e-4))
+
+    monkeypatch.setattr(da, "linearise", changed)
+    monkeypatch.setattr(da, "gradient", lambda *a, **b: replace(f := gradient(*a, **b), values=f.values * (1 + 1e-4)))
+    faults = look(number)["faults"]
+    assert len(faults) == 1 and "is open" in faults[0] and ("eigenvalues" in faults[0] or "adjoint" in faults[0])
