@@ -172,9 +172,9 @@ def appell() -> Hand:
     """z_dot = k sqrt(x_dot^2 + y_dot^2): the reaction m g / (1 + k^2) along (-k e, 1), by Chetaev's rule."""
     x, y, z = da.coordinates("x y z")
     m, k = 1.3, 0.6
-    slope = da.velocity(z.dot - k * sympy.sqrt(x.dot**2 + y.dot**2), name="slope")
+    derivative = da.velocity(z.dot - k * sympy.sqrt(x.dot**2 + y.dot**2), name="slope")
     kinetic = m * (x.dot**2 + y.dot**2 + z.dot**2) / 2
-    system = da.System([x, y, z], kinetic=kinetic, potential=m * G * z, constraints=[slope])
+    system = da.System([x, y, z], kinetic=kinetic, potential=m * G * z, constraints=[derivative])
     size = G / (1 + k**2)
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:

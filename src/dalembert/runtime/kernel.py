@@ -287,7 +287,7 @@ class Kernel:
         largest state variable. Momenta count by what they do themselves, and beside the coordinates
         as velocities do, so that the unit of mass changes nothing.
         """
-        state, dual = self._letters[1], self.graph.dual_rows
+        state, dual = self._symbols[1], self.graph.dual_rows
         moved = sorted(set(ca.sparsify(projection.lift).sparsity().row()))
         scale = ca.sum2(ca.fabs(ca.jacobian(projection.residual, state[moved])))
         if dual is None or projection is not self.graph.velocity or not projection.residual.numel():

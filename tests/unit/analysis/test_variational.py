@@ -58,9 +58,9 @@ def disk_motion(length: float = 1.0, **start: float) -> da.Motion:
 def derivative_system(potential: Any = 0) -> da.System:
     """L = |v|^2 / 2 - V with z_dot = y x_dot."""
     x, y, z = da.coordinates("x y z")
-    slope = da.velocity(z.dot - y * x.dot, name="slope")
+    derivative = da.velocity(z.dot - y * x.dot, name="slope")
     kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
-    return da.System([x, y, z], kinetic=kinetic, potential=potential, constraints=[slope])
+    return da.System([x, y, z], kinetic=kinetic, potential=potential, constraints=[derivative])
 
 
 def upright_disk() -> da.System:

@@ -26,7 +26,7 @@ def rows_of(seed: int, count: int, k: int) -> sympy.Matrix:
 def at(matrix: sympy.Matrix, shape: float) -> np.ndarray:
     algebra = GraphAlgebra()
     table = algebra.columns([algebra.vector(matrix.col(j)) for j in range(matrix.cols)])
-    return np.asarray(ca.Function("at", list(algebra.letters.values()), [ca.densify(table)])(shape), dtype=float)
+    return np.asarray(ca.Function("at", list(algebra.symbols.values()), [ca.densify(table)])(shape), dtype=float)
 
 
 @pytest.mark.parametrize(("count", "k"), [(1, 3), (1, 4)])

@@ -193,8 +193,8 @@ def test_a_reduced_motion_passes_where_a_coefficient_of_the_constraint_vanishes(
     whole = da.simulate(system, start, (0, 1), **options)
     rebuilt = da.simulate(da.symmetry.reduce(system, se2(system), reconstruct=True), whole.start, (0, 1), **options)
     assert whole["r"][0] > 0.3 and whole["r"][-1] < -0.2
-    for letter in (*system.coordinates, *system.velocities):
-        assert np.allclose(rebuilt[letter], whole[letter], rtol=0, atol=2e-9), letter
+    for symbol in (*system.coordinates, *system.velocities):
+        assert np.allclose(rebuilt[symbol], whole[symbol], rtol=0, atol=2e-9), symbol
 
 
 def test_a_section_must_fit() -> None:

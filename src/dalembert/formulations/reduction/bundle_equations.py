@@ -251,15 +251,15 @@ def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matri
         return tuple(rows), sympy.zeros(k, 0)
     tree = Reduced(bundle, TreeAlgebra())
     written = tree.algebra.jacobian(tree.residual, tree.xi).extract(rows, list(range(k)))
-    return tuple(rows), kernel_frame(written, sample[rows], bundle.shape_letters, _inertia(tree))
+    return tuple(rows), kernel_frame(written, sample[rows], bundle.shape_symbols, _inertia(tree))
 
 
 def _inertia(tree: Reduced) -> list[sympy.Expr]:
     """The inertia of each body velocity, a function of the shape; 1 for each where it is not."""
     algebra, xi = tree.algebra, tree.xi
     table = algebra.jacobian(algebra.gradient(tree.lagrangian, xi), xi)
-    found = [tidy(table[k, k]) for k in range(xi.shape[0])]
-    known = {*tree.bundle.shape_letters, *tree.bundle.system.parameters}
+    found = [simplify(table[k, k]) for k in range(xi.shape[0])]
+    known = {*tree.bundle.shape_symbols, *tree.bundle.system.parameters}
     return found if all(m != 0 and m.free_symbols <= known for m in found) else [sympy.Integer(1)] * len(found)
 
 

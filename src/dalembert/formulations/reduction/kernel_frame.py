@@ -25,7 +25,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import tidy
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.structure import numeric_rank
 
 __all__ = ["kernel_frame"]
@@ -81,7 +81,7 @@ def _dependent(rows: sympy.Matrix, sample: Any, shape: Sequence[sympy.Symbol]) -
 
 
 def _minor(rows: sympy.Matrix, places: Sequence[int]) -> sympy.Expr:
-    return tidy(rows.extract(list(range(rows.rows)), list(places)).det(method="berkowitz")) if places else ONE
+    return simplify(rows.extract(list(range(rows.rows)), list(places)).det(method="berkowitz")) if places else ONE
 
 
 def _joined_minors(rows: sympy.Matrix, dependent: Sequence[int]) -> list[tuple[int, list[sympy.Expr]]]:
@@ -108,7 +108,7 @@ def _reflected(
         ref, sign = _axis(row, [inertia[place] for place in left], shape)
         weights = [inertia[left[ref]] / inertia[place] for place in left]
         squares = sympy.Add(*(w * a**2 for w, a in zip(weights, row, strict=True)))
-        length = sympy.sqrt(squares if number else tidy(squares))
+        length = sympy.sqrt(squares if number else simplify(squares))
         turned = sympy.eye(len(left))
         for j, entry in enumerate(row):
             for i, other in enumerate(row):
@@ -124,10 +124,10 @@ def _axis(row: Sequence[sympy.Expr], inertia: Sequence[sympy.Expr], shape: Seque
     """The axis, and the sign, from whose opposite the row stays away, at shapes all around."""
     algebra = GraphAlgebra()
     table = algebra.columns([algebra.vector(row), algebra.vector(inertia)])
-    function = ca.Function("rows", list(algebra.letters.values()), [ca.densify(table)])
+    function = ca.Function("rows", list(algebra.symbols.values()), [ca.densify(table)])
     random, cosines = np.random.default_rng(9), []
     for _ in range(SAMPLES):
-        values = [random.uniform(-np.pi, np.pi) if s in shape else random.uniform(0.3, 1.1) for s in algebra.letters]
+        values = [random.uniform(-np.pi, np.pi) if s in shape else random.uniform(0.3, 1.1) for s in algebra.symbols]
         entries, weights = np.asarray(function.call(values)[0], dtype=float).T
         scaled = entries / np.sqrt(np.abs(weights))
         cosines.append(scaled / np.linalg.norm(scaled))
