@@ -175,7 +175,7 @@ def threads(folder: Path, seed: int) -> Cycle:
     return cycle
 
 
-def derivatives(folder: Path, seed: int) -> Cycle:
+def slopes(folder: Path, seed: int) -> Cycle:
     """Sensitivities of new systems."""
     random = np.random.default_rng(seed)
 
@@ -209,7 +209,7 @@ CYCLES: dict[str, Callable[[Path, int], Cycle]] = {
     "stores": stores,
     "pictures": pictures,
     "threads": threads,
-    "slopes": derivatives,
+    "slopes": slopes,
     "kept": kept,
 }
 

@@ -38,13 +38,13 @@ class Sample:
 class Growth:
     """The slope of a line through values, per cycle, and twice its standard error."""
 
-    derivative: float
+    slope: float
     uncertainty: float
 
     @property
     def least(self) -> float:
         """What it is at least, as far as the samples say."""
-        return self.derivative - self.uncertainty
+        return self.slope - self.uncertainty
 
 
 def heap_bytes() -> int:
@@ -101,9 +101,9 @@ def growth(cycles: Sequence[float], values: Sequence[float]) -> Growth:
     n = len(cycles)
     centre, level = sum(cycles) / n, sum(values) / n
     spread = sum((x - centre) ** 2 for x in cycles)
-    derivative = sum((x - centre) * (y - level) for x, y in zip(cycles, values, strict=True)) / spread
-    left = sum((y - level - derivative * (x - centre)) ** 2 for x, y in zip(cycles, values, strict=True))
-    return Growth(derivative, 2.0 * math.sqrt(left / max(1, n - 2) / spread))
+    slope = sum((x - centre) * (y - level) for x, y in zip(cycles, values, strict=True)) / spread
+    left = sum((y - level - slope * (x - centre)) ** 2 for x, y in zip(cycles, values, strict=True))
+    return Growth(slope, 2.0 * math.sqrt(left / max(1, n - 2) / spread))
 
 
 def converged(samples: Sequence[Sample]) -> list[Sample]:
@@ -118,7 +118,7 @@ MORE_LIBRARIES, MORE_MAPS, MORE_FILES, MORE_THREADS = 0, 24, 0, 0
 
 
 def verdict(
-    samples: Sequence[Sample], bytes_bound: float = BYTES_BOUND, derivatives: bool = True, more_maps: int = MORE_MAPS
+    samples: Sequence[Sample], bytes_bound: float = BYTES_BOUND, slopes: bool = True, more_maps: int = MORE_MAPS
 ) -> list[str]:
     """What grows, in sentences; none where everything is flat.
 
@@ -129,11 +129,11 @@ def verdict(
     faults = []
     for name, unit, bound in (("rss", "bytes", bytes_bound), ("heap", "bytes", bytes_bound), ("objects", "", OBJECTS_BOUND)):
         values = [getattr(found, name) for found in late]
-        if min(values) < 0 or not derivatives:
+        if min(values) < 0 or not slopes:
             continue
         found = growth(cycles, values)
         if found.least > bound and _lasts(cycles, values, bound):
-            faults.append(f"{name} grows by {found.derivative:.3g} +- {found.uncertainty:.2g} {unit} a cycle (bound {bound:g})")
+            faults.append(f"{name} grows by {found.slope:.3g} +- {found.uncertainty:.2g} {unit} a cycle (bound {bound:g})")
     for name, more in (
         ("libraries", MORE_LIBRARIES),
         ("maps", more_maps),
@@ -150,7 +150,7 @@ def _lasts(cycles: Sequence[float], values: Sequence[float], bound: float) -> bo
     """Whether it rises in the first and in the last part of the time: a pool that grows once makes a line rise, too."""
     middle = len(cycles) // 2
     parts = ((cycles[:middle], values[:middle]), (cycles[middle:], values[middle:]))
-    return all(len(part) < 3 or growth(part, held).derivative > bound for part, held in parts)
+    return all(len(part) < 3 or growth(part, held).slope > bound for part, held in parts)
 
 
 def as_rows(samples: Sequence[Sample]) -> list[dict[str, int]]:

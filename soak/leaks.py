@@ -98,7 +98,7 @@ def _report(name: str, samples: list[Sample], report: Report) -> None:
         values = [getattr(found, what) for found in late]
         if min(values) >= 0:
             found = growth(cycles, values)
-            told = f"{found.derivative:.1f} +- {found.uncertainty:.1f}"
+            told = f"{found.slope:.1f} +- {found.uncertainty:.1f}"
             report.say(f"  {name}: {what} grows by {told} bytes a cycle")
             report.figure(f"{name}: growth of {what} in the second half (bound {bound:g})", told, "bytes a cycle")
     ends = {
@@ -108,7 +108,7 @@ def _report(name: str, samples: list[Sample], report: Report) -> None:
     enough = samples[-1].cycle >= ENOUGH.get(name, 0)
     if not enough:
         report.figure(f"{name}: verdict on slopes", f"none, for that it takes {ENOUGH[name]} cycles")
-    faults = verdict(samples, bound, derivatives=enough, more_maps=maps)
+    faults = verdict(samples, bound, slopes=enough, more_maps=maps)
     if name == "kept":
         if not any("libraries" in fault for fault in faults) or not any("heap" in fault for fault in faults):
             report.fault(f"a leak on purpose was not seen: {faults} (python -m soak leaks)")

@@ -148,7 +148,7 @@ def test_a_peer_that_is_wrong_is_told_from_us() -> None:
     assert counted[0] == len(ledger.findings) and not faults
 
 
-def test_fifty_digits_agree_with_doubles_and_with_a_context() -> None:
+def test_fifty_digits_agree_with_doubles_and_with_a_textbook() -> None:
     hand = chaplygin_sleigh()
     case = hand.case()
     reference = Reference(case.statement)

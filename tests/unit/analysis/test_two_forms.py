@@ -61,8 +61,8 @@ def test_nonholonomic_constraints_do_not(name: str) -> None:
 def test_jacobis_identity_can_fail_where_the_extended_form_is_closed() -> None:
     """z' = y x' at y = 0: d omega vanishes there with dp_z/dy_x = y/(1 + y^2), the brackets {z, .} know better."""
     x, y, z = da.coordinates("x y z")
-    derivative = da.velocity(z.dot - y * x.dot, name="slope")
-    particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[derivative])
+    slope = da.velocity(z.dot - y * x.dot, name="slope")
+    particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[slope])
     for height in (0.0, 1.3):
         found = restricted_two_form(particle, {x.dot: 0.7, y.dot: -0.4, y: height})
         assert found.names == ("x", "y", "z", "y_x", "y_y")
@@ -108,8 +108,8 @@ def test_brackets_are_those_of_the_motion(seed: int) -> None:
 def test_given_velocities_and_momenta_are_held_or_refused() -> None:
     """z' = y x' at y = 2: z' given alone makes x' follow, whichever of them are independent; all three must agree."""
     x, y, z = da.coordinates("x y z")
-    derivative = da.velocity(z.dot - y * x.dot, name="slope")
-    particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[derivative])
+    slope = da.velocity(z.dot - y * x.dot, name="slope")
+    particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[slope])
     found = restricted_two_form(particle, {y: 2.0, z.dot: 3.0, y.dot: 0.5})
     assert found.velocities == pytest.approx({"x_dot": 1.5, "y_dot": 0.5, "z_dot": 3.0})
     assert found.field[:3] == pytest.approx([1.5, 0.5, 3.0])

@@ -58,9 +58,9 @@ def disk_motion(length: float = 1.0, **start: float) -> da.Motion:
 def derivative_system(potential: Any = 0) -> da.System:
     """L = |v|^2 / 2 - V with z_dot = y x_dot."""
     x, y, z = da.coordinates("x y z")
-    derivative = da.velocity(z.dot - y * x.dot, name="slope")
+    slope = da.velocity(z.dot - y * x.dot, name="slope")
     kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
-    return da.System([x, y, z], kinetic=kinetic, potential=potential, constraints=[derivative])
+    return da.System([x, y, z], kinetic=kinetic, potential=potential, constraints=[slope])
 
 
 def upright_disk() -> da.System:
@@ -334,7 +334,7 @@ def test_motions_and_calls_that_are_refused() -> None:
         stationarity(da.gallery.load("elastic-pendulum-wall"))
     with pytest.raises(ModelError, match="its start"):
         stationarity(followed("appell", 0.8), start={})  # type: ignore[call-overload]
-    with pytest.raises(ModelError, match="did you mean derivative"):
+    with pytest.raises(ModelError, match="did you mean slope"):
         stationarity(followed("appell", 0.8)).reference({"chi_slop": 1.0})
     with pytest.raises(ModelError, match="duration"):
         stationarity(da.simulate(da.gallery.load("appell"), span=(0, 0)))

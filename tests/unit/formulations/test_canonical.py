@@ -41,8 +41,8 @@ def test_the_momenta_are_derivatives_of_the_lagrangian_on_the_constraints(form: 
     lagrangian = system.lagrangian.xreplace(solved)
     for instant in instants(system, 2, 2):
         symbols = symbols_at(da.derive(system, form), instant)
-        symbols, values = (*system.coordinates, *system.velocities), (*instant.q, *instant.v)
-        numbers = dict(zip(symbols, values, strict=True)) | {da.t: instant.time}
+        state, values = (*system.coordinates, *system.velocities), (*instant.q, *instant.v)
+        numbers = dict(zip(state, values, strict=True)) | {da.t: instant.time}
         assert {name for name in symbols if name.startswith("y_")} == {"y_q1", "y_q2"}
         for q in system.coordinates[:2]:
             assert symbols[f"y_{q.name}"] == pytest.approx(float(sympy.diff(lagrangian, q.dot).xreplace(numbers)), abs=1e-12)

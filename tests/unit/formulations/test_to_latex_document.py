@@ -123,8 +123,8 @@ def particle() -> da.System:
     """A particle whose height obeys y' = z x', the plainest constraint that is not integrable."""
     x, y, z = da.coordinates("x y z")
     m = da.parameters("m", positive=True)
-    derivative = da.velocity(y.dot - z * x.dot, name="slope")
-    return da.System([x, y, z], kinetic=m / 2 * (x.dot**2 + y.dot**2 + z.dot**2), constraints=[derivative])
+    slope = da.velocity(y.dot - z * x.dot, name="slope")
+    return da.System([x, y, z], kinetic=m / 2 * (x.dot**2 + y.dot**2 + z.dot**2), constraints=[slope])
 
 
 def test_the_steps_are_those_of_a_hand_computation() -> None:

@@ -146,7 +146,7 @@ def test_a_value_that_no_run_uses_is_warned_of_once():
 
 
 def test_options_that_speak_of_one_motion_are_refused():
-    with pytest.raises(ModelError, match="passages"):
+    with pytest.raises(ModelError, match="zero crossings"):
         da.simulate(oscillator(), {x: [1.0]}, (0, 1), parameters={k: 1.0}, events=[x])
     with pytest.raises(ModelError, match="every"):
         da.simulate(oscillator(), {x: [1.0]}, (0, 1), parameters={k: 1.0}, method="gauss4", step=0.1, every=2)

@@ -212,12 +212,12 @@ def test_a_pool_that_grows_once_is_no_leak() -> None:
     assert [fault.split()[0] for fault in verdict(again)] == ["heap"]
 
 
-def test_a_derivative_comes_with_its_doubt() -> None:
+def test_a_slope_comes_with_its_doubt() -> None:
     random, cycles = np.random.default_rng(7), np.arange(400.0)
     hits = 0
     for _ in range(200):
         found = growth(cycles.tolist(), (3.0 * cycles + random.normal(0, 50.0, 400)).tolist())
-        hits += abs(found.derivative - 3.0) <= found.uncertainty
+        hits += abs(found.slope - 3.0) <= found.uncertainty
     assert 180 <= hits <= 199  # twice the standard error covers 95 of 100
 
 

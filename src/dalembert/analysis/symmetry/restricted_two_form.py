@@ -265,7 +265,7 @@ def restricted_two_form(
     >>> slope = da.velocity(z.dot - y*x.dot, name="slope")
     >>> particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2)/2, constraints=[slope])
     >>> found = restricted_two_form(particle, {y: 1.0, x.dot: 2.0, y.dot: 0.5})
-    >>> found.names, found.matrix.shape, round(float(np.max(np.abs(found.slope))), 12)
+    >>> found.names, found.matrix.shape, round(float(np.max(np.abs(found.derivative))), 12)
     (('x', 'y', 'z', 'y_x', 'y_y'), (4, 4), 0.5)
     >>> {name: round(v, 12) for name, v in restricted_two_form(particle, {y: 1.0, z.dot: 2.0}).velocities.items()}
     {'x_dot': 2.0, 'y_dot': 0.0, 'z_dot': 2.0}

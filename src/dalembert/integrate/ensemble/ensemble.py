@@ -206,8 +206,8 @@ class Ensemble:
         >>> import dalembert as da
         >>> x = da.coordinates("x")
         >>> ball = da.System(coordinates=[x], kinetic=x.dot**2/2)
-        >>> print(da.simulate(ball, {x: [1.0, 1e-12]}, (0, 1)).diagnostic[:56])
-        1 of 2 runs has diagnostics, e.g. run (1,): No symbol was la
+        >>> print(da.simulate(ball, {x: [1.0, 1e-12]}, (0, 1)).diagnostic[:43])
+        1 of 2 runs has diagnostics, e.g. run (1,):
         """
         count, before = int(np.count_nonzero(self.remarked)), self.statistics.get("runs_without_remarks", 0)
         found = []
