@@ -3,10 +3,10 @@
     python scripts/work_precision.py measure [--steps 1000000] [--only lobatto4 ...]
     python scripts/work_precision.py write
 
-`measure` takes the methods from `dalembert.model.method_names` and their problems from `method_problems`: the order, the energy
-over many steps, and error against time in native code. It updates docs/methods.json, method by method.
-`write` makes the table in docs/methods.md and docs/pictures/work-precision.png of that file, and needs no run. Times belong to the machine that they were
-measured on.
+`measure` takes the methods from `dalembert.model.method_names` and their problems from `method_problems`: the order,
+the energy over many steps, and error against time in native code. It updates docs/methods.json, method by method.
+`write` makes the table in docs/methods.md and docs/pictures/work-precision.png of that file, and needs no run. Times
+belong to the machine that they were measured on.
 """
 
 from __future__ import annotations

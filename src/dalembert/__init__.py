@@ -46,7 +46,7 @@ _MOVED = {
 }
 #: What stood at the top and is called otherwise now: module, name there, and what to write.
 _REPLACED = {
-    "plotting": ("plotting", "", "da.plotting"),
+    "pictures": ("plotting", "", "da.plotting"),
     "plot_balance": ("plotting.balance_plot", "plot_balance", "the method plot of da.control.energy_balance(...)"),
     "plot_height": ("plotting.height_plot", "plot_height", "the method plot of da.symmetry.height_function(...)"),
     "simulate_many": ("integrate.ensemble.ensemble", "ensemble_of", "da.simulate, with arrays of starts or parameters"),

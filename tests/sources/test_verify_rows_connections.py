@@ -17,8 +17,13 @@ from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict
 
 MODULES = {
-    f"dalembert.verification.document_b_{name}"
-    for name in ("connections", "momentum", "horizontal_symmetries", "nonholonomic_connection")
+    f"dalembert.verification.bloch.{name}"
+    for name in (
+        "section_2_9_connections",
+        "section_3_7_momentum",
+        "section_5_5_horizontal_symmetries",
+        "section_5_5_nonholonomic_connection",
+    )
 }
 CLAIMS = {item.id: item for item in registered(("B",)) if item.compute.__module__ in MODULES}
 

@@ -10,12 +10,11 @@ import pytest
 
 from dalembert.formulations.forms import constrained_lagrangian
 from dalembert.geometry.dirac import DiracStructure
-from dalembert.verification.bloch import section_5_2_constrained_lagrangian as document_b_constrained_lagrangian
+from dalembert.verification.bloch import section_5_2_constrained_lagrangian
 from dalembert.verification.bloch.section_5_3_invariant_existence import local_equations
 from dalembert.verification.independent.image_systems import SIZE, image_system, spots
 from dalembert.verification.independent.tangent_bundle_systems import places, tangent_system
-from dalembert.verification.moreau_van_der_schaft import homomorphism as document_m_homomorphism
-from dalembert.verification.moreau_van_der_schaft import pontryagin_extremals as document_m_extremals
+from dalembert.verification.moreau_van_der_schaft import homomorphism, pontryagin_extremals
 from dalembert.verification.numeric import Probe, distance
 from dalembert.verification.row_registry import Claim, Corrected, registered
 from verify_rows import assert_verdict
@@ -66,9 +65,9 @@ def test_random_places_obey_their_conditions_and_move(kind: str) -> None:
 
 @pytest.fixture
 def fresh_reductions() -> Iterator[None]:
-    document_b_constrained_lagrangian._reduction.cache_clear()
+    section_5_2_constrained_lagrangian._reduction.cache_clear()
     yield
-    document_b_constrained_lagrangian._reduction.cache_clear()
+    section_5_2_constrained_lagrangian._reduction.cache_clear()
 
 
 @pytest.mark.parametrize("identifier", ["B-5.2.17", "B-5.2.18", "B-5.2.19", "B-5.2.20"])
@@ -100,12 +99,12 @@ class _WrongSpeeds(Probe):
 
 @pytest.mark.parametrize("identifier", ["M-4", "M-9", "M-17", "M-25", "M-29"])
 def test_a_rate_that_is_slightly_off_is_not_reproduced(identifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = document_m_extremals.probe
+    right = pontryagin_extremals.probe
 
     def wrong(kind: str, form: str) -> Probe:
         return _WrongSpeeds(right(kind, form))
 
-    for module in (document_m_extremals, document_m_homomorphism):
+    for module in (pontryagin_extremals, homomorphism):
         monkeypatch.setattr(module, "probe", wrong)
     assert CLAIMS[identifier].row().verdict == "not reproduced"
 
@@ -122,6 +121,6 @@ def test_extremals_and_dalembert_differ_where_theory_says_so() -> None:
     for kind, same in (("flat", True), ("curved", False)):
         ends = [
             motion(kind).y[:SIZE, -1]
-            for motion in (document_m_extremals.extremal_motion, document_m_extremals.dalembert_motion)
+            for motion in (pontryagin_extremals.extremal_motion, pontryagin_extremals.dalembert_motion)
         ]
         assert (distance(ends[0], ends[1]) < 1e-8) is same, image_system(kind).system.name

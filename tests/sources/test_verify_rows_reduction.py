@@ -18,12 +18,20 @@ from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict
 
 MODULES = {
-    f"dalembert.verification.document_b_{name}"
+    f"dalembert.verification.bloch.{name}"
     for name in (
-        "reduced_equations", "hamiltonian_side", "snakeboard", "hamiltonian_reduction", "reduction_proof", "reduced_structure",
-        "snakeboard_reduced", "snakeboard_shape", "bicycle", "bicycle_motion",
+        "section_5_8_reduced_equations",
+        "section_5_9_hamiltonian_side",
+        "section_5_9_snakeboard",
+        "section_5_9_hamiltonian_reduction",
+        "section_5_9_reduction_proof",
+        "section_5_9_reduced_structure",
+        "section_5_9_snakeboard_reduced",
+        "section_5_9_snakeboard_shape",
+        "section_5_9_bicycle",
+        "section_5_9_bicycle_motion",
     )
-}  # fmt: skip
+}
 CLAIMS = {item.id: item for item in registered(("B",)) if item.compute.__module__ in MODULES}
 
 #: Where the print is wrong.

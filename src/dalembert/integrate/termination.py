@@ -71,7 +71,7 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
     if code == loop.EXCLUDED:
         return Outcome.CONTRADICTORY, str(_explained(driver, CONTRADICTORY))
     start = np.asarray(driver.start_state)
-    if code in ("not_determined", loop.OFF_CONSTRAINTS):
+    if code in (loop.NOT_DETERMINED, loop.OFF_CONSTRAINTS):
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
     row = vanished_row(driver)
     lost = (row and row.clause) or _lost_inertia(driver) or lost_rank(driver)
@@ -101,7 +101,7 @@ class Pace:
 
     def ending(self, driver: Any, code: int, reached: float, tried: int) -> tuple[Outcome, str] | None:
         """The ending of a run that has gone on from a time by some attempts; None where it may go on."""
-        if code not in ("budget", loop.FULL, loop.EVENT) or driver.task.stepping is not None:
+        if code not in (loop.BUDGET, loop.FULL, loop.EVENT) or driver.task.stepping is not None:
             return None
         run, (first, last) = driver.run, driver.task.span
         pace = abs(run.t - reached) / max(1, tried)

@@ -280,7 +280,7 @@ def test_heights_need_two_shapes() -> None:
     sleigh = da.gallery.load("chaplygin-sleigh")
     with pytest.raises(ModelError, match="shape space of two dimensions"):
         da.symmetry.height_function(da.symmetry.connection(sleigh, plane_of(sleigh.system)), {})
-    with pytest.raises(ModelError, match=r"make one with da\.connection"):
+    with pytest.raises(ModelError, match=r"make one with da\.symmetry\.connection"):
         da.symmetry.height_function(sleigh, {})  # type: ignore[arg-type]
     system, group = robot()
     with pytest.raises(ModelError, match="a range for each shape coordinate"):

@@ -1,9 +1,9 @@
 r"""Whether a system is invariant under an action: its energies, its forces and its constraints, part by part.
 
 The conditions are those of `dalembert.analysis.symmetry.symmetry_conditions`. Each is tried at random states, which can
-refute it; where they find nothing, a proof by symbols is tried within bounded work, which can still refute
-it. A verdict says what it rests on. The energies must be invariant at all states, as the theory of reduction asks; constraints only as a set.
-"""
+refute it; where they find nothing, a proof by symbols is tried within bounded work, which can still refute it. A
+verdict says what it rests on. The energies must be invariant at all states, as the theory of reduction asks;
+constraints only as a set. """
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def stream_of(program: Program) -> Stream:
 def find_runs(stream: Stream, least: int = LEAST_COUNT) -> list[Run]:
     """Runs that do not overlap, the longest first served; in the order of the program.
 
-    >>> from .program import Instruction, Program
+    >>> from ..program import Instruction, Program
     >>> loads = [Instruction("input", k, (), (1, k)) for k in range(40)]
     >>> sums = [Instruction("add", 40 + k, (0 if k == 0 else 39 + k, k)) for k in range(40)]
     >>> find_runs(stream_of(Program("sum", (1, 40, 0, 0, 0), (*loads, *sums), (79,))))

@@ -265,7 +265,7 @@ class LightRun:
             case _ if code == UNSOLVED:
                 if not run.prepare_newton():  # only fixed steps end so
                     return unsolved(self)
-            case _ if code in ("event", loop.ROW_REVERSED, DEGENERATE):
+            case _ if code in (loop.EVENT, loop.ROW_REVERSED, DEGENERATE):
                 self.is_left = True
             case _:
                 return classify(self, code)

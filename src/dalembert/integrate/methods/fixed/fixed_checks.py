@@ -120,7 +120,7 @@ def _ends_on_constraints(task: Any) -> bool:
     """Whether the steps of a run end on its constraints, by their own equations or by projection."""
     from .fixed_run import FIXED_METHODS
 
-    return bool(task.project) or FIXED_METHODS[task.method][0] in ("rattle", places.ROOTS)
+    return bool(task.project) or FIXED_METHODS[task.method][0] in (places.RATTLE, places.ROOTS)
 
 
 def _kept_checks(kernel: Kernel, on_constraints: bool) -> _Checks:

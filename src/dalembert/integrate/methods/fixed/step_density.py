@@ -27,7 +27,7 @@ __all__ = ["ReversibleSteps", "check_reversible", "density_program", "read_adapt
 
 ARCLENGTH = "arclength"
 #: Kinds of methods whose step is symmetric, so that the control makes the run reversible.
-SYMMETRIC = ("gauss", places.RATTLE, places.ROOTS)
+SYMMETRIC = (places.GAUSS, places.RATTLE, places.ROOTS)
 
 
 @dataclass(frozen=True)
