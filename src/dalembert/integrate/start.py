@@ -56,8 +56,6 @@ GUESSES = (0.0, 0.1, -0.1, 1.0)
 MOST_COMPLETED = 5000
 #: What rounding makes of the residual of a constraint, relative to its terms; a start with more is moved, and said to be.
 ROUNDING = 5e-13
-#: A velocity below this part of the coordinates is rounding.
-AT_REST = 1e-16
 #: Symbols that move by less than this part of the state, though no constraint was broken, are not said to be moved; nor are
 #: those that move by less than this part of the largest move, where one was.
 MOVED, SHARE_TOLD = 1e-12, 1e-6
@@ -226,7 +224,7 @@ def term_sizes(kernel: Any, level: str) -> Any:
     """The size of the terms of the residuals at position or velocity level, (m,).
 
     At least what the largest coordinate and the largest velocity or momentum can do, each by itself, because their units
-    differ. A velocity that should be zero, and is rounding beside the coordinates, is not judged by itself.
+    differ. Where all velocities are rounding beside the coordinates, the state is at rest, and they are judged beside these.
     """
     residual, dual = getattr(kernel.graph, level).residual, kernel.graph.dual_rows
     state = kernel.algebra.vector(kernel.equations.state)
@@ -235,9 +233,9 @@ def term_sizes(kernel: Any, level: str) -> Any:
     if level == "position" or not moving.numel():
         return size
     rows = ca.jacobian(residual, moving)
-    size = ca.fmax(size, ca.sum2(ca.fabs(rows)) * ca.mmax(ca.fabs(moving)))
-    at_rest = ca.sum2(ca.fabs(rows if dual is None else dual.T)) * ca.mmax(ca.fabs(coordinates))
-    return ca.fmax(size, AT_REST / ROUNDING * at_rest)
+    moved = ca.sum2(ca.fabs(rows)) * ca.mmax(ca.fabs(moving))
+    resting = ca.sum2(ca.fabs(rows if dual is None else dual.T)) * ca.mmax(ca.fabs(coordinates))
+    return ca.fmax(size, ca.if_else(moved <= ROUNDING * resting, resting, moved))
 
 
 def _sizes(inputs: list[Any], residual: Any, symbols: Any, share: float = 1e-3) -> Any:
