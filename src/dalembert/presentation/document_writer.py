@@ -103,7 +103,7 @@ class DerivationWriter:
         return align(pairs, numbered) if pairs else ""
 
     def column(self, name: str, symbols: Sequence[sympy.Symbol], block: Any) -> str:
-        """The entries of a column by the symbols they belong to, ``name_letter = entry``."""
+        """The entries of a column by the symbols they belong to, ``name_symbol = entry``."""
         return self.lines([(f"{name}_{{{symbol_latex(x)}}}", e) for x, e in zip(symbols, self.entries(block), strict=True)])
 
     def table(self, name: str, block: Any, symmetric: bool = False) -> str:

@@ -239,7 +239,7 @@ def _relative(gap: Any, terms: Any) -> float:
 def restricted_two_form(
     system: System | Scenario, state: Values | None = None, parameters: Values | None = None
 ) -> RestrictedTwoForm:
-    """The canonical two-form on the constraints of a system at one state, its slope and its brackets.
+    """The canonical two-form on the constraints of a system at one state, its derivative and its brackets.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def principle_integrands(
         Of a system whose constraints are two-sided; in any form.
     variation : mapping of coordinate or name to a function of time, or a sequence of them
         delta q_s for the independent coordinates; those that are missing are zero. Each is an expression of `t` and the
-        parameters, or a pair of functions of an array of times: delta q_s and its slope.
+        parameters, or a pair of functions of an array of times: delta q_s and its derivative.
     independent : sequence of coordinates, velocities or names
         Which velocities are independent; by default the best choice at the start of the motion.
 

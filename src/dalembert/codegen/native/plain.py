@@ -1,8 +1,8 @@
 """Native functions run as plain Python, to debug them: every access to an array is checked.
 
 With the environment variable ``DALEMBERT_NATIVE=python`` the loops of the library (the solve, the
-projection, the integrators) run in Python, where a debugger can step through them. They are some ten
-thousand times slower; the programs of a model stay native. An index outside of its array raises
+projection, the integrators) run in Python, where a debugger can step through them. They are more
+than a thousand times slower; the programs of a model stay native. An index outside of its array raises
 IndexError and names the array.
 """
 

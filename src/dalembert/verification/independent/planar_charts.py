@@ -107,7 +107,7 @@ def velocities_of(found: Planar, q: Any, picks: Any, values: Any) -> Any:
 
 
 def chart_of_library(found: Planar, velocities: Callable[[Any], Any], c: Any) -> Any:
-    """The derivatives (5 + k, len c) of the library's chart (q, y) by another chart of M, whose first letters are q."""
+    """The derivatives (5 + k, len c) of the library's chart (q, y) by another chart of M, whose first symbols are q."""
     return derivative(lambda x: np.concatenate([x[:5], free_momenta(found, x[:5], velocities(x))]), c)
 
 
